@@ -444,26 +444,6 @@ def test_a_folder_that_cannot_be_written_is_named(cli: Cli, tmp_path: Path) -> N
     assert str(tmp_path / "file") in result.err
 
 
-def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path) -> None:
-    workflow = talk(cli)
-    shown = cli("workflows", "show", workflow, "--json").json["workflow"]["usage"]
-    for by, name in (("workflow", "Tell me about herons"), ("agent", "Assistant")):
-        told = cli("usage", "--by", by, "--json").json
-        [row] = told["rows"]
-        assert (row["name"], row["requests"]) == (name, 1)
-        assert (row["tokens_input"], row["tokens_output"]) == (shown["tokens_input"], shown["tokens_output"])
-        assert told["total"]["tokens_input"] == shown["tokens_input"]
-    assert "Tell me about herons" in cli("usage", "--by", "workflow").out
-    assert "Total" in cli("usage").out
-    assert cli("usage", "--csv", "u.csv").status == 0
-    lines = (tmp_path / "u.csv").read_text("utf-8-sig").splitlines()
-    assert lines[0].startswith("day,workflow_id,workflow,agent,")
-    assert len(lines) == 2
-    assert cli("usage", "--csv", "-").out.splitlines() == lines
-    assert cli("usage", "--by", "colour").status == 2
-    assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2
-
-
 @contextmanager
 def on_another_thread(server: ModelsDev) -> Iterator[ModelsDev]:
     """The server answers while a command has this thread."""
@@ -491,3 +471,23 @@ def test_the_list_of_hosted_models_is_refreshed(cli: Cli, monkeypatch: pytest.Mo
         refused = cli("models", "refresh")
         assert refused.status != 0
         assert "the old one is kept" in refused.err
+
+
+def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path) -> None:
+    workflow = talk(cli)
+    shown = cli("workflows", "show", workflow, "--json").json["workflow"]["usage"]
+    for by, name in (("workflow", "Tell me about herons"), ("agent", "Assistant")):
+        told = cli("usage", "--by", by, "--json").json
+        [row] = told["rows"]
+        assert (row["name"], row["requests"]) == (name, 1)
+        assert (row["tokens_input"], row["tokens_output"]) == (shown["tokens_input"], shown["tokens_output"])
+        assert told["total"]["tokens_input"] == shown["tokens_input"]
+    assert "Tell me about herons" in cli("usage", "--by", "workflow").out
+    assert "Total" in cli("usage").out
+    assert cli("usage", "--csv", "u.csv").status == 0
+    lines = (tmp_path / "u.csv").read_text("utf-8-sig").splitlines()
+    assert lines[0].startswith("day,workflow_id,workflow,agent,")
+    assert len(lines) == 2
+    assert cli("usage", "--csv", "-").out.splitlines() == lines
+    assert cli("usage", "--by", "colour").status == 2
+    assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2

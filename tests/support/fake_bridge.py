@@ -126,6 +126,7 @@ class FakeAtelier:
         results = self._services.setdefault(name, {})
         if name == "workflows":
             results.setdefault("opened", self._opened)
+            results.setdefault("listing", self._listing)
         service = self.__dict__[name] = _fake_class(name)(name, results, self.log)
         return service
 
@@ -135,6 +136,17 @@ class FakeAtelier:
 
         workflows: Any = self.workflows
         return Opened(await workflows.get(workflow_id), tuple(await workflows.transcript(workflow_id, limit=limit)), self.run)
+
+    async def _listing(self, limit: int = 100, *, archive: bool = False) -> Any:
+        """What the list at the left shows, from the answer of ``list``."""
+        from atelier_desk.engine.services.workflows import Listing
+
+        workflows: Any = self.workflows
+        found = await workflows.list(limit=limit)
+        away = tuple(each for each in found if each.archived)
+        kept = [each for each in found if not each.archived]
+        recent, filed = (tuple(each for each in kept if bool(each.collection) is on) for on in (False, True))
+        return Listing(recent, filed, away if archive else (), len(away))
 
     async def go_on(self) -> None:
         self.log.append(("go_on", (), {}))

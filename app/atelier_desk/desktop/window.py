@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt
@@ -15,6 +16,7 @@ from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
+from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
@@ -75,11 +77,14 @@ class MainWindow(Translated, WindowActions):
     def _connect(self) -> None:
         self.sidebar.new_wanted.connect(self.new_workflow)
         self.sidebar.workflow_gone.connect(self._on_gone)
+        self.sidebar.hit_chosen.connect(self._on_hit)
         self.sidebar.foot.settings_wanted.connect(self.open_settings)
         self.sidebar.foot.palette_wanted.connect(self.command_palette)
         self.sidebar.foot.menu_wanted.connect(self.main_menu)
         self.sidebar.foot.language_chosen.connect(self.language_wanted)
         self.bridge.failed.connect(self.toasts.show)
+        self.toasts.undo.changed.connect(self.actions_["undo-delete"].setEnabled)
+        self.actions_["undo-delete"].setEnabled(False)
 
     def _connect_chat(self) -> None:
         self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
@@ -172,7 +177,8 @@ class MainWindow(Translated, WindowActions):
             "state": _text(self.saveState(LAYOUT_VERSION)),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
-            "unread": " ".join(sorted(self.sidebar.model.unread)),
+            "closed": "\n".join(sorted(self.sidebar.closed)),
+            "folder": str(start_folder()),
         }
 
     def restore_layout(self, kept: dict[str, str]) -> None:
@@ -184,8 +190,10 @@ class MainWindow(Translated, WindowActions):
             self.side.mend()
             self.rail.mend()
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
-        for workflow_id in kept.get("unread", "").split():
-            self.sidebar.model.set_unread(workflow_id, True)
+        if "closed" in kept:
+            self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})
+        if kept.get("folder"):
+            remember_folder(Path(kept["folder"]))
 
     def _size_columns(self) -> None:
         """Side columns grow less than the text, so that the conversation keeps its room."""

@@ -46,7 +46,7 @@ class WindowActions(WindowParts):
     def _refresh_actions(self) -> None:
         """Only what can be done now can be chosen."""
         there = bool(self.chat.workflow_id)
-        for name in ("rename", "pin", "duplicate", "export", "delete"):
+        for name in ("rename", "title", "pin", "move", "archive", "duplicate", "export", "delete"):
             self.actions_[f"{name}-workflow"].setEnabled(there)
         self.actions_["find"].setEnabled(there)
         self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
@@ -81,19 +81,35 @@ class WindowActions(WindowParts):
 
     @action("pin-workflow", N_("Pin or unpin workflow"), group="workflow", icon="pin")
     def pin_workflow(self) -> None:
-        self._with_current(self.sidebar.toggle_pin)
+        self._with_current(lambda key: self.sidebar.deeds.pin([key]))
 
     @action("duplicate-workflow", N_("Duplicate workflow"), group="workflow", icon="copy")
     def duplicate_workflow(self) -> None:
-        self._with_current(self.sidebar.duplicate)
+        self._with_current(self.sidebar.deeds.duplicate)
 
     @action("export-workflow", N_("Export workflow…"), group="workflow", shortcut="Ctrl+E", icon="download", keywords="json markdown")
     def export_workflow(self) -> None:
-        self._with_current(self.sidebar.export)
+        self._with_current(lambda key: self.sidebar.deeds.export([key]))
+
+    @action("title-workflow", N_("Suggest a title"), group="workflow", icon="sparkles", keywords="name rename")
+    def title_workflow(self) -> None:
+        self._with_current(self.sidebar.deeds.suggest_title)
+
+    @action("move-workflow", N_("Move workflow to a new folder…"), group="workflow", icon="folder")
+    def move_workflow(self) -> None:
+        self._with_current(lambda key: self.sidebar.deeds.move_to_new([key]))
+
+    @action("archive-workflow", N_("Archive workflow, or take it out"), group="workflow", icon="archive")
+    def archive_workflow(self) -> None:
+        self._with_current(lambda key: self.sidebar.deeds.archive([key]))
 
     @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
     def delete_workflow(self) -> None:
-        self._with_current(self.sidebar.delete)
+        self._with_current(lambda key: self.sidebar.deeds.delete([key]))
+
+    @action("undo-delete", N_("Undo the last delete"), group="workflow", shortcut="Ctrl+Z", icon="undo-2", keywords="restore bring back")
+    def undo_delete(self) -> None:
+        self.toasts.undo.undo()
 
     @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
     def find_in_workflow(self) -> None:

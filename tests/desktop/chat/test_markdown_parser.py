@@ -13,7 +13,8 @@ PIECES = st.sampled_from(
     [
         "word ", "two words", "\n", "\n\n", "# Title\n", "- item\n", "  - inner\n", "1. one\n", "> quote\n", "```python\n", "```\n",
         "code = 1\n", "**bold** ", "*it* ", "`x` ", "| a | b |\n", "|---|---|\n", "| 1 | 2 |\n", "---\n", "===\n", "    indented\n",
-        "<b>raw</b> ", "$x_1$ ", "~~~\n", "![i](a.png) ", "[l](http://x.y) ", "é", "🚀 ",
+        "<b>raw</b> ", "$x_1$ ", "$$\n", "$$", "x = y\n", "- [ ] box\n",
+        "\\[\n", "\\]\n", "~~~\n", "![i](a.png) ", "[l](http://x.y) ", "é", "🚀 ",
     ]
 )  # fmt: skip
 
@@ -21,7 +22,8 @@ PIECES = st.sampled_from(
 def html(blocks: list[Block]) -> str:
     tokens = [token for block in blocks for token in block.tokens]
     parser = markdown()
-    parser.renderer.rules.setdefault("math_inline", lambda tokens, i, *_: tokens[i].content)
+    for rule in ("math_inline", "math_block"):
+        parser.renderer.rules.setdefault(rule, lambda tokens, i, *_: tokens[i].content)
     return parser.renderer.render(tokens, parser.options, {})
 
 

@@ -151,7 +151,7 @@ async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, desk: Des
     registry["message-edit"].trigger()
     assert widget(desk, 0).findChild(BubbleEditor) is not None
     registry["message-regenerate-with"].trigger()
-    menu = desk.panel.findChild(QMenu, "regenerate-models")
+    menu = desk.panel.view.findChild(QMenu, "regenerate-models")
     assert menu is not None
     assert menu.isVisible()
     menu.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,11 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.panel import ChatPanel
+    from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.entries import Entry
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.domain.provider import ModelInfo
 
 EXCERPT = 60
@@ -86,9 +88,18 @@ class MessageCommands(QObject):
     told = Signal(str, str, object)
     workflow_made = Signal(str)
 
-    def __init__(self, panel: ChatPanel) -> None:
-        super().__init__(panel)
-        self._panel = panel
+    def __init__(
+        self,
+        bridge: Bridge,
+        host: TranscriptHost,
+        view: ChatView,
+        pages: TranscriptPages,
+        models: Callable[[], Sequence[ModelInfo]],
+        parent: QObject,
+    ) -> None:
+        """``models`` gives those that can be chosen at the moment."""
+        super().__init__(parent)
+        self._bridge, self._host, self._view, self._pages, self._models = bridge, host, view, pages, models
         self.speaker = Speaker(self)
         self._spoken: bool | None = None
 
@@ -162,12 +173,12 @@ class MessageCommands(QObject):
         if entry is None:
             self.told.emit(_("There is no message for that here."), "", None)
         else:
-            self._call(command, entry, self._panel.host)
+            self._call(command, entry, self._host)
 
     def _current(self, applies: Test) -> Entry | None:
         from atelier_desk.desktop.chat.transcript.view import EntryWidget
 
-        view = self._panel.view
+        view = self._view
         widget = QApplication.focusWidget()
         while widget is not None and not isinstance(widget, EntryWidget):
             widget = widget.parentWidget()
@@ -180,10 +191,10 @@ class MessageCommands(QObject):
     def copy_text(self, entry: Entry, selected: str = "") -> None:
         from atelier_desk.desktop.chat.markdown.plain import plain_text
 
-        self._panel.host.copy(selected or (entry.content if entry.kind == "user" else plain_text(entry.content)))
+        self._host.copy(selected or (entry.content if entry.kind == "user" else plain_text(entry.content)))
 
     def copy_markdown(self, entry: Entry) -> None:
-        self._panel.host.copy(entry.content)
+        self._host.copy(entry.content)
 
     def read_aloud(self, entry: Entry, selected: str = "") -> None:
         """Read it, or stop when it is being read."""
@@ -194,48 +205,53 @@ class MessageCommands(QObject):
     def edit(self, entry: Entry) -> None:
         from atelier_desk.desktop.chat.transcript.messages import UserBubble
 
-        self._panel.view.reveal(entry)
-        widget = self._panel.view.widget_of(entry)
+        self._view.reveal(entry)
+        widget = self._view.widget_of(entry)
         if isinstance(widget, UserBubble):
             widget.edit()
 
     def regenerate(self, entry: Entry) -> None:
-        self._panel.host.regenerate_requested.emit(entry.run_id)
+        self._host.regenerate_requested.emit(entry.run_id)
 
     def regenerate_with(self, entry: Entry, provider: str, model: str) -> None:
         """Another model answers this once; what the workflow has chosen stays."""
-        workflow_id, run_id = self._panel.workflow_id, entry.run_id
-        runs = self._panel.bridge.engine.runs
-        self._panel.rerun(("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, provider=provider, model=model))
+        workflow_id, run_id = self._pages.workflow_id, entry.run_id
+        runs = self._bridge.engine.runs
+
+        async def again() -> None:
+            await runs.regenerate(workflow_id, run_id, provider=provider, model=model)
+            await self._reload(workflow_id)
+
+        self._bridge.jobs.once(("regenerate", run_id), again)
 
     def choose_model(self, entry: Entry) -> None:
         """The models as a menu over the conversation, for the keyboard."""
-        menu = QMenu(self._panel)
+        menu = QMenu(self._view)
         menu.setObjectName("regenerate-models")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._add_models(menu, entry)
-        view = self._panel.view
+        view = self._view
         menu.popup(view.mapToGlobal(QPoint(view.width() // 2 - menu.sizeHint().width() // 2, view.height() // 4)))
 
     def pin(self, entry: Entry) -> None:
         """Shown when the engine has kept it: the stream tells every window."""
         key, pinned = entry.id, not entry.pinned
-        engine = self._panel.bridge.engine
-        self._panel.bridge.jobs.once(("pin", key), lambda: engine.messages.set_pinned(key, pinned))
+        engine = self._bridge.engine
+        self._bridge.jobs.once(("pin", key), lambda: engine.messages.set_pinned(key, pinned))
 
     def branch_here(self, entry: Entry) -> None:
-        self._panel.bridge.jobs.once(("branch-here", entry.id), lambda: self._branch(entry.id))
+        self._bridge.jobs.once(("branch-here", entry.id), lambda: self._branch(entry.id))
 
     def delete_branch(self, entry: Entry) -> None:
-        workflow_id, run_id = self._panel.workflow_id, entry.run_id
-        self._panel.bridge.jobs.once(("delete-branch", run_id), lambda: self._delete(workflow_id, run_id))
+        workflow_id, run_id = self._pages.workflow_id, entry.run_id
+        self._bridge.jobs.once(("delete-branch", run_id), lambda: self._delete(workflow_id, run_id))
 
     async def _branch(self, message_id: str) -> None:
-        made = await self._panel.bridge.engine.messages.branch_here(message_id)
+        made = await self._bridge.engine.messages.branch_here(message_id)
         self.workflow_made.emit(made.id)
 
     async def _delete(self, workflow_id: str, run_id: str) -> None:
-        workflows = self._panel.bridge.engine.workflows
+        workflows = self._bridge.engine.workflows
         await workflows.delete_branch(workflow_id, run_id)
         await self._reload(workflow_id)
 
@@ -243,16 +259,16 @@ class MessageCommands(QObject):
             await workflows.undo_delete_branch(workflow_id, run_id)
             await self._reload(workflow_id)
 
-        jobs = self._panel.bridge.jobs
+        jobs = self._bridge.jobs
         self.told.emit(_("The branch was deleted."), _("Undo"), lambda: jobs.once(("undo-delete-branch", run_id), bring_back))
 
     async def _reload(self, workflow_id: str) -> None:
-        if self._panel.workflow_id == workflow_id:
-            await self._panel.pages.reload()
+        if self._pages.workflow_id == workflow_id:
+            await self._pages.reload()
 
     def _add_models(self, menu: QMenu, entry: Entry) -> None:
         """Every chat model, by provider when there are several; the one that answered is marked."""
-        chat = [info for info in self._panel.choices.models if not info.embedding]
+        chat = [info for info in self._models() if not info.embedding]
         providers = list(dict.fromkeys(info.provider for info in chat))
         for provider in providers:
             under = menu.addMenu(provider) if len(providers) > 1 else menu

@@ -71,15 +71,15 @@ class ChatPanel(Translated, QWidget):
         self.host = TranscriptHost(self, self.team)
         self.pages = TranscriptPages(bridge, self.team, self)
         self.steering = Steering(bridge, self)
-        self.commands = self.host.commands = MessageCommands(self)
         self.header = ChatHeader(self)
         self.budget = BudgetWatch(self.team, self.header.meter)
         self.choices = Choices(bridge, self.header, self)
-        self.pinned = PinnedButton(self, self.header)
+        self.pinned = PinnedButton(bridge, self.pages, self.header)
         self.header.add(self.pinned)
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
+        self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, lambda: self.choices.models, self)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = EmptyState(
             "sparkles",
@@ -133,6 +133,7 @@ class ChatPanel(Translated, QWidget):
         self.composer.draft_changed.connect(lambda *_: self._draft_timer.start())
         self.finder.left.connect(self.leave_agent)
         self.finder.agent_found.connect(self.open_agent)
+        self.pinned.chosen.connect(self.finder.reveal)
         self.host.question_requested.connect(self.question_requested)
         self.host.quote_requested.connect(self.composer.quote)
         self.host.go_on_requested.connect(self._on_go_on)
@@ -330,24 +331,24 @@ class ChatPanel(Translated, QWidget):
 
     def _on_regenerate(self, run_id: str) -> None:
         workflow_id = self.workflow_id
-        self.rerun(("regenerate", run_id), lambda: self.bridge.engine.runs.regenerate(workflow_id, run_id))
+        self._rerun(("regenerate", run_id), lambda: self.bridge.engine.runs.regenerate(workflow_id, run_id))
 
     def _on_resend(self, run_id: str, text: str) -> None:
         workflow_id, agent, config = self.workflow_id, self.choices.agent, self.choices.config
         agent_id = agent.id if agent else ""
         again = ("resend", run_id, text)
         runs = self.bridge.engine.runs
-        self.rerun(again, lambda: runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id))
+        self._rerun(again, lambda: runs.edit_and_resend(workflow_id, run_id, text, agent=config, agent_id=agent_id))
 
     def _on_branch(self, run_id: str) -> None:
         workflow_id = self.workflow_id
-        self.rerun(("branch", run_id), lambda: self.bridge.engine.workflows.select_branch(workflow_id, run_id))
+        self._rerun(("branch", run_id), lambda: self.bridge.engine.workflows.select_branch(workflow_id, run_id))
 
     def add_above_composer(self, widget: QWidget) -> None:
         """Give a widget of the window a place over the composer, as wide as it."""
         self._above_composer.addWidget(widget)
 
-    def rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Change which turns the conversation has."""
 
         async def work() -> None:

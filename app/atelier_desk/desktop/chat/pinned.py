@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.chat.message_commands import brief
@@ -13,30 +13,37 @@ from atelier_desk.desktop.widgets import IconButton, Translated, control
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.panel import ChatPanel
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import Message
 
 
 class PinnedButton(Translated, IconButton):
-    """``pinned-messages``: hidden while nothing is pinned."""
+    """``pinned-messages``: hidden while nothing is pinned.
 
-    def __init__(self, panel: ChatPanel, parent: QWidget | None = None) -> None:
+    Signals:
+        chosen: the id of the message to bring into view.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QWidget) -> None:
         super().__init__("pin", parent=parent)
-        self._panel = panel
+        self._bridge, self._pages, self._around = bridge, pages, parent
         self._pins: list[Message] = []
         control(self, "pinned-messages", on=self.open)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.hide()
-        panel.workflow_shown.connect(lambda *_: self.read())
-        panel.bridge.stream_event.connect(self._on_stream)
+        pages.opened.connect(lambda *_: self.read())
+        bridge.stream_event.connect(self._on_stream)
         self.retranslate()
 
     def read(self) -> None:
         """Ask the engine which there are."""
-        workflow_id = self._panel.workflow_id
+        workflow_id = self._pages.workflow_id
         if workflow_id:
-            self._panel.bridge.jobs.start(self._read(workflow_id), key="pinned-messages")
+            self._bridge.jobs.start(self._read(workflow_id), key="pinned-messages")
 
     def clear(self) -> None:
         """No workflow is in view."""
@@ -50,11 +57,11 @@ class PinnedButton(Translated, IconButton):
         for message in self._pins:
             who = message.agent_name if message.role.value == "assistant" else _("You")
             text = _("{who}: {text}", who=who or _("The agent"), text=brief(message.content))
-            menu.addAction(theme().icon("pin", "accent"), text.replace("&", "&&"), lambda key=message.id: self._panel.reveal_message(key))
+            menu.addAction(theme().icon("pin", "accent"), text.replace("&", "&&"), lambda key=message.id: self.chosen.emit(key))
         if not self._pins:
             menu.addAction(_("Nothing is pinned here.")).setEnabled(False)
         at = QPoint(self.width(), self.height()) if self.isVisible() else QPoint(0, 0)
-        anchor = self if self.isVisible() else self._panel.header
+        anchor = self if self.isVisible() else self._around
         corner = anchor.mapToGlobal(at if self.isVisible() else QPoint(anchor.width() // 2, anchor.height()))
         menu.popup(QPoint(corner.x() - menu.sizeHint().width(), corner.y()) if self.isVisible() else corner)
         if menu.actions():
@@ -62,8 +69,8 @@ class PinnedButton(Translated, IconButton):
         return menu
 
     async def _read(self, workflow_id: str) -> None:
-        pins = await self._panel.bridge.engine.messages.pinned(workflow_id)
-        if workflow_id == self._panel.workflow_id:
+        pins = await self._bridge.engine.messages.pinned(workflow_id)
+        if workflow_id == self._pages.workflow_id:
             self._show(pins)
 
     def _show(self, pins: list[Message]) -> None:
@@ -75,7 +82,7 @@ class PinnedButton(Translated, IconButton):
         from atelier_desk.domain.stream import payloads
 
         data = event.payload
-        if isinstance(data, payloads.ContextChanged) and data.message_id and event.workflow_id == self._panel.workflow_id:
+        if isinstance(data, payloads.ContextChanged) and data.message_id and event.workflow_id == self._pages.workflow_id:
             self.read()
 
     def retranslate(self) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import IconButton, fill, label
+from atelier_desk.desktop.widgets.undo import UndoStack
 from atelier_desk.i18n import _
 
 DEFAULT_MS = 6000
@@ -43,7 +44,7 @@ class Toast(QFrame):
         row.addWidget(words)
         self._on_action = on_action
         self.expired: Callable[[], object] | None = None
-        self._used = False
+        self._used = self._over = False
         if action:
             self.button = QPushButton(action, self)
             self.button.setObjectName("toast-action")
@@ -59,7 +60,10 @@ class Toast(QFrame):
         self.timer.timeout.connect(self.dismiss)
 
     def dismiss(self) -> None:
-        """Go away now."""
+        """Go away now; a second time nothing happens."""
+        if self._over:
+            return
+        self._over = True
         self.timer.stop()
         self.hide()
         self.deleteLater()
@@ -76,6 +80,7 @@ class Toast(QFrame):
 
 class ToastHost(QObject):
     """Shows at most one toast over ``window``, centred above its lower edge, or above that of a part of it (``stand_over``).
+    ``undo`` is what can be brought back.
 
     A new one takes the place of the one that is there, which is over then; but a lasting one comes back after it, and its time runs
     only while the window is in front.
@@ -87,6 +92,7 @@ class ToastHost(QObject):
         self._bottom = bottom
         self._toasts: list[Toast] = []
         self._over = window
+        self.undo = UndoStack(window)
         window.installEventFilter(self)
 
     def stand_over(self, part: QWidget) -> None:
@@ -94,6 +100,14 @@ class ToastHost(QObject):
         self._over = part
         part.installEventFilter(self)
         self._place()
+
+    def offer_undo(self, text: str, undo: Callable[[], object]) -> Toast:
+        """Say that something was deleted. ``undo`` is called once, by the message's button or by the undo key, also after it went away."""
+        entry = self.undo.push(text, undo)
+        toast = self.show(text, _("Undo"), lambda: self.undo.undo(entry))
+        entry.done = toast.dismiss
+        toast.gone.connect(lambda: setattr(entry, "done", lambda: None))
+        return toast
 
     def show(
         self,

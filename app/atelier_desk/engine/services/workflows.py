@@ -60,6 +60,22 @@ class Opened:
     run: Run | None
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The list of workflows, in the order of ``list``.
+
+    Attributes:
+        recent: those in no folder.
+        filed: those in folders, by ``Workflow.collection``.
+        archived: those put away, when they were asked for; ``archived_count`` of them there are.
+    """
+
+    recent: tuple[Workflow, ...] = ()
+    filed: tuple[Workflow, ...] = ()
+    archived: tuple[Workflow, ...] = ()
+    archived_count: int = 0
+
+
 class WorkflowService:
     """Workflows. Every change is announced on the bus as ``workflow`` with the workflow's id."""
 
@@ -116,13 +132,18 @@ class WorkflowService:
         found = await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only)  # type: ignore[arg-type]
         return found
 
-    async def collections(self) -> builtins.list[tuple[str, int]]:
-        """The folders of the list, by name, each with how many workflows it has."""
-        return await self._context.repos.workflows.collections()
-
-    async def archived_count(self) -> int:
-        """How many workflows are put away."""
-        return await self._context.repos.workflows.archived()
+    async def listing(self, limit: int = limits.LIST_DEFAULT, *, archive: bool = False) -> Listing:
+        """What the list at the left shows: the first ``limit`` workflows in no folder, and all in folders. ``archive``: also those put
+        away, of which there is a count else."""
+        checks.page(limit)
+        workflows = self._context.repos.workflows
+        count = await workflows.archived()
+        return Listing(
+            recent=tuple(await workflows.list(limit=limit, archived=False, filed=False)),
+            filed=tuple(await workflows.list(limit=limits.LIST_MAX, archived=False, filed=True)),
+            archived=tuple(await workflows.list(limit=limits.LIST_MAX, archived=True)) if archive and count else (),
+            archived_count=count,
+        )
 
     async def latest(self) -> Workflow:
         """The workflow in which something happened last.

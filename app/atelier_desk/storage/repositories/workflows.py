@@ -110,13 +110,6 @@ class WorkflowRepository(Repository[Workflow]):
             offset=offset,
         )
 
-    async def collections(self) -> builtins.list[tuple[str, int]]:
-        """The folders that have a workflow which is not put away, by name, each with how many."""
-        rows = await self._store.query(
-            "SELECT collection, count() AS n FROM workflow WHERE deleted = false AND archived = false AND filed = true GROUP BY collection"
-        )
-        return sorted(((row["collection"], row["n"]) for row in rows), key=lambda each: (each[0].casefold(), each[0]))
-
     async def archived(self) -> int:
         """How many are put away."""
         rows = await self._store.query("SELECT count() AS n FROM workflow WHERE deleted = false AND archived = true GROUP ALL")

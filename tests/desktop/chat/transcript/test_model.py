@@ -177,4 +177,4 @@ def test_pages_go_before_what_is_there() -> None:
     assert [entry.id for entry in older] == ["m1", "m2", "m3"]
     assert [entry.id for entry in transcript.entries] == ["m1", "m2", "m3", "m4", "m5", "m6"]
     assert transcript.oldest_seq == 1
-    assert "TodoTool" in transcript.entries[0].searchable
+    assert [call.tool for call in transcript.entries[0].calls] == ["TodoTool"]

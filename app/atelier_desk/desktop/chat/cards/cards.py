@@ -35,6 +35,7 @@ class ReasoningFold(Translated, QWidget):
         self._button = control(QPushButton(self), "reasoning-fold", look="quiet", on=self.toggle)
         self._spinner = Spinner(self, 12)
         self._text: ProseBlock | None = None
+        self._needle = ""
         self._growing = Soon(self, GROW_MS, self._grow)
         theme().changed.connect(self.refresh)
         self.refresh()
@@ -52,6 +53,18 @@ class ReasoningFold(Translated, QWidget):
         """More of it came: nothing shows that while it is folded, and an open one is drawn a few times a second."""
         if self.opened:
             self._growing.ask()
+
+    def highlight(self, needle: str) -> int:
+        """Mark what is searched for in open thoughts; returns how often it is there."""
+        self._needle = needle
+        return self._text.highlight(needle) if self._text is not None else 0
+
+    def reach(self, number: int) -> int:
+        """Show a match with this number: how far below the top it is. Folded thoughts are opened."""
+        if not self.opened:
+            self.toggle()
+            self.fit(self.width())
+        return self._text.y() + self._text.place_of(number) if self._text is not None else 0
 
     def _grow(self) -> None:
         self.refresh()
@@ -78,6 +91,7 @@ class ReasoningFold(Translated, QWidget):
             self._text = ProseBlock(self)
             self._text.show()
         self._text.show_plain(self._entry.reasoning)
+        self._text.highlight(self._needle)
 
     def fit(self, width: int) -> int:
         head = self._button.sizeHint()

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.result_parts import ResultParts
+from atelier_desk.desktop.chat.transcript.call_texts import details_of
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.place import HEAD, Place
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
-from atelier_desk.tools import failure_words
 from atelier_desk.tools.call import summary_of
-
-_SHOWN_CHARS = 20_000
-"""Characters of arguments or result the card shows; the activity pane exports the rest."""
-
-
-def pretty(value: Any) -> str:
-    """A value as indented JSON, cut to what a card shows."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
-    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "\n…"
 
 
 class ToolCard(Translated, QFrame):
@@ -74,6 +63,8 @@ class ToolCard(Translated, QFrame):
         self._parts: ResultParts | None = None
         self._details: QWidget | None = None
         self._cards: list[CodeCard] = []
+        self._needle = ""
+        self._reached = False
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -182,14 +173,34 @@ class ToolCard(Translated, QFrame):
             box.setContentsMargins(12, 2, 12, 12)
             box.setSpacing(6)
             self._box.addWidget(self._details)
-            self._add_part(_("Arguments"), pretty(self.call.arguments), "json")
-        shown = len(self._cards)
-        if shown == 1 and over:
-            if self.call.error:
-                self._add_part(_("Error"), failure_words.explain(self.tool_title(), self.call.result, self.call.error), "")
-            if self.call.result is not None:
-                title = _("Result (cut)") if self.call.truncated else _("Result")
-                self._add_part(title, pretty(self.call.result), "" if isinstance(self.call.result, str) else "json")
+        for title, text, language in details_of(self.call)[len(self._cards) :]:
+            self._add_part(title, text, language)
+
+    def highlight(self, needle: str) -> int:
+        """Mark what is searched for in what stands open; returns how often it is there."""
+        self._needle = needle
+        if self._reached:
+            self._reached = False
+            mark(self, "card")
+        return sum(card.highlight(needle) for card in self._cards)
+
+    def reach(self, place: Place) -> int:
+        """Show a match: how far below the card's top it is. A match inside the folded card opens it."""
+        if place.part == HEAD:
+            self._reached = True
+            mark(self, "card-selected")
+            return 0
+        if not self.opened:
+            self.toggle()
+        number = int(place.key.partition("\n")[2] or 0)
+        if self._details is None or number >= len(self._cards):
+            return 0
+        card = self._cards[number]
+        self.resize(self.width(), self.fit(self.width()))  # now: where the match is depends on it
+        for layout in (self._box, self._details.layout(), card.layout()):
+            if layout is not None:
+                layout.activate()
+        return card.mapTo(self, QPoint(0, 0)).y() + card.place_of(place.number)
 
     def _add_part(self, title: str, text: str, language: str) -> None:
         assert self._details is not None
@@ -199,6 +210,7 @@ class ToolCard(Translated, QFrame):
         card = CodeCard(text, language, self._details)
         card.freeze()
         card.height_changed.connect(self.height_changed)
+        card.highlight(self._needle)
         self._cards.append(card)
         layout.addWidget(card)
 

@@ -29,7 +29,7 @@ class Finder(QObject):
         super().__init__(parent)
         self._bridge, self._pages, self._team, self._view, self._bar = bridge, pages, team, view, bar
         bar.needle_changed.connect(self._on_needle)
-        bar.revealed.connect(view.reveal)
+        bar.revealed.connect(lambda hit: view.reach(hit.entry, hit.place))
         bar.closed.connect(view.setFocus)
 
     def _on_needle(self, needle: str) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtGui import QColor, QTextCharFormat, QTextDocument, QTextLayout
+from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
 
+from atelier_desk.desktop.chat.markdown import diffs
 from atelier_desk.desktop.theme import Tokens, theme
 
 SLICE_S = 0.003
@@ -95,6 +96,11 @@ class Highlighter(QObject):
         self._waiting = bool(language) and len(text) <= MAX_CHARS
         if not self._waiting:
             return
+        if language in diffs.LANGUAGES:
+            self._waiting = False
+            self._work = self._colour_diff(text)
+            self._timer.start(0)
+            return
         if language in _lexers:
             self._on_loaded(self._number)
         else:
@@ -143,6 +149,44 @@ class Highlighter(QObject):
                 column += len(part.encode("utf-16-le")) // 2
         self._apply(block, ranges)
 
+    def _colour_diff(self, text: str) -> Iterator[None]:
+        """One step a line: its ground, and a stronger one under the words that changed."""
+        tokens = theme().tokens
+        looks = {
+            "added": (tokens.ok_soft, tokens.ok_text, tokens.ok_strong),
+            "removed": (tokens.err_soft, tokens.err_text, tokens.err_strong),
+            "head": ("", tokens.function, ""),
+            "file": ("", tokens.muted, ""),
+        }
+        block = self._document.begin()
+        for line in diffs.diff_lines(text):
+            if not block.isValid():
+                return
+            ground, colour, strong = looks.get(line.kind, ("", "", ""))
+            written = block.text()
+            ranges = []
+            if colour:
+                whole = QTextCharFormat()
+                whole.setForeground(QColor(tokens.text if ground else colour))
+                ranges.append(_made(0, len(written.encode("utf-16-le")) // 2, whole))
+            if ground:
+                sign = QTextCharFormat()
+                sign.setForeground(QColor(colour))
+                ranges.append(_made(0, 1, sign))
+            for first, last in line.words:
+                word = QTextCharFormat()
+                word.setForeground(QColor(tokens.text))
+                word.setBackground(QColor(strong))
+                before, inside = written[:first], written[first:last]
+                ranges.append(_made(len(before.encode("utf-16-le")) // 2, len(inside.encode("utf-16-le")) // 2, word))
+            form = QTextBlockFormat()
+            if ground:
+                form.setBackground(QColor(ground))
+            QTextCursor(block).setBlockFormat(form)
+            self._apply(block, ranges)
+            block = block.next()
+            yield
+
     def _apply(self, block: Any, ranges: list[QTextLayout.FormatRange]) -> None:
         if block.isValid() and ranges:
             block.layout().setFormats(ranges)
@@ -154,6 +198,10 @@ def _range(start: int, length: int, colour: str, formats: dict[tuple[str, bool],
     if form is None:
         form = formats[(colour, False)] = QTextCharFormat()
         form.setForeground(QColor(colour))
+    return _made(start, length, form)
+
+
+def _made(start: int, length: int, form: QTextCharFormat) -> QTextLayout.FormatRange:
     made = QTextLayout.FormatRange()
     made.start, made.length, made.format = start, length, form
     return made

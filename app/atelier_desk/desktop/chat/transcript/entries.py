@@ -106,12 +106,6 @@ class Entry:
         reason = str(self.details.get("finish_reason", ""))
         return reason if self.kind == "assistant" and reason in UNFINISHED else ""
 
-    @property
-    def searchable(self) -> str:
-        """The text that find-in-workflow looks through."""
-        calls = (f"{call.tool} {call.arguments} {call.result or ''} {call.error}" for call in self.calls)
-        return "\n".join((self.content, *calls))
-
 
 Change = tuple[ChangeKind, Entry]
 

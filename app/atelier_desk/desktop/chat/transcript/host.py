@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.team.model import TeamModel
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.message_commands import MessageCommands
+    from atelier_desk.desktop.chat.transcript.entries import Entry
     from atelier_desk.desktop.questions.approval_desk import ApprovalDesk
+
+
+class MessageMenu(Protocol):
+    """What can be done with a message."""
+
+    def popup(self, entry: Entry, host: TranscriptHost, parent: QWidget, at: QPoint, selected: str = "") -> QMenu:
+        """Open the menu of a message at a point of the screen; ``selected`` is the text that is marked in it."""
+        ...
+
+    def pin(self, entry: Entry) -> None:
+        """Pin it, or take its pin away."""
+        ...
 
 
 class TranscriptHost(QObject):
@@ -58,7 +71,7 @@ class TranscriptHost(QObject):
         self.desk: ApprovalDesk | None = None
         self.bridge: Bridge | None = None
         self.versions = True
-        self.commands: MessageCommands | None = None
+        self.commands: MessageMenu | None = None
 
     def copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.place import Place
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import theme
@@ -73,3 +74,6 @@ class BodyMessage(MessageWidget):
 
     def highlight(self, needle: str) -> int:
         return self.body.highlight(needle)
+
+    def reach(self, place: Place) -> int:
+        return self.body.y() + self.body.place_of(place.number)

@@ -19,6 +19,7 @@ from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.memo import Memo
 from atelier_desk.desktop.chat.transcript.message import BodyMessage, MessageWidget
+from atelier_desk.desktop.chat.transcript.place import CALL, HEAD, QUESTION, THOUGHTS, Place
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.unfinished import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
@@ -83,6 +84,9 @@ class UserBubble(MessageWidget):
 
     def highlight(self, needle: str) -> int:
         return self._text.highlight(needle)
+
+    def reach(self, place: Place) -> int:
+        return self._bubble.y() + self._text.y() + self._text.place_of(place.number)
 
     def edit(self) -> None:
         """Replace the bubble by a field with its text."""
@@ -173,6 +177,7 @@ class AssistantMessage(BodyMessage):
         super().__init__(entry, host, parent)
         self.setObjectName("assistant-message")
         self._reasoning: ReasoningFold | None = None
+        self._needle = ""
         self.body = ReplyBody(host.images, self)
         self.body.height_changed.connect(self.height_changed)
         self._cards: dict[str, ToolCard] = {}
@@ -206,6 +211,7 @@ class AssistantMessage(BodyMessage):
             card = self._cards.get(call.call_id)
             if card is None:
                 card = self._cards[call.call_id] = self._card(call)
+                card.highlight(self._needle)
                 card.height_changed.connect(self.height_changed)
                 card.show()
             else:
@@ -261,6 +267,22 @@ class AssistantMessage(BodyMessage):
             if self._reasoning is not None and not self.body.text:
                 self._reasoning.refresh()
             self.body.stream_to(self.entry.content)
+
+    def highlight(self, needle: str) -> int:
+        self._needle = needle
+        thoughts = self._reasoning.highlight(needle) if self._reasoning is not None else 0
+        return thoughts + self.body.highlight(needle) + sum(card.highlight(needle) for card in self._cards.values())
+
+    def reach(self, place: Place) -> int:
+        """In the text, in the thoughts, or in a card."""
+        if place.part == THOUGHTS and self._reasoning is not None:
+            return self._reasoning.y() + self._reasoning.reach(place.number)
+        card = self._cards.get(place.key.partition("\n")[0])
+        if place.part in {HEAD, CALL} and card is not None:
+            return card.y() + card.reach(place)
+        if place.part == QUESTION and place.key in self._questions:
+            return self._questions[place.key].y()
+        return super().reach(place)
 
     def _has_actions(self) -> bool:
         entry = self.entry

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.heights import Heights
+from atelier_desk.desktop.chat.transcript.place import Place
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, control, say
@@ -48,6 +49,10 @@ class EntryWidget(QWidget):
 
     def highlight(self, needle: str) -> int:
         """Mark what is searched for; returns how often it is there."""
+        return 0
+
+    def reach(self, place: Place) -> int:
+        """Show a place of what is searched for, opening what hides it; how far below the top it is, in pixels."""
         return 0
 
 
@@ -210,6 +215,20 @@ class ChatView(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         for _attempt in range(2):  # the second time with the heights measured by the first
             bar.setValue(self._heights.offset(self._position(entry)) - self.viewport().height() // 4)
+            self._place()
+
+    def reach(self, entry: Entry, place: Place) -> None:
+        """Bring a place inside an entry into the upper third of the view."""
+        self.reveal(entry)
+        self.set_needle(self._needle)  # the place reached before is marked like the others again
+        bar = self.verticalScrollBar()
+        for _attempt in range(2):  # the second time with what the first one opened
+            widget = self._widgets.get(entry)
+            if widget is None:
+                return
+            below = widget.reach(place)
+            self._dirty.add(entry)
+            bar.setValue(self._heights.offset(self._position(entry)) + below - self.viewport().height() // 3)
             self._place()
 
     def set_needle(self, needle: str) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.base import Pane, offer_undo
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow
@@ -199,7 +199,7 @@ class MemoryPane(Pane):
         await self.bridge.engine.memories.delete(memory_id)
         self.list.memories.remove(memory_id)
         self._show()
-        toast(self, _("Memory deleted"), _("Undo"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
+        offer_undo(self, _("Memory deleted"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
 
     async def _undelete(self, memory_id: str) -> None:
         await self.bridge.engine.memories.undo_delete(memory_id)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
@@ -241,7 +241,7 @@ class AgentsPage(SettingsPage):
         def undo() -> None:
             self.jobs.once("undelete", lambda: self._undelete(agent))
 
-        toast(self, _("Agent “{name}” deleted", name=agent.name), _("Undo"), undo)
+        offer_undo(self, _("Agent “{name}” deleted", name=agent.name), undo)
         await self.load()
 
     async def _undelete(self, agent: Agent) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.questions.approval_wording import rule_text
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.risk_table import RiskTable
@@ -165,7 +165,7 @@ class ApprovalsPage(RowsPage):
     async def _remove(self, rule: AllowRule) -> None:
         await self.bridge.engine.approvals.remove_rule(rule)
         await self.load()
-        toast(self, _("No longer allowed: {rule}", rule=rule_text(rule)), _("Undo"), lambda: self._bring_back(rule))
+        offer_undo(self, _("No longer allowed: {rule}", rule=rule_text(rule)), lambda: self._bring_back(rule))
 
     def _bring_back(self, rule: AllowRule) -> None:
         self.call(self.bridge.engine.approvals.add_rule(rule))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QPushButton, 
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.busy import Busy
@@ -397,7 +397,7 @@ class ProvidersPage(SettingsPage):
     async def _remove(self, config: ProviderConfig) -> None:
         await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
-        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(self.bridge.engine.providers.save(again)))
+        offer_undo(self, _("{name} removed", name=config.name), lambda: self.call(self.bridge.engine.providers.save(again)))
         await self.load()
 
     def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
