@@ -74,9 +74,9 @@ class MainWindow(Translated, WindowActions):
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
         self._connect()
+        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self._size_columns()
         theme().changed.connect(self._size_columns)
-        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         say(self, name=N_("Atelier, main window"))
         self.retranslate()
 
@@ -127,6 +127,7 @@ class MainWindow(Translated, WindowActions):
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
+        self.chat.keep_focus(self)
         self._background = BackgroundWatch(self)
 
     def _make_chat(self) -> None:
@@ -214,7 +215,7 @@ class MainWindow(Translated, WindowActions):
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
         self.middle.setMinimumWidth(round(400 * grown))
-        self.rail.fit_scale()
+        self.rail.fit()
         self.side.size_column(grown)
         self.rail.size_column(grown)
 
