@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
@@ -268,3 +268,19 @@ async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_c
     window.toggle_sidebar()
     qtbot.waitUntil(lambda: window.pages.property("variant") == "middle-left")
     assert window.pages.contentsRect().left() == 1
+
+
+async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot) -> None:
+    program = Program(qtbot)
+    await program.start()
+    window = program.window
+    window.new_workflow()
+    window.hold(True)
+    await settle()
+    said = [each.text() for each in window.chat.empty.findChildren(QLabel) if each.isVisible()]
+    assert said == []
+    assert not window.chat.composer.isVisible()
+    window.hold(False)
+    await settle()
+    assert window.chat.composer.isVisible()
+    assert window.focusWidget() is window.chat.composer.field

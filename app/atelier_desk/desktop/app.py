@@ -184,6 +184,8 @@ class Program(QObject):
         guide = FirstStart(self.bridge, self.window)
         guide.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         guide.started.connect(self.window.chat.open_workflow)
+        self.window.hold(True)
+        guide.finished.connect(lambda *_: self.window.hold(False))
         guide.open()
 
     def _apply(self, settings: Settings) -> None:

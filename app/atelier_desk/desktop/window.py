@@ -74,9 +74,9 @@ class MainWindow(Translated, WindowActions):
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
         self._connect()
+        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self._size_columns()
         theme().changed.connect(self._size_columns)
-        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         say(self, name=N_("Atelier, main window"))
         self.retranslate()
 
@@ -127,6 +127,7 @@ class MainWindow(Translated, WindowActions):
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
+        self.chat.keep_focus(self)
         self._background = BackgroundWatch(self)
 
     def _make_chat(self) -> None:
@@ -154,6 +155,14 @@ class MainWindow(Translated, WindowActions):
             self.new_workflow()
         self.presenter.start()
         self._refresh_actions()
+
+    def hold(self, on: bool) -> None:
+        """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""
+        self.chat.empty.hold(on)
+        self.sidebar.hold(on)
+        self.chat.composer.setVisible(not on)
+        if not on:
+            self.chat.composer.field.setFocus()
 
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
         """Fill the window with what happened and what to do."""
@@ -207,7 +216,7 @@ class MainWindow(Translated, WindowActions):
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
         self.middle.setMinimumWidth(round(400 * grown))
-        self.rail.fit_scale()
+        self.rail.fit()
         self.side.size_column(grown)
         self.rail.size_column(grown)
 

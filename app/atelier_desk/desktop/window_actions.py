@@ -97,6 +97,12 @@ class WindowActions(WindowParts):
     def archive_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.archive([key]))
 
+    @action(
+        "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions approval"
+    )
+    def workflow_settings(self) -> None:
+        self.chat.open_settings()
+
     @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
     def delete_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.delete([key]))

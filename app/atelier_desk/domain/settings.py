@@ -46,6 +46,10 @@ class Settings(Model):
     """How deep agents may start agents; 0 lets none start any."""
     favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
     """``provider/model`` of those that stand first wherever a model is chosen."""
+    recent_models: tuple[str, ...] = Field(default=(), max_length=20)
+    """The same of those picked last, the newest first."""
+    favourite_agents: tuple[str, ...] = Field(default=(), max_length=200)
+    """Ids of the agents that stand first."""
     confirmed_tools: dict[str, str] = {}
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
     window: dict[str, str] = {}

@@ -517,3 +517,24 @@ async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> Non
         assert "- [ ] First (pending)" in text
         with pytest.raises(UsageError, match="json, md"):
             await atelier.workflows.export(workflow_id, "pdf")
+
+
+async def test_folder_archive_and_unread_mark_survive_a_restart_and_an_export(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        filed, plain, away = [(await atelier.workflows.create(name)).id for name in ("Filed", "Plain", "Away")]
+        await atelier.workflows.move(filed, " Nature ")
+        await atelier.workflows.set_archived(away, True)
+        await atelier.workflows.set_unread(plain, True)
+        with pytest.raises(LimitError, match="at most 64"):
+            await atelier.workflows.move(filed, "x" * 65)
+        exported = await atelier.workflows.export(filed)
+    async with open_atelier() as atelier:
+        listing = await atelier.workflows.listing()
+        assert [each.id for each in listing.recent] == [plain]
+        assert [(each.id, each.collection) for each in listing.filed] == [(filed, "Nature")]
+        assert (listing.archived, listing.archived_count) == ((), 1)
+        assert [each.id for each in (await atelier.workflows.listing(archive=True)).archived] == [away]
+        assert (await atelier.workflows.get(plain)).unread
+        assert (await atelier.workflows.import_(exported)).workflow.collection == "Nature"
+        assert (await atelier.workflows.move(filed, "")).collection == ""
+        assert [each.id for each in (await atelier.workflows.listing()).filed] != [filed]

@@ -23,6 +23,7 @@ class ChunkType(StrEnum):
     TOKEN = "token"  # noqa: S105 - a kind of chunk, not a secret
     REASONING = "reasoning"
     MESSAGE = "message"
+    QUEUE = "queue"
     TOOL_START = "tool_start"
     TOOL_PROGRESS = "tool_progress"
     TOOL_END = "tool_end"
@@ -154,6 +155,21 @@ class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
     provider: str = optional("")
     cut_off: bool = optional(False)
     output_type: str = optional("")
+
+
+class Waiting(Payload):
+    """A message that waits its turn: its text, how many pictures and which files are with it."""
+
+    message_id: str = ""
+    content: str = ""
+    images: int = 0
+    files: tuple[str, ...] = ()
+
+
+class QueueShown(Payload, chunk=ChunkType.QUEUE):
+    """All messages of the workflow that wait until the turn before them is answered, the next one first."""
+
+    messages: tuple[Waiting, ...] = ()
 
 
 # -- tools and approvals ---------------------------------------------------------------------------------------------------------------

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, Workflow
+from atelier_desk.engine.choosing import chosen
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -88,14 +90,18 @@ class WorkflowService:
 
         return TranscriptReader(self._context)
 
-    async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
+    async def create(
+        self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, choices: Choices | None = None, id: str = ""
+    ) -> Workflow:
         """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
         by_person = bool(name.strip())
         given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
-        fields: dict[str, str] = {"id": id} if id else {}
+        fields: dict[str, Any] = {"id": id} if id else {}
+        if choices is not None:
+            fields["choices"] = choices
         workflow = checks.build(
             Workflow,
             _("workflow"),
@@ -186,10 +192,23 @@ class WorkflowService:
     async def set_pinned(self, workflow_id: str, pinned: bool) -> Workflow:
         return await self._update(workflow_id, pinned=pinned)
 
-    async def set_agent(self, workflow_id: str, agent_id: str) -> Workflow:
-        """The agent that answers from the next turn on."""
-        await self._context.repos.agents.get(agent_id)
-        return await self._update(workflow_id, agent_id=agent_id)
+    async def choose(self, workflow_id: str, choices: Choices, *, agent_id: str = "") -> Workflow:
+        """Who answers from the next message on, until something else is chosen: another agent, another model, other bounds.
+
+        Args:
+            agent_id: empty leaves the agent as it is.
+
+        Raises:
+            NotFoundError: no such workflow, agent or provider.
+            LimitError: the instructions are too long beside the agent's own.
+        """
+        workflow = await self.get(workflow_id)
+        agent = await self._context.repos.agents.get(agent_id) if agent_id else None
+        if choices.provider:
+            await self._context.providers.get(choices.provider)
+        if choices.instructions and (agent is not None or workflow.agent_id):
+            chosen(choices, (agent or await self._context.repos.agents.get(workflow.agent_id)).config)
+        return await self._update(workflow_id, choices=choices, **({"agent_id": agent_id} if agent_id else {}))
 
     async def set_folders(self, workflow_id: str, folders: tuple[str, ...]) -> Workflow:
         """The workspace: absolute paths the user grants to this workflow's agents."""
@@ -466,7 +485,7 @@ class WorkflowService:
         runs = [run for run in runs if run.id not in gone]
         messages: builtins.list[Message] = []
         before: int | None = None
-        while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX):
+        while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX, queued=True):
             messages = [*batch, *messages]
             before = batch[0].seq
         memories = await all_rows(

@@ -30,7 +30,6 @@ class Finder(QObject):
         self._bridge, self._pages, self._team, self._view, self._bar = bridge, pages, team, view, bar
         bar.needle_changed.connect(self._on_needle)
         bar.revealed.connect(lambda hit: view.reach(hit.entry, hit.place))
-        bar.closed.connect(view.setFocus)
 
     def _on_needle(self, needle: str) -> None:
         self._view.set_needle(needle)

@@ -36,7 +36,7 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.notice_words import TOOLS_REFUSED
-from atelier_desk.engine.run.projection import project_team
+from atelier_desk.engine.run.projection import project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
     In,
     Projection,
@@ -62,6 +62,7 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: T
     projector = projectors.get(event.body.type)
     if projector is not None:
         projector(In(event, before, after, totals), event.body, out)
+    queueing.follow(In(event, before, after, totals), out)
     changed = before is not None and before.status is not after.status
     if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.said):
         out.said.append(_status(after.status))
@@ -92,23 +93,8 @@ def _run_started(at: In, body: RunStarted, out: Projection) -> None:
 
 @on(UserMessage)
 def _user_message(at: In, body: UserMessage, out: Projection) -> None:
-    images = [{"media_type": image.media_type, "data": image.data} for image in body.images]
-    files = [file.model_dump() for file in body.files]
-    out.said.append(
-        payloads.MessageSaid(
-            message_id=body.message_id,
-            role=MessageRole.USER.value,
-            content=body.content,
-            strategy=body.strategy.value,
-            images=len(images),
-            attachments=(
-                *(payloads.Attachment(media_type=image.media_type, bytes=len(image.data) * 3 // 4) for image in body.images),
-                *(payloads.Attachment(name=file.name, media_type="text/plain", text=file.text) for file in body.files),
-            ),
-        )
-    )
-    details = {name: value for name, value in (("images", images), ("files", files)) if value}
-    out.messages.append(message(at, MessageRole.USER, id=body.message_id, kind=body.strategy.value, content=body.content, details=details))
+    if not queueing.waits(at.after, body.message_id):
+        queueing.say(at, body, out)
 
 
 @on(ModelReplied)

@@ -52,6 +52,7 @@ class Projection:
     approvals: list[ApprovalRequest] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     deleted_tasks: list[str] = field(default_factory=list)
+    deleted_messages: list[str] = field(default_factory=list)
     rules: list[AllowRule] = field(default_factory=list)
     pins: dict[str, bool] = field(default_factory=dict)
     workflow: dict[str, Any] = field(default_factory=dict)

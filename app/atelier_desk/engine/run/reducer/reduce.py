@@ -23,6 +23,8 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
+    QueueChanged,
+    QueuedSent,
     ReplyCutOff,
     Retention,
     RunEvent,
@@ -153,14 +155,38 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
     if busy and body.strategy is Dispatch.QUEUE:
         return evolve(state, queued=(*state.queued, body))
     # Entering the conversation: the first message, one that redirects, or one that arrives while nothing is open.
+    return _said(state, body, user_entry(event.seq, body, origin_of(event)))
+
+
+def _said(state: RunState, message: UserMessage, entry: Entry) -> RunState:
+    """A message enters the conversation, to be answered by whom it names."""
     return evolve(
         state,
-        entries=(*state.entries, user_entry(event.seq, body, origin_of(event))),
+        agent=message.agent or state.agent,
+        agent_id=message.agent_id if message.agent is not None else state.agent_id,
+        entries=(*state.entries, entry),
         needs_model=True,
         iterations=0,
         ending=None,
         asked_done=False,
     )
+
+
+@on(QueueChanged)
+def _queue_changed(state: RunState, body: QueueChanged, event: RunEvent) -> RunState:
+    waiting = {message.message_id: message for message in state.queued}
+    kept = [waiting[each] for each in body.order if each in waiting]
+    edited = [message.model_copy(update={"content": body.edited.get(message.message_id, message.content)}) for message in kept]
+    return evolve(state, queued=tuple(edited))
+
+
+@on(QueuedSent)
+def _queued_sent(state: RunState, body: QueuedSent, event: RunEvent) -> RunState:
+    message = next((each for each in state.queued if each.message_id == body.message_id), None)
+    if message is None:
+        return state  # taken back or answered in the very moment
+    state = evolve(state, queued=tuple(each for each in state.queued if each is not message))
+    return _said(state, message, user_entry(event.seq, message, origin_of(event)))
 
 
 def _flush_silent(state: RunState, seq: int) -> RunState:
@@ -210,15 +236,7 @@ def _take_queued(state: RunState, seq: int) -> RunState:
     if not state.queued:
         return state
     first, *rest = state.queued
-    return evolve(
-        state,
-        entries=(*state.entries, user_entry(seq, first, f"{state.run_id}:{seq}#0")),
-        queued=tuple(rest),
-        needs_model=True,
-        iterations=0,
-        ending=None,
-        asked_done=False,
-    )
+    return _said(evolve(state, queued=tuple(rest)), first, user_entry(seq, first, f"{state.run_id}:{seq}#0"))
 
 
 @on(ReplyCutOff)

@@ -317,10 +317,11 @@ def quoted(name: str) -> str:
 def carried(state: RunState) -> tuple[Entry, ...]:
     """The conversation a following run inherits: the same entries, numbered backwards from -1, engine notes left out.
 
-    Messages nobody answered before the run ended are part of it: they are in the transcript, so the model must know them.
+    Notes nobody read before the run ended are part of it: they are in the transcript, so the model must know them. What still waits its
+    turn is not: it goes on waiting, and is shown so.
     """
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
-    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in (*state.silent, *state.queued)]
+    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
     return renumbered(kept)
 
 
