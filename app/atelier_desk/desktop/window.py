@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, Signa
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
-from atelier_desk.desktop.actions import ActionRegistry
+from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
 from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
@@ -135,6 +135,7 @@ class MainWindow(Translated, WindowActions):
 
         self.chat = ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
+        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
         self._connect_chat()
 
@@ -191,6 +192,7 @@ class MainWindow(Translated, WindowActions):
             "state": _text(self.saveState(LAYOUT_VERSION)),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
+            "commands": self.ran_last,
             "closed": "\n".join(sorted(self.sidebar.closed)),
             "folder": str(start_folder()),
         }
@@ -203,6 +205,7 @@ class MainWindow(Translated, WindowActions):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
             self.side.mend()
             self.rail.mend()
+        self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         if "closed" in kept:
             self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})
@@ -232,6 +235,11 @@ class MainWindow(Translated, WindowActions):
         if self.pages.property("variant") != wanted:
             mark(self.pages, wanted)
             self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # measures the lines anew
+
+    def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
+        """Keys by action as a person chose them."""
+        self.actions_.set_shortcuts(chosen)
+        self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:

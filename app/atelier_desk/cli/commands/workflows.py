@@ -120,7 +120,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         {
             "message": entry.message.model_dump(mode="json"),
             "calls": [call.model_dump(mode="json") for call in entry.calls],
-            "question": entry.question.model_dump(mode="json") if entry.question else None,
+            "questions": [asked.model_dump(mode="json") for asked in entry.questions],
         }
         for entry in entries
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
@@ -122,9 +122,9 @@ class ChatPanel(Translated, QWidget):
         bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
-        self._column = QWidget(self)
-        fill(QVBoxLayout(self._column), self._above_composer, self.queue.strip, self.composer, margins=(0, 0, 0, 0), spacing=4)
-        bottom.addWidget(self._column, 100)
+        self.bottom = QWidget(self)  # as wide as the column, whatever stands over the composer
+        fill(QVBoxLayout(self.bottom), self._above_composer, self.queue.strip, self.composer, margins=(0, 0, 0, 0), spacing=4)
+        bottom.addWidget(self.bottom, 100)
         bottom.addStretch(1)
         fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
@@ -201,6 +201,7 @@ class ChatPanel(Translated, QWidget):
         self.header.set_interrupted(False)
         self.pinned.clear()
         self._set_running(False)
+        self._show_thinking()
         self._show_empty(True)
         self.composer.field.setFocus()
 
@@ -226,7 +227,11 @@ class ChatPanel(Translated, QWidget):
         self.view.set_entries(transcript.entries)
         self._set_running(bool(transcript.live_run))
         self.header.set_interrupted(transcript.status == "interrupted")
+        self._show_thinking()
         self.workflow_shown.emit(workflow.id)
+
+    def _show_thinking(self) -> None:
+        self.view.show_thinking(self.pages.current.waits_since if self.pages.current is not None else 0.0)
 
     def _open_desk(self) -> None:
         """Waiting approvals are known to one desk for the whole window; made after the first paint."""
@@ -426,6 +431,12 @@ class ChatPanel(Translated, QWidget):
 
         self.bridge.jobs.once(once, work)
 
+    def clear_of(self) -> int:
+        """Pixels at the lower edge that nothing may cover: what a person writes in and decides with, of a sub-agent's page too."""
+        page = self.agent_page
+        first = page.composer if page is not None and page.run_id and page.composer.isVisible() else self.bottom
+        return self.height() - first.mapTo(self, QPoint()).y()
+
     # -- what happens ---------------------------------------------------------------------------------------------------------
     def _on_changes(self, changes: list[Change]) -> None:
         for kind, entry in changes:
@@ -435,6 +446,7 @@ class ChatPanel(Translated, QWidget):
                 self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
+        self._show_thinking()
         self._show_empty(False)
 
     def _on_stream(self, event: StreamEvent) -> None:
@@ -453,6 +465,7 @@ class ChatPanel(Translated, QWidget):
             held = not isinstance(data, payloads.WorkflowStart) and data.status in {"paused", "interrupted"}
             self._set_running(transcript is not None and bool(transcript.live_run) and not held)
             self.header.set_interrupted(transcript is not None and transcript.status == "interrupted")
+            self._show_thinking()
 
     def _on_queue(self, shown: QueueShown) -> None:
         """What waits stands above the composer, and no longer among what was said."""
@@ -499,7 +512,7 @@ class ChatPanel(Translated, QWidget):
             self._stack.setCurrentIndex(1 if empty else 0)
 
     def _resize_column(self) -> None:
-        self._column.setMaximumWidth(theme().px(CHAT_COLUMN))  # also for what stands above the composer
+        self.bottom.setMaximumWidth(theme().px(CHAT_COLUMN))
 
     def retranslate(self) -> None:
         self.choices.show()

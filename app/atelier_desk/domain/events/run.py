@@ -390,11 +390,18 @@ class RunResumed(Event):
 
 
 class RunFailed(Event):
-    """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it."""
+    """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it.
+
+    Attributes:
+        message: what happened, with what a server said in its own words.
+        words: the same without those; ``detail`` is what they are. Both empty: the message says it all.
+    """
 
     type: Literal["run_failed"] = "run_failed"
     code: str
     message: str
+    words: str = ""
+    detail: str = ""
     recoverable: bool = True
 
 

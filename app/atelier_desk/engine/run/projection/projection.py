@@ -97,6 +97,12 @@ def notice(at: In, kind: str, content: str = "", **details: Any) -> Message:
     return message(at, MessageRole.NOTICE, kind=kind, content=content, details=details)
 
 
+def call_place(at: In, call_id: str) -> dict[str, Any]:
+    """Which call it is, for stream events: its id, the reply that made it, and its place among the calls of that."""
+    index = next((number for number, call in enumerate(at.after.calls) if call.call.id == call_id), 0)
+    return {"call_id": call_id, "message_id": at.after.message_id, "index": index}
+
+
 def waiting_or(at: In, status: WorkflowStatus, **changed: int) -> dict[str, Any]:
     """Fields of the workflow's row: ``waiting`` while a question or a request of any agent is open, else ``status``."""
     questions = changed.get("pending_questions", at.totals.pending_questions)

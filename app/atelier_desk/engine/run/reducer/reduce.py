@@ -83,7 +83,8 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
     # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
     if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
-    state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
+    since = state.retried_since if isinstance(body, ModelRetried | ToolsRefused) else event.seq
+    state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed, retried_since=since)
     handler = handlers.get(body.type)
     return _with_status(handler(state, body, event)) if handler else state
 
