@@ -19,7 +19,8 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat.compose.choices import Choices
+    from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
+    from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.stream.event import StreamEvent
 
 WIDTH, ANSWER = 560, 220
@@ -45,7 +46,7 @@ class QuickAsk(Translated, QWidget):
 
     open_wanted = Signal(str)
 
-    def __init__(self, bridge: Bridge, choices: Choices, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, choices: WorkflowChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window | Qt.WindowType.WindowStaysOnTopHint)
         self.setObjectName("quick-ask")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -101,17 +102,17 @@ class QuickAsk(Translated, QWidget):
             self.open.hide()
             self.stop.hide()
             self._say(N_("Sending…"))
-            self.jobs.start(self._send(text, agent.id if agent is not None else ""), "send")
+            self.jobs.start(self._send(text, agent.id if agent is not None else "", self._choices.chosen), "send")
 
-    async def _send(self, text: str, agent_id: str) -> None:
-        engine, config = self._bridge.engine, self._choices.config
-        workflow_id = (await engine.workflows.create(agent_id=agent_id)).id
+    async def _send(self, text: str, agent_id: str, choices: Choices) -> None:
+        engine = self._bridge.engine
+        workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
         self._workflow_id = workflow_id
         self.field.clear()
         self._say(N_("Thinking…"))
         self.open.show()
         try:
-            self._run_id = await engine.runs.send(workflow_id, text, agent=config, agent_id=agent_id)
+            self._run_id = await engine.runs.send(workflow_id, text, agent_id=agent_id)
         except Exception:
             self.field.setText(text)  # nothing that was typed is lost
             raise

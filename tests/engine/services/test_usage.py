@@ -41,7 +41,7 @@ events = st.one_of(
         duration_ms=st.integers(0, 60_000),
     ),
     st.builds(ReplyCutOff, content=st.sampled_from(["", "half"]), usage=usages),
-    st.builds(TitleWritten, model=st.just("small"), usage=usages),
+    st.builds(TitleWritten, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
     st.builds(ContextCompacted, method=st.just("digest"), usage=usages),
 )
 runs = st.tuples(st.sampled_from(["Ada", "Bob"]), st.lists(st.tuples(st.integers(0, 40), events), max_size=5))

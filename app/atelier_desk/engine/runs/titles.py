@@ -169,7 +169,7 @@ class Titles:
             enable_thinking=False,
             context_window=opened.window,
         )
-        reply = ChatReply()
+        reply, began = ChatReply(), self._env.clock.monotonic()
         length = Length(room)
         async with aclosing(watched(opened.plain.stream(request), self._env.clock, SILENCE_S)) as deltas:
             async for delta in deltas:
@@ -180,7 +180,8 @@ class Titles:
         usage = counted(reply, tokens_input=prompt_tokens, most_output=room)
         usage = priced(usage, opened.info)
         model = reply.model or state.agent.model
-        return mended(reply.content), TitleWritten(provider=opened.info.provider, model=model, usage=usage)
+        took = round((self._env.clock.monotonic() - began) * 1000)
+        return mended(reply.content), TitleWritten(provider=opened.info.provider, model=model, usage=usage, duration_ms=took)
 
     @staticmethod
     def _room(state: RunState, prompt_tokens: int, prices: tuple[float, float]) -> int | None:
