@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QSystemTrayIcon
+from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import say
-from atelier_desk.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.window_actions import WindowActions
 
 
 def there_is_a_tray() -> bool:
@@ -23,22 +18,19 @@ def there_is_a_tray() -> bool:
 
 
 class Tray(QObject):
-    """The icon and its menu. A click opens quick ask; ``set_shown`` follows the setting."""
+    """The icon and its menu of ``entries``, an English ``N_`` text and what it does; a click on the icon is the first of them."""
 
-    def __init__(self, window: WindowActions) -> None:
+    def __init__(self, window: QWidget, entries: Sequence[tuple[str, Callable[[], object]]]) -> None:
         super().__init__(window)
-        self._window = window
+        self._clicked = entries[0][1]
         self.menu = QMenu(window)
         self.menu.setObjectName("tray-menu")
         self.icon = QSystemTrayIcon(app_icon(), self)
         self.icon.setContextMenu(self.menu)
         self.icon.setToolTip("Atelier")
         self.icon.activated.connect(self._on_activated)
-        self._add(N_("Quick ask"), window.quick_ask)
-        self._add(N_("Show Atelier"), window.raise_up)
-        self._add(N_("New workflow"), self._new)
-        self.menu.addSeparator()
-        self._add(N_("Quit"), window.quit)
+        for text, run in entries:
+            self._add(text, run)
 
     def set_shown(self, on: bool) -> None:
         """Show it, if the desktop has a place for it."""
@@ -49,10 +41,6 @@ class Tray(QObject):
         made.triggered.connect(lambda *_: run())
         self.menu.addAction(say(made, text))
 
-    def _new(self) -> None:
-        self._window.raise_up()
-        self._window.new_workflow()
-
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason == QSystemTrayIcon.ActivationReason.Trigger:
-            self._window.quick_ask()
+            self._clicked()

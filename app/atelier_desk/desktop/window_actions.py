@@ -280,12 +280,22 @@ class WindowActions(WindowParts):
         self.raise_up()
         self.chat.open_workflow(workflow_id)
 
+    def _new_from_tray(self) -> None:
+        self.raise_up()
+        self.new_workflow()
+
     def show_tray(self, on: bool) -> None:
         """Follow the setting of the icon in the notification area; there is none on a desktop without such an area."""
         from atelier_desk.desktop.tray import Tray, there_is_a_tray
 
         if self._tray is None and on and there_is_a_tray() and self.presenter is not None:
-            self._tray = Tray(self)
+            entries = [
+                (N_("Quick ask"), self.quick_ask),
+                (N_("Show Atelier"), self.raise_up),
+                (N_("New workflow"), self._new_from_tray),
+                (N_("Quit"), self.quit),
+            ]
+            self._tray = Tray(self, entries)
             self.presenter.attention.use(self._tray.icon)
         if self._tray is not None:
             self._tray.set_shown(on)
