@@ -22,7 +22,7 @@ from tests.support.fake_bridge import settle
 @pytest.fixture
 async def program(qtbot: QtBot) -> Program:
     made = Program(qtbot)
-    made.engine.set("workflows", "create", lambda name="", agent_id="": Workflow(id="w9", name="Quick", agent_id=agent_id))
+    made.engine.set("workflows", "create", lambda name="", agent_id="", choices=None: Workflow(id="w9", name="Quick", agent_id=agent_id))
     made.engine.set("runs", "send", "r9")
     await made.start(workflow="w1")
     return made

@@ -131,7 +131,7 @@ async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot
 async def test_the_tree_says_what_runs_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
     said = {"title": "Calculator", "summary": {"text": "1+1"}}
     await live(pane, qtbot, event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", presentation=said))
-    assert "Calculator," in pane.tree._rows["r1"].accessibleName()
+    assert "Calculator" in pane.tree._rows["r1"].accessibleName()
     assert "CalculatorTool" not in pane.tree._rows["r1"].accessibleName()
 
 
