@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.app import Program
+from atelier_desk.desktop.widgets.picker import Picker
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.ipc.server import IpcServer
@@ -336,6 +337,8 @@ def rendered(widget: QWidget) -> str:
             continue
         if isinstance(child, (QTextEdit, QPlainTextEdit)):
             lines.append(child.toPlainText())
+        elif isinstance(child, Picker):
+            lines.append(child.whole_text)  # what is chosen, however little of it there is room for
         elif isinstance(child, (QLabel, QAbstractButton, QLineEdit)):
             lines.append(child.text())
         elif isinstance(child, QComboBox):

@@ -109,7 +109,7 @@ def test_a_sub_agent_opens_as_a_transcript_of_its_own(open_desk: OpenDesk, serve
     desk.until(lambda: CHECK in rendered(page), "its prompt is shown")
     desk.until(lambda: "84 is" in rendered(page), "what it writes is shown while it writes")
     assert "I calculate." in rendered(page)
-    assert "Calculator" in rendered(page)
+    assert "Calculated" in rendered(page)
     assert "GOAL" not in rendered(page)
     server.free(gate)
     desk.until(lambda: "whatever one does" in rendered(page), "its report is shown")

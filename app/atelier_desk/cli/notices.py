@@ -8,7 +8,7 @@ from typing import Any
 from atelier_desk.cli import approval_words
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, too_little, unfinished_words
+from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, nudge_words, retry_words, too_little, unfinished_words
 from atelier_desk.figures import cost, duration, number
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.failure_words import explain
@@ -107,6 +107,8 @@ def _run_notice(said: payloads.Notice) -> str:
             text = _("{limit}: {value} of {cap}", limit=_(LIMITS.get(said.reason, N_("Limit reached"))), value=value, cap=cap)
             why = too_little(said.reason, used, most)
             return f"{text}. {why}" if why else text
+        case payloads.Nudge():
+            return nudge_words(int(details.get("tasks") or 0))
         case payloads.LoopDetected():
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
         case _:

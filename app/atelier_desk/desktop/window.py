@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
@@ -43,13 +43,7 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
 
 
 class MainWindow(Translated, WindowActions):
-    """``main-window``. Shown before the engine is open; ``start`` is called when it is.
-
-    Signals:
-        closing: the person closes the window; the program ends after the engine did.
-    """
-
-    closing = Signal()
+    """``main-window``. Shown before the engine is open; ``start`` is called when it is."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()
@@ -144,6 +138,7 @@ class MainWindow(Translated, WindowActions):
         self.prepare()
         self.sidebar.foot.show_connection("ready")
         self.presenter.set_notifications(settings.notifications, settings.remind_minutes)
+        self.show_tray(settings.tray)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()

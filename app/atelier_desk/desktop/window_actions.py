@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.conductor import Conductor
     from atelier_desk.desktop.palette import CommandPalette
+    from atelier_desk.desktop.quick import QuickAsk
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
+    from atelier_desk.desktop.tray import Tray
 
 
 class WindowActions(WindowParts):
@@ -28,9 +30,11 @@ class WindowActions(WindowParts):
 
     Signals:
         language_wanted: switch the program's language.
+        closing: the person closes the window; the program ends after the engine did.
     """
 
     language_wanted = Signal(str)
+    closing = Signal()
 
     conductor: Conductor | None = None
     _palette: CommandPalette | None = None
@@ -38,6 +42,8 @@ class WindowActions(WindowParts):
     settings_pages: tuple[PageEntry, ...] = ()
     _settings_window: SettingsWindow | None = None
     _search_dialog: SearchEverywhere | None = None
+    _quick: QuickAsk | None = None
+    _tray: Tray | None = None
 
     # -- what they share ------------------------------------------------------------------------------------------------------
     def _refresh_actions(self) -> None:
@@ -256,6 +262,43 @@ class WindowActions(WindowParts):
     def show_settings(self, page: str) -> None:
         """The settings, at a page."""
         self._open_settings().show_page(page)
+
+    @action("quick-ask", N_("Quick ask"), group="program", shortcut="Ctrl+Shift+K", icon="zap", keywords="tray background")
+    def quick_ask(self) -> None:
+        """The small window for one question, wherever the person is; not before the engine is open."""
+        from atelier_desk.desktop.quick import QuickAsk
+
+        if self.presenter is None:
+            return
+        if self._quick is None:
+            self._quick = QuickAsk(self.bridge, self.chat.choices)
+            self._quick.open_wanted.connect(self._on_quick_opened)
+            self.closing.connect(self._quick.close)
+        self._quick.popup()
+
+    def _on_quick_opened(self, workflow_id: str) -> None:
+        self.raise_up()
+        self.chat.open_workflow(workflow_id)
+
+    def _new_from_tray(self) -> None:
+        self.raise_up()
+        self.new_workflow()
+
+    def show_tray(self, on: bool) -> None:
+        """Follow the setting of the icon in the notification area; there is none on a desktop without such an area."""
+        from atelier_desk.desktop.tray import Tray, there_is_a_tray
+
+        if self._tray is None and on and there_is_a_tray() and self.presenter is not None:
+            entries = [
+                (N_("Quick ask"), self.quick_ask),
+                (N_("Show Atelier"), self.raise_up),
+                (N_("New workflow"), self._new_from_tray),
+                (N_("Quit"), self.quit),
+            ]
+            self._tray = Tray(self, entries)
+            self.presenter.attention.use(self._tray.icon)
+        if self._tray is not None:
+            self._tray.set_shown(on)
 
     @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings")
     def open_settings(self) -> None:

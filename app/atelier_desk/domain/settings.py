@@ -33,6 +33,8 @@ class Settings(Model):
     theme: Literal["system", "light", "dark"] = "system"
     font_scale: int = Field(default=100, ge=80, le=200)
     notifications: bool = True
+    tray: bool = True
+    """An icon in the desktop's notification area, where there is one."""
     remind_minutes: int = Field(default=10, ge=0, le=240)
     """Minutes after which the desktop tells again of what waits for a person; 0 tells once."""
     first_start_done: bool = False

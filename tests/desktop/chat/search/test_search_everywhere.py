@@ -21,7 +21,7 @@ from tests.desktop.chat.test_panel import Desk
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-CALL = Presentation(icon="calculator", title="Calculator", summary=Words(text="12*7"))
+CALL = Presentation(icon="calculator", title="Calculator", summary=Words(text="Calculate {x}", params={"x": "12*7"}), done="Calculated {x}")
 HITS = [
     SearchHit("message", "w1", "Budget", "m1", 4, "…the budget of the year", NOW, run_id="r1", message_id="m1", who="Ada"),
     SearchHit("tool_execution", "w2", "Shelf", "r2:c", 0, "expression: budget", NOW, "r2", "m2", tool="CalculatorTool", presentation=CALL),
@@ -53,9 +53,9 @@ def rows(search: SearchEverywhere) -> list[str]:
 
 async def test_hits_stand_under_their_workflow_in_words(search: SearchEverywhere) -> None:
     await find(search)
-    assert rows(search) == ["Budget", "Ada", "You", "Shelf", "Calculator · 12*7", "Memories of all workflows", "Memory"]
+    assert rows(search) == ["Budget", "Ada", "You", "Shelf", "Calculated 12*7", "Memories of all workflows", "Memory"]
     said = search.list.model().index(4, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert said.startswith("Calculator · 12*7, ")
+    assert said.startswith("Calculated 12*7, ")
     assert said.endswith("expression: budget")
     assert search._count.text() == "4 places"
     headings = [row for row in range(7) if search.list.model().index(row, 0).data(HIT) is None]

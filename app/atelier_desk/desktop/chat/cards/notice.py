@@ -17,7 +17,7 @@ from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control, label
-from atelier_desk.engine.notice_words import LIMITS, retry_words, too_little
+from atelier_desk.engine.notice_words import LIMITS, nudge_words, retry_words, too_little
 from atelier_desk.figures import duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -157,10 +157,9 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             before=tokens(int(details.get("tokens_before") or 0)),
             after=tokens(int(details.get("tokens_after") or 0)),
         )
-        return "archive", "muted", "card", _("The conversation was shortened for the model"), text
+        return "archive", "muted", "card", _("Older messages were shortened for the model"), text
     if entry.topic == "nudge":
-        count = int(details.get("tasks") or 0)
-        title = ngettext("Asked to go on: {n} task is open", "Asked to go on: {n} tasks are open", count)
+        title = nudge_words(int(details.get("tasks") or 0))
         return "list-todo", "muted", "card", title, _("The agent had answered already, and answers once more.")
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))

@@ -29,9 +29,8 @@ def who(hit: SearchHit) -> str:
     if hit.kind == "message":
         return hit.who or _("You")
     if hit.kind == "tool_execution":
-        title = _(hit.presentation.title) or hit.tool
-        summary = hit.presentation.summary.localized(_) if hit.presentation.summary.text else ""
-        return f"{title} · {summary}" if summary else title
+        said = hit.presentation.words(over=True).localized(_) if hit.presentation.summary.text else ""
+        return said or _(hit.presentation.title) or hit.tool
     return {"report": _("Report"), "memory": _("Memory")}.get(hit.kind, hit.kind)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QHideEvent, QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.search.hit_rows import HIT, NEEDLE, HitDelegate, spoken, who
@@ -76,6 +76,7 @@ class SearchEverywhere(Translated, QDialog):
 
     def search(self) -> None:
         """Ask the engine; an earlier question that still runs is dropped."""
+        self._timer.stop()
         if self._task is not None and not self._task.done():
             self._task.cancel()
         self._task = self._bridge.jobs.start(self._search(self.field.text().strip()))
@@ -116,6 +117,10 @@ class SearchEverywhere(Translated, QDialog):
         if hit is not None:
             self.hide()
             self.chosen.emit(hit.workflow_id, hit.kind, hit.row_id, hit.message_id)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
 
     def _step(self, by: int) -> None:
         """To the next or previous hit; headings are passed over, and the ends hold."""

@@ -36,7 +36,7 @@ from atelier_desk.desktop.chat.markdown.writer import (
 )
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton
+from atelier_desk.desktop.widgets import IconButton, say
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class ProseBlock(QTextBrowser):
         self.setOpenLinks(False)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        say(self, name=N_("Text"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the message has one menu for all its parts
         self.anchorClicked.connect(_open_link)
         self._writer = Writer(self.document(), image)
@@ -85,6 +86,8 @@ class ProseBlock(QTextBrowser):
         """Add finished blocks at the end."""
         for block in blocks:
             self._quotes = self._quotes or any(token.type == "blockquote_open" for token in block.tokens)
+            if any(each.type == "link_open" for token in block.tokens for each in token.children or ()):
+                self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # its links are followed with Tab and Enter
             self._writer.write(block.tokens)
         self._await_formulas()
 

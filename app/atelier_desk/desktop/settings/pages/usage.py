@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.bar_chart import Bar, BarChart
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
-from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.base import utc_now
@@ -59,9 +59,7 @@ class UsagePage(SettingsPage):
         self.picture = self.section()
         self.chart = control(BarChart(self), "usage-chart")
         self.legend = label("", "small", self, wrap=True)
-        self.empty = EmptyState(
-            "chart-column", N_("Nothing was used in this time"), N_("What agents use appears here."), parent=self, whole=True
-        )
+        self.empty = say(label("", "muted", self, wrap=True), N_("Nothing was used in this time"))
         fill(self.picture.body, self.summary, self.chart, self.legend, self.empty)
         self.table = UsageTable(self._named, self)
         self.column.addWidget(self.table)

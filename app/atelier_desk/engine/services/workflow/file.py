@@ -15,7 +15,7 @@ from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.engine.notice_words import retry_words, unfinished_words
+from atelier_desk.engine.notice_words import nudge_words, retry_words, unfinished_words
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.i18n import _
 
@@ -99,6 +99,8 @@ def _turn(entry: TranscriptEntry) -> list[str]:
 def _notice(message: Message) -> str:
     """The words of a notice that has no text of its own."""
     details = message.details
+    if message.kind == "nudge":
+        return nudge_words(int(details.get("tasks") or 0))
     if message.kind != "retry":
         return message.kind
     said = str(details.get("message") or "")
