@@ -129,6 +129,7 @@ class CommandPalette(QDialog):
         self.setWindowFlags(Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
         self._registry, self._window, self._extra = registry, window, extra
         self._commands: list[Command] = []
+        self._shown: list[Command] = []
         self.recent: list[str] = []
         self.field = control(
             QLineEdit(self), "palette-field", look="palette", hint=N_("Search commands, workflows, agents, models, settings")
@@ -182,6 +183,7 @@ class CommandPalette(QDialog):
 
     def _filter(self, needle: str) -> None:
         self._model.clear()
+        self._shown = []
         if needle.strip():
             for command in self._best(needle):
                 self._append(command)
@@ -220,7 +222,8 @@ class CommandPalette(QDialog):
     def _append(self, command: Command) -> None:
         item = QStandardItem(command.text)
         item.setEditable(False)
-        item.setData(command, _Role.UserRole)
+        item.setData(len(self._shown), _Role.UserRole)
+        self._shown.append(command)
         item.setData(command.icon, _Role.UserRole + 1)
         item.setData(command.hint, _Role.UserRole + 2)
         item.setData(f"{command.text}, {command.hint}" if command.hint else command.text, _Role.AccessibleTextRole)
@@ -231,9 +234,10 @@ class CommandPalette(QDialog):
 
     def _run(self) -> None:
         index = self.list.currentIndex()
-        command = index.data(_Role.UserRole) if index.isValid() else None
-        if not isinstance(command, Command):
+        number = index.data(_Role.UserRole) if index.isValid() else None
+        if number is None:
             return
+        command = self._shown[number]
         self.hide()
         if command.key:
             self.recent = [command.key, *(key for key in self.recent if key != command.key)][:KEPT]

@@ -35,7 +35,7 @@ def _agents(window: WindowActions) -> Iterator[Command]:
     """Who shall answer in the workflow in view."""
     for agent in window.chat.choices.agents:
         hint = f"{agent.config.provider} · {agent.config.model}"
-        run = partial(window.chat.header.agent_chosen.emit, agent.id)
+        run = partial(_choose_agent, window, agent.id)
         yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", "", f"agent:{agent.id}", _("Agents"))
 
 
@@ -43,9 +43,17 @@ def _models(window: WindowActions) -> Iterator[Command]:
     """Which model shall answer in the workflow in view; a search names what it can do, too."""
     for info in window.chat.choices.models:
         if not info.embedding:
-            run = partial(window.chat.header.model_chosen.emit, info.provider, info.name)
+            run = partial(_choose_model, window, info.provider, info.name)
             text, key = _("Model: {name}", name=info.label or info.name), f"model:{info.provider}/{info.name}"
             yield Command(text, run, _facts(info), "cpu", f"{info.name} {info.provider}", key, _("Models"))
+
+
+def _choose_agent(window: WindowActions, agent_id: str) -> None:
+    window.chat.header.agent_chosen.emit(agent_id)
+
+
+def _choose_model(window: WindowActions, provider: str, model: str) -> None:
+    window.chat.header.model_chosen.emit(f"{provider}/{model}")
 
 
 def _facts(info: ModelInfo) -> str:

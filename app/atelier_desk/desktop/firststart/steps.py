@@ -183,7 +183,7 @@ class GoalButton(QPushButton):
 
     def set_texts(self, title: str, goal: str, shows: str) -> None:
         self._title.setText(title)
-        self._goal.setText(_("“{text}”", text=goal))
+        self._goal.setText(goal)
         self._shows.setText(shows)
         self.setAccessibleName(_("{name}: {text}", name=title, text=goal))
         self.setAccessibleDescription(shows)
