@@ -43,12 +43,13 @@ FIRST_LOOK = "window.json"
 """A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
 
 
-def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | None = None) -> int:
+def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | None = None, quick: bool = False) -> int:
     """Open the desktop on a data folder and run it to its end.
 
     Args:
         data_dir: an absolute folder, or None for the default place.
         argv: the command line, for ``--lang``, ``--log-level`` and ``--accept-loss``.
+        quick: open the small window for one question too.
         opener: gives the context manager that opens the engine; tests and benches bring their own.
     """
     sys.setswitchinterval(SWITCH_S)
@@ -59,6 +60,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
     qt.setDesktopFileName("atelier")
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)
+    program.quick = quick
     return program.run()
 
 
@@ -66,6 +68,7 @@ class Program(QObject):
     """One run of the desktop: holds bridge and window, opens and closes the engine."""
 
     _raise_asked = Signal()
+    _quick_asked = Signal()
     _crashed = Signal(str, str)
 
     def __init__(self, qt: QApplication, data_dir: Path | None, argv: Sequence[str], opener: Opener | None = None) -> None:
@@ -76,6 +79,7 @@ class Program(QObject):
         self._accept_loss = "--accept-loss" in argv
         look = self._read_first_look()
         self._closing = False
+        self.quick = False
         self._watch = EndWatch(0) if opener is None else None
         """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended with it."""
         self._closed: asyncio.Event | None = None
@@ -92,6 +96,7 @@ class Program(QObject):
 
     def _connect(self) -> None:
         self._raise_asked.connect(self.window.raise_up)
+        self._quick_asked.connect(self.window.quick_ask)
         self._crashed.connect(self._show_crash)
         self.window.closing.connect(self._on_closing)
         self.window.language_wanted.connect(self._on_language)
@@ -152,7 +157,7 @@ class Program(QObject):
 
         async with Atelier.open(data_dir, accept_loss=self._accept_loss) as atelier:
             self._start_logging(Path(atelier.datadir.logs))
-            async with IpcServer(atelier, atelier.datadir, on_raise=self._on_raise):
+            async with IpcServer(atelier, atelier.datadir, on_raise=self._on_raise, on_quick=self._on_quick):
                 yield atelier
 
     def _start_logging(self, folder: Path) -> None:
@@ -167,6 +172,11 @@ class Program(QObject):
         self._raise_asked.emit()
         return True
 
+    def _on_quick(self) -> bool:
+        """From the engine's thread: another process wants the small window."""
+        self._quick_asked.emit()
+        return True
+
     # -- engine ---------------------------------------------------------------------------------------------------------------
     async def _on_opened(self) -> None:
         settings = await self.bridge.engine.settings.get()
@@ -176,6 +186,8 @@ class Program(QObject):
         _calm_collector()
         if not settings.first_start_done:
             self._first_start()
+        elif self.quick:
+            self.window.quick_ask()
         await self.bridge.engine.go_on()
 
     def _first_start(self) -> None:
@@ -191,6 +203,7 @@ class Program(QObject):
     def _apply(self, settings: Settings) -> None:
         theme().set_mode(settings.theme)
         theme().set_scale(settings.font_scale)
+        self.window.set_shortcuts(settings.shortcuts)
         wanted = self._language or settings.language
         code = wanted if wanted in LANGUAGES else system_language()
         if code != self._shown_language or code != language():  # the engine sets the stored one while it opens
@@ -217,6 +230,7 @@ class Program(QObject):
         self._apply(settings)
         if self.window.presenter is not None:
             self.window.presenter.set_notifications(settings.notifications, settings.remind_minutes)
+            self.window.show_tray(settings.tray)
 
     # -- language ---------------------------------------------------------------------------------------------------------------
     def _on_language(self, code: str) -> None:

@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, pane
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -284,4 +284,5 @@ class Rail(QWidget):
             for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
                 bar.setElideMode(Qt.TextElideMode.ElideNone)  # three short words always fit; Qt would cut them
                 bar.setExpanding(False)
+                say(bar, name=N_("Panes"))
         return False

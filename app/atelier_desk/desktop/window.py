@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
-from atelier_desk.desktop.actions import ActionRegistry
+from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
 from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
@@ -43,13 +43,7 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
 
 
 class MainWindow(Translated, WindowActions):
-    """``main-window``. Shown before the engine is open; ``start`` is called when it is.
-
-    Signals:
-        closing: the person closes the window; the program ends after the engine did.
-    """
-
-    closing = Signal()
+    """``main-window``. Shown before the engine is open; ``start`` is called when it is."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()
@@ -144,6 +138,7 @@ class MainWindow(Translated, WindowActions):
         self.prepare()
         self.sidebar.foot.show_connection("ready")
         self.presenter.set_notifications(settings.notifications, settings.remind_minutes)
+        self.show_tray(settings.tray)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
@@ -192,6 +187,7 @@ class MainWindow(Translated, WindowActions):
             "state": _text(self.saveState(LAYOUT_VERSION)),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
+            "commands": self.ran_last,
             "closed": "\n".join(sorted(self.sidebar.closed)),
             "folder": str(start_folder()),
         }
@@ -204,6 +200,7 @@ class MainWindow(Translated, WindowActions):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
             self.side.mend()
             self.rail.mend()
+        self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         if "closed" in kept:
             self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})
@@ -233,6 +230,11 @@ class MainWindow(Translated, WindowActions):
         if self.pages.property("variant") != wanted:
             mark(self.pages, wanted)
             self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # measures the lines anew
+
+    def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
+        """Keys by action as a person chose them."""
+        self.actions_.set_shortcuts(chosen)
+        self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:

@@ -326,7 +326,7 @@ async def test_what_is_written_during_an_export_does_not_tear_the_file(open_atel
         assert len(json.loads(text)["runs"]) == 2
         assert (await atelier.workflows.import_(text, "rename")).action == "renamed"
         busy = 1
-        monkeypatch.setattr("atelier_desk.engine.services.workflows.READ_ATTEMPTS", 1)
+        monkeypatch.setattr("atelier_desk.engine.services.workflow.exporting.READ_ATTEMPTS", 1)
         with pytest.raises(ConflictError, match="Pause them"):
             await atelier.workflows.export(workflow_id)
 
@@ -370,7 +370,7 @@ async def test_damaged_and_too_big_files_are_refused_and_leave_nothing(open_atel
             with pytest.raises(UsageError):
                 await atelier.workflows.import_(json.dumps(file))
             assert await atelier.store.counts() == before
-        with pytest.raises(LimitError, match="10485760"):
+        with pytest.raises(LimitError, match="at most 10 MB"):
             await atelier.workflows.import_(text + " " * limits.IMPORT_FILE)
         with pytest.raises(UsageError, match="skip, overwrite, rename"):
             await atelier.workflows.import_(text, "merge")

@@ -28,6 +28,7 @@ class Attention(QObject):
         self.enabled = True
         self._count = 0
         self._tray: QSystemTrayIcon | None = None
+        self._own_tray = True
         self._then: Callable[[], object] | None = None
         window.installEventFilter(self)
 
@@ -58,6 +59,11 @@ class Attention(QObject):
         else:
             self.activated.emit()
 
+    def use(self, tray: QSystemTrayIcon) -> None:
+        """Notify through an icon that is there anyway; its owner shows it, and says what a click on it does."""
+        self._own_tray, self._tray = False, tray
+        tray.messageClicked.connect(self.click)
+
     def set_count(self, count: int) -> None:
         """How many questions wait."""
         self._count = count
@@ -70,7 +76,7 @@ class Attention(QObject):
         wanted = f"({self._count}) {bare}" if self._count and not window.isActiveWindow() else bare
         if wanted != window.windowTitle():
             window.setWindowTitle(wanted)
-        if self._tray is not None:
+        if self._tray is not None and self._own_tray:
             self._tray.setVisible(self._count > 0)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

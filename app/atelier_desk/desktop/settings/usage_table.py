@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
@@ -16,6 +17,8 @@ from atelier_desk.usage_words import cost_words
 
 LEAST_ROWS, MOST_ROWS = 3, 14
 """Rows it is high; more are scrolled."""
+NAME = 130
+"""Least width of the names, in pixels at 100 %."""
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
@@ -32,7 +35,7 @@ class UsageTable(Translated, QTableWidget):
         self.verticalHeader().hide()
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
         header.setHighlightSections(False)
         header.setDefaultAlignment(RIGHT)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -74,6 +77,17 @@ class UsageTable(Translated, QTableWidget):
         self.verticalHeader().setDefaultSectionSize(theme().px(30))
         rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)
         self.setMinimumHeight(self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4)
+        self._widen_names()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._widen_names()
+
+    def _widen_names(self) -> None:
+        """The names have what the figures leave, and enough to be told apart; in a narrow window the table is scrolled sideways."""
+        figures = sum(self.sizeHintForColumn(column) for column in range(1, self.columnCount()))
+        heads = sum(self.horizontalHeader().sectionSizeHint(column) for column in range(1, self.columnCount()))
+        self.setColumnWidth(0, max(theme().px(NAME), self.viewport().width() - max(figures, heads) - theme().px(8)))
 
     def retranslate(self) -> None:
         words = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))

@@ -18,9 +18,6 @@ _LANGUAGES = (("fr", "Français"), ("en", "English"))
 STATES: dict[Connection, str] = {"opening": N_("Opening…"), "ready": N_("Ready"), "failed": N_("Not open"), "closing": N_("Closing…")}
 
 
-KEYS = "Ctrl+K"
-
-
 class SidebarFoot(Translated, QWidget):
     """Two lines of quiet controls.
 
@@ -38,7 +35,8 @@ class SidebarFoot(Translated, QWidget):
         super().__init__(parent)
         self._state: Connection = "opening"
         self.settings = control(QPushButton(self), "open-settings", look="quiet")
-        self.palette_button = control(QPushButton(KEYS, self), "open-palette", look="quiet")
+        self._palette_keys = "Ctrl+K"
+        self.palette_button = control(QPushButton(self._palette_keys, self), "open-palette", look="quiet")
         self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
         self.language = control(ComboBox(self), "language-select", look="quiet")
         for code, name in _LANGUAGES:
@@ -72,12 +70,17 @@ class SidebarFoot(Translated, QWidget):
         super().resizeEvent(event)
         self._fit()
 
+    def show_palette_keys(self, keys: str) -> None:
+        """The keys of the command palette; its icon where it has none."""
+        self._palette_keys = keys
+        self._fit()
+
     def _fit(self) -> None:
         """In a narrow column the palette's keys give way to its icon, so that nothing is cut."""
-        look = theme()
-        keys = self.palette_button.fontMetrics().horizontalAdvance(KEYS) + 20
-        tight = self.settings.sizeHint().width() + keys + self.menu.sizeHint().width() + 4 > self.width()
-        self.palette_button.setText("" if tight else KEYS)
+        look, keys = theme(), self._palette_keys
+        wide = self.palette_button.fontMetrics().horizontalAdvance(keys) + 20
+        tight = not keys or self.settings.sizeHint().width() + wide + self.menu.sizeHint().width() + 4 > self.width()
+        self.palette_button.setText("" if tight else keys)
         self.palette_button.setIcon(look.icon("command") if tight else QIcon())
         self.palette_button.setIconSize(QSize(look.px(16), look.px(16)))
 

@@ -6,14 +6,12 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import Any, get_args
 
 from atelier_desk.domain.chat import Usage
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Store
-
-USING = ("model_replied", "reply_cut_off", "context_compacted", "title_written")
-"""The types of events that use something up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class UsedRepository:
         rows = await self._store.query(
             f"SELECT VALUE [record::id(run), time, body] FROM run_event WHERE run IN $runs AND type IN $types{when}",  # noqa: S608
             runs=[record("run", each) for each in run_ids],
-            types=list(USING),
+            types=_using(),
             since=since,
         )
         return [_used(run_id, time, json.loads(body)) for run_id, time, body in rows]
@@ -69,7 +67,16 @@ class UsedRepository:
         return dict(rows)
 
 
+@cache
+def _using() -> list[str]:
+    """The types of events that use something up: those with a ``usage``, which the sums of a workflow count too."""
+    from atelier_desk.domain.events.run import EventBody  # takes a while to load, and most listings need none
+
+    kinds = get_args(get_args(EventBody)[0])
+    return [kind.model_fields["type"].default for kind in kinds if "usage" in kind.model_fields]
+
+
 def _used(run_id: str, time: datetime, body: dict[str, Any]) -> Used:
     usage = Usage.model_validate(body.get("usage") or {})
-    model = (body.get("reply") or body).get("model") or ""
+    model = body.get("model") or (body.get("reply") or {}).get("model") or ""
     return Used(plain_time(time), run_id, body.get("provider") or "" if model else "", model, usage, int(body.get("duration_ms") or 0))
