@@ -108,11 +108,7 @@ def _run_notice(said: payloads.Notice) -> str:
             why = too_little(said.reason, used, most)
             return f"{text}. {why}" if why else text
         case payloads.Nudge():
-<<<<<<< HEAD
-            return nudge_words(int(details.get("tasks") or 0))
-=======
             return nudge_words(int(said.details.get("tasks") or 0))
->>>>>>> transcript
         case payloads.LoopDetected():
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
         case _:
