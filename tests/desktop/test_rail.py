@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -120,3 +120,13 @@ async def test_headings_stay_where_they_are_when_large_text_comes_and_goes(windo
     await settle(30)
     assert [pane.heading.height() for pane in panes if pane.isVisible()] == before
     assert before
+
+
+async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window: MainWindow) -> None:
+    window.resizeDocks([window.rail.docks["tasks"]], [380], Qt.Orientation.Horizontal)
+    await settle()
+    wide = window.rail.docks["tasks"].width()
+    assert wide > 340
+    theme().set_mode("dark")
+    await settle()
+    assert window.rail.docks["tasks"].width() == wide
