@@ -130,3 +130,29 @@ async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window
     theme().set_mode("dark")
     await settle()
     assert window.rail.docks["tasks"].width() == wide
+
+
+async def test_in_a_low_window_the_stack_becomes_tabs_and_comes_back_as_it_was(window: MainWindow) -> None:
+    docks = window.rail.docks
+    window.resizeDocks([docks["tasks"], docks["activity"]], [300, 200], Qt.Orientation.Vertical)
+    await settle()
+    assert docks["tasks"].height() > docks["activity"].height()  # the other way round than it is laid out
+    window.resize(1024, 700)
+    await settle()
+    assert docks["activity"] in window.tabifiedDockWidgets(docks["memory"])
+    assert docks["tasks"].height() > 200
+    window.resize(1300, 860)
+    await settle()
+    assert docks["activity"] not in window.tabifiedDockWidgets(docks["memory"])
+    assert docks["tasks"].height() > docks["activity"].height()
+
+
+async def test_a_pane_that_is_torn_off_does_not_cover_the_rail(window: MainWindow) -> None:
+    left = window.mapToGlobal(window.rail.docks["memory"].pos()).x()
+    button = window.findChild(QWidget, "float-memory")
+    assert button is not None
+    button.click()  # type: ignore[attr-defined]
+    await settle()
+    dock = window.rail.docks["memory"]
+    assert dock.isFloating()
+    assert dock.frameGeometry().right() < left

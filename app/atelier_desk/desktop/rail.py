@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
@@ -29,6 +29,10 @@ COMPACT_HEIGHTS = [300, 500]
 """Of the uppermost and the lowest pane, where no more fit one above the other."""
 ROOMY_SCALE = 1.2
 """Up to this font scale three panes fit one above the other on a usual screen."""
+BESIDE = 24
+"""Pixels between the rail and a pane that was torn off it."""
+LOW_WINDOW = 760
+"""Pixels of the window's height under which three panes one above the other would be cut."""
 LEAST = (180, 90)
 """Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
 
@@ -65,14 +69,19 @@ class _DockButtons(Translated, QWidget):
     def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__()
         self._dock, self._title = dock, entry.title
-        self._float = control(
-            IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: dock.setFloating(not dock.isFloating())
-        )
+        self._float = control(IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=self._toggle)
         self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
         fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
         self._close.clicked.connect(dock.close)
         dock.topLevelChanged.connect(lambda *_: self.retranslate())
         self.retranslate()
+
+    def _toggle(self) -> None:
+        """Torn off, it opens beside the rail: where it was it would cover the panes that are left."""
+        dock, left = self._dock, self._dock.mapToGlobal(QPoint())
+        dock.setFloating(not dock.isFloating())
+        if dock.isFloating():
+            dock.move(max(0, left.x() - dock.frameGeometry().width() - BESIDE), max(0, left.y()))
 
     def retranslate(self) -> None:
         title = _(self._title)
@@ -98,6 +107,8 @@ class Rail(QWidget):
         self._host: PaneHost | None = None
         self._workflow_id = ""
         self._compact = False
+        self._roomy_state: QByteArray | None = None
+        """The layout before the panes became fewer and tabs; it comes back when there is room again."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
         window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
@@ -128,10 +139,10 @@ class Rail(QWidget):
     def lay_out(self) -> None:
         """The layout nobody changed yet: the stacked panes one above the other, others as tabs behind the lowest; the drawer closed.
 
-        With large text three panes would not fit one above the other: those in the middle go behind the lowest too.
+        With large text or in a low window three panes would not fit one above the other: those in the middle go behind the lowest too.
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        self._compact = theme().scale > ROOMY_SCALE
+        self._compact = self._cramped()
         stack, behind, drawer = self._placed("stack"), self._placed("behind"), self._placed("drawer")
         for dock in self.docks.values():
             dock.setFloating(False)
@@ -158,13 +169,21 @@ class Rail(QWidget):
             for first, other in pairwise(drawer):
                 self._window.tabifyDockWidget(first, other)
 
-    def fit_scale(self) -> None:
-        """The font scale changed: stack the panes anew when they fit now, or do not fit any more; those in sight stay in sight."""
-        if (theme().scale > ROOMY_SCALE) == self._compact:
+    def _cramped(self) -> bool:
+        return theme().scale > ROOMY_SCALE or self._window.height() < LOW_WINDOW
+
+    def fit(self) -> None:
+        """Text or window have another size: stack the panes anew when they fit now, or fit no more; those in sight stay in sight."""
+        if self._cramped() == self._compact:
             return
         shown = {name for name, dock in self.docks.items() if not dock.isHidden()}
         front = [name for name, dock in self.docks.items() if not dock.visibleRegion().isEmpty()]
+        if not self._compact and self._roomy_state is None:
+            self._roomy_state = self._window.saveState()
         self.lay_out()
+        if not self._compact and self._roomy_state is not None:
+            self._window.restoreState(self._roomy_state)
+            self._roomy_state = None
         for name, dock in self.docks.items():
             dock.setVisible(name in shown)
         for name in front:
@@ -249,7 +268,11 @@ class Rail(QWidget):
         return ((name, dock) for name, dock in self.docks.items() if not dock.isFloating())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ChildPolished:
+        if event.type() == QEvent.Type.Resize and self._cramped() != self._compact:
+            if not self._compact and self._roomy_state is None:
+                self._roomy_state = self._window.saveState()  # now: the panes are not squeezed yet
+            QTimer.singleShot(0, self, self.fit)  # when the window has its new size
+        elif event.type() == QEvent.Type.ChildPolished:
             for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
                 bar.setElideMode(Qt.TextElideMode.ElideNone)  # three short words always fit; Qt would cut them
                 bar.setExpanding(False)

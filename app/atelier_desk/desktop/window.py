@@ -213,7 +213,7 @@ class MainWindow(Translated, WindowActions):
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
         self.middle.setMinimumWidth(round(400 * grown))
-        self.rail.fit_scale()
+        self.rail.fit()
         self.side.size_column(grown)
         self.rail.size_column(grown)
 
