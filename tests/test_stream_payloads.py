@@ -31,7 +31,8 @@ def test_what_is_sent_stays_as_it_was_also_after_it_was_read() -> None:
 
 def test_a_field_is_sent_always_or_only_when_it_says_something() -> None:
     quiet = payloads.ToolEnd(call_id="c", tool="x", result={"a": None})
-    assert quiet.said() == {"call_id": "c", "tool": "x", "success": False, "result": {"a": None}, "duration_ms": 0, "truncated": False}
+    empty = {"result": {"a": None}, "duration_ms": 0, "truncated": False}
+    assert quiet.said() == {"call_id": "c", "tool": "x", "success": False, "status": "", **empty}
     assert quiet.model_copy(update={"error": "no"}).said() == {**quiet.said(), "error": "no"}
     assert payloads.Reasoning(content="a").said() == {"content": "a", "message_id": ""}
     assert payloads.Attachment(name="a", media_type="text/plain", text="").said() == {"media_type": "text/plain", "name": "a", "text": ""}

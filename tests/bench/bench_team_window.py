@@ -8,8 +8,7 @@ in a process of its own; the parent starts it and prints. The models are scripts
 * replay: that run from its first event at the fastest speed; then its slider is drawn from one end to the other and back
 
 For each, between two ticks of a 16 ms timer in the UI thread: the processor time the thread used itself (goal p99 ≤ 20 ms, max ≤ 50 ms),
-which other programs on the machine do not change, and the time that went by. Between work and replay the looks are changed with all
-agents in the window: another theme, text size and language (goal ≤ 150 ms to the painted window).
+which other programs on the machine do not change, and the time that went by.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.bench.bench_desktop import percentile, reply_text, report, restyle
+from tests.bench.bench_desktop import percentile, reply_text, report
 
 RATE = 100
 """Tokens a second of each writer; a token has four characters."""
@@ -153,10 +152,9 @@ class Probe:
 
     async def run(self) -> None:
         workflow_id = await self._team()
-        looks = restyle(self.program)
         marks = await self._replay(workflow_id)
         panel = self.program.window.chat
-        report(phases=self.found, restyle=looks, agents=len(panel.team.state.members), events=marks)
+        report(phases=self.found, agents=len(panel.team.state.members), events=marks)
         os._exit(0)
 
     async def _team(self) -> str:
@@ -262,7 +260,6 @@ def compare(quick: bool, target: Path | None) -> None:
         gaps, busy = figures["phases"][key]["gaps"], figures["phases"][key]["busy"]
         rows += [(f"{name}: own work, p99", percentile(busy, 0.99), GOALS[0]), (f"{name}: own work, max", max(busy), GOALS[1])]
         rows += [(f"{name}: frame gap, p99", percentile(gaps, 0.99), None), (f"{name}: frame gap, max", max(gaps), None)]
-    rows += [(f"another {name}, painted", took * 1000, 150.0) for name, took in figures["restyle"].items()]
     for name, value, goal in rows:
         print(f"{name:<32} {value:>7.1f} ms  {f'goal {goal:.0f}' if goal is not None else ''}")
     print(f"{figures['agents']} agents, {figures['events']} events to replay")

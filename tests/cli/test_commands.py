@@ -45,6 +45,15 @@ def test_workflows_are_listed_shown_and_searched(cli: Cli) -> None:
     assert cli("workflows", "search", "", "--json").json == []
 
 
+def test_an_imported_file_grants_no_folder(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    workflow = str(cli("run", "go", "--workspace", "work", "--json", steps=["done"]).events[0]["workflow_id"])
+    (tmp_path / "w.json").write_text(cli("workflows", "export", workflow).out)
+    imported = cli("workflows", "import", "w.json", "--json")
+    assert imported.json["workflow"]["folders"] == []
+    assert f"The folder {tmp_path / 'work'} is not granted" in imported.err
+
+
 def test_workflows_are_named_filed_and_put_away(cli: Cli) -> None:
     workflow = talk(cli, "Tell me about herons. Be brief.")
     assert [each["name"] for each in cli("workflows", "list", "--json").json] == ["Tell me about herons"]

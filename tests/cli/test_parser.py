@@ -15,7 +15,7 @@ from atelier_desk.cli.argparse_words import WORDS
 from atelier_desk.cli.commands import memory
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.cli.parser import HelpShown, Usage, parse
-from atelier_desk.domain.agent import ApprovalMode, Effort, ToolDialect, ToolMode
+from atelier_desk.domain.agent import ApprovalMode, Thinking, ToolDialect, ToolMode
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
@@ -132,7 +132,7 @@ def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
 def test_the_choices_are_the_domain_s() -> None:
     assert set(agent_options.TOOL_MODES) == {mode.value for mode in ToolMode}
     assert set(agent_options.DIALECTS) == {dialect.value for dialect in ToolDialect}
-    assert set(agent_options.EFFORTS) == {effort.value for effort in Effort}
+    assert set(agent_options.EFFORTS) == {level.value for level in Thinking}
     assert set(agent_options.APPROVALS) == {mode.value for mode in ApprovalMode}
     assert set(memory.TYPES) == {kind.value for kind in MemoryType}
     assert set(memory.SCOPES) == {scope.value for scope in MemoryScope}

@@ -152,17 +152,6 @@ async def test_a_fork_is_made_and_shown(program: Program) -> None:
     assert program.window.findChild(QPushButton, "toast-action") is None
 
 
-async def test_a_fork_in_the_middle_of_a_turn_can_go_on_at_once(program: Program) -> None:
-    program.engine.set("workflows", "active", "r9")
-    program.conductor.fork("w1", 3)
-    await settle(20)
-    button = program.window.findChild(QPushButton, "toast-action")
-    assert button is not None
-    button.click()
-    await settle()
-    assert program.engine.calls("runs.resume") == [(("r9",), {})]
-
-
 async def test_step_mode_is_a_switch_and_shows(program: Program) -> None:
     switch = program.window.actions_["step-mode"]
     toggle = program.window.findChild(QToolButton, "step-toggle")

@@ -122,6 +122,28 @@ async def test_headings_stay_where_they_are_when_large_text_comes_and_goes(windo
     assert before
 
 
+async def test_in_a_low_window_the_panes_are_tabs_and_stand_again_where_there_is_room(window: MainWindow, qtbot: QtBot) -> None:
+    docks = window.rail.docks
+    assert not window.tabifiedDockWidgets(docks["tasks"])
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: docks["activity"] in window.tabifiedDockWidgets(docks["tasks"]))
+    assert docks["memory"] in window.tabifiedDockWidgets(docks["tasks"])
+    front = next(dock for dock in docks.values() if not dock.visibleRegion().isEmpty())
+    assert front.height() > 400
+    window.resize(1300, 860)
+    qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
+
+
+async def test_a_pane_that_is_torn_off_does_not_cover_the_others(window: MainWindow, qtbot: QtBot) -> None:
+    dock = window.rail.docks["tasks"]
+    others = window.rail.docks["memory"].mapToGlobal(QPoint(0, 0)).x()
+    window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+    assert dock.isFloating()
+    assert dock.geometry().right() < others
+    window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+    assert not dock.isFloating()
+
+
 async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window: MainWindow) -> None:
     window.resizeDocks([window.rail.docks["tasks"]], [380], Qt.Orientation.Horizontal)
     await settle()
@@ -130,29 +152,3 @@ async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window
     theme().set_mode("dark")
     await settle()
     assert window.rail.docks["tasks"].width() == wide
-
-
-async def test_in_a_low_window_the_stack_becomes_tabs_and_comes_back_as_it_was(window: MainWindow) -> None:
-    docks = window.rail.docks
-    window.resizeDocks([docks["tasks"], docks["activity"]], [300, 200], Qt.Orientation.Vertical)
-    await settle()
-    assert docks["tasks"].height() > docks["activity"].height()  # the other way round than it is laid out
-    window.resize(1024, 700)
-    await settle()
-    assert docks["activity"] in window.tabifiedDockWidgets(docks["memory"])
-    assert docks["tasks"].height() > 200
-    window.resize(1300, 860)
-    await settle()
-    assert docks["activity"] not in window.tabifiedDockWidgets(docks["memory"])
-    assert docks["tasks"].height() > docks["activity"].height()
-
-
-async def test_a_pane_that_is_torn_off_does_not_cover_the_rail(window: MainWindow) -> None:
-    left = window.mapToGlobal(window.rail.docks["memory"].pos()).x()
-    button = window.findChild(QWidget, "float-memory")
-    assert button is not None
-    button.click()  # type: ignore[attr-defined]
-    await settle()
-    dock = window.rail.docks["memory"]
-    assert dock.isFloating()
-    assert dock.frameGeometry().right() < left

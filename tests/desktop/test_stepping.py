@@ -135,17 +135,15 @@ async def test_a_paused_run_goes_on_from_here(desk: Desk) -> None:
     await desk.until(lambda: not desk.says)
 
 
-async def test_an_interrupted_run_goes_on_from_here(desk: Desk) -> None:
+async def test_an_interrupted_run_is_taken_up_in_the_transcript_alone(desk: Desk) -> None:
     desk.model.gate = asyncio.Event()
     run_id = await desk.send(RunMode.AUTO)
     await desk.until(lambda: len(desk.model.requests) == 1)
     await desk.engine.runs.interrupt(run_id)
-    await desk.until(lambda: desk.says == "Tester was interrupted.")
-    assert desk.bar.next.isHidden()
-    desk.model.gate.set()
-    desk.press("step-run-on")
-    await desk.until(lambda: not desk.says)
-    assert (await desk.engine.runs.wait(run_id)).status is not RunStatus.INTERRUPTED
+    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.INTERRUPTED
+    assert await desk.engine.stepping.held(desk.workflow) is None
+    await desk.bar._ask(desk.workflow)
+    assert desk.bar.isHidden()
 
 
 async def test_another_workflows_run_is_not_its_business(desk: Desk) -> None:

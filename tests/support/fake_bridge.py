@@ -23,9 +23,12 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from atelier_desk.desktop.bridge import Bridge
 from atelier_desk.desktop.remote import SERVICES, check_callable
+from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.service_list import SERVICES as CLASSES
 
 _DEFAULTS: dict[str, Any] = {
+    "runs.queued": (),
+    "settings.get": Settings(),
     "workflows.list": [],
     "workflows.transcript": [],
     "workflows.branches": {},

@@ -184,11 +184,14 @@ class Program(QObject):
         guide = FirstStart(self.bridge, self.window)
         guide.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         guide.started.connect(self.window.chat.open_workflow)
+        self.window.hold(True)
+        guide.finished.connect(lambda *_: self.window.hold(False))
         guide.open()
 
     def _apply(self, settings: Settings) -> None:
         theme().set_mode(settings.theme)
         theme().set_scale(settings.font_scale)
+        self.window.set_shortcuts(settings.shortcuts)
         wanted = self._language or settings.language
         code = wanted if wanted in LANGUAGES else system_language()
         if code != self._shown_language or code != language():  # the engine sets the stored one while it opens

@@ -139,9 +139,5 @@ class Conductor(QObject):
         forked = await self._bridge.engine.runs.fork(workflow_id, seq)
         self.close_replay()
         self._window.chat.open_workflow(forked.id)
-        active = await self._bridge.engine.workflows.active(forked.id)
-        text = _("“{name}” was made.", name=forked.name)
-        if active:
-            self._window.toasts.show(text, _("Go on"), lambda: self._window.chat.steering.resume(active))
-        else:
-            self._window.toasts.show(text)
+        # One that was cut in the middle of a turn is paused, and says so over the composer, with the way to go on.
+        self._window.toasts.show(_("“{name}” was made.", name=forked.name))

@@ -7,10 +7,11 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
 from atelier_desk.i18n import _
@@ -29,10 +30,11 @@ COMPACT_HEIGHTS = [300, 500]
 """Of the uppermost and the lowest pane, where no more fit one above the other."""
 ROOMY_SCALE = 1.2
 """Up to this font scale three panes fit one above the other on a usual screen."""
-BESIDE = 24
-"""Pixels between the rail and a pane that was torn off it."""
-LOW_WINDOW = 760
-"""Pixels of the window's height under which three panes one above the other would be cut."""
+LOW = 760
+"""Below this height of the window, in logical pixels, no two panes fit one above the other: all are tabs."""
+FIT_MS = 150
+TORN_OFF = QSize(380, 460)
+"""Size of a pane that is torn off, at 100 %, unless it was larger."""
 LEAST = (180, 90)
 """Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
 
@@ -69,24 +71,32 @@ class _DockButtons(Translated, QWidget):
     def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__()
         self._dock, self._title = dock, entry.title
-        self._float = control(IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=self._toggle)
+        self._float = control(IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: tear_off(dock))
         self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
         fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
         self._close.clicked.connect(dock.close)
         dock.topLevelChanged.connect(lambda *_: self.retranslate())
         self.retranslate()
 
-    def _toggle(self) -> None:
-        """Torn off, it opens beside the rail: where it was it would cover the panes that are left."""
-        dock, left = self._dock, self._dock.mapToGlobal(QPoint())
-        dock.setFloating(not dock.isFloating())
-        if dock.isFloating():
-            dock.move(max(0, left.x() - dock.frameGeometry().width() - BESIDE), max(0, left.y()))
-
     def retranslate(self) -> None:
         title = _(self._title)
         self._float.describe(_("Put {pane} back", pane=title) if self._dock.isFloating() else _("Tear {pane} off", pane=title))
         self._close.describe(_("Hide {pane}", pane=title))
+
+
+def tear_off(dock: QDockWidget) -> None:
+    """Make a pane a window of its own, beside the place it had, or put it back."""
+    if dock.isFloating():
+        dock.setFloating(False)
+        return
+    window, left = dock.window(), dock.mapToGlobal(QPoint(0, 0)).x()
+    size = (TORN_OFF * theme().scale).expandedTo(dock.size())
+    dock.setFloating(True)
+    dock.resize(size)
+    screen = dock.screen().availableGeometry()
+    x = max(screen.left(), left - size.width() - 24)
+    y = max(screen.top(), window.geometry().center().y() - size.height() // 2)
+    dock.move(x, y)
 
 
 class Rail(QWidget):
@@ -106,9 +116,8 @@ class Rail(QWidget):
         self.panes: dict[str, Pane] = {}
         self._host: PaneHost | None = None
         self._workflow_id = ""
-        self._compact = False
-        self._roomy_state: QByteArray | None = None
-        """The layout before the panes became fewer and tabs; it comes back when there is room again."""
+        self._rows = 0
+        self._fit = Soon(self, FIT_MS, self.fit)
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
         window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
@@ -139,18 +148,20 @@ class Rail(QWidget):
     def lay_out(self) -> None:
         """The layout nobody changed yet: the stacked panes one above the other, others as tabs behind the lowest; the drawer closed.
 
-        With large text or in a low window three panes would not fit one above the other: those in the middle go behind the lowest too.
+        With large text three panes would not fit one above the other: those in the middle go behind the lowest too. In a low window all do.
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        self._compact = self._cramped()
+        self._rows = self._fitting_rows()
         stack, behind, drawer = self._placed("stack"), self._placed("behind"), self._placed("drawer")
         for dock in self.docks.values():
             dock.setFloating(False)
             self._window.addDockWidget(below if dock in drawer else right, dock)
             dock.setVisible(dock not in drawer)
         heights = [entry.height for entry in self._entries.values() if entry.place == "stack"]
-        if self._compact:
+        if self._rows == 2:
             stack, behind, heights = [stack[0], stack[-1]], [*stack[1:-1], *behind], COMPACT_HEIGHTS
+        elif self._rows == 1:
+            stack, behind, heights = stack[:1], [*stack[1:], *behind], heights[:1]
         for first, other in pairwise(drawer):
             self._window.tabifyDockWidget(first, other)
         for upper, lower in pairwise(stack):
@@ -158,32 +169,31 @@ class Rail(QWidget):
         for dock in behind:
             self._window.tabifyDockWidget(stack[-1], dock)
         stack[-1].raise_()
-        self.size_column(1.0)
+        self.size_column(1 + (theme().scale - 1) * 0.5)
         self._window.resizeDocks(stack, heights, Qt.Orientation.Vertical)
 
     def mend(self) -> None:
         """A layout was put back that may be older than the drawer: its panes share one place again, unless somebody shows them."""
         drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
         together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in drawer)
+        self._rows = self._fitting_rows()
         if together and all(dock.isHidden() for dock in drawer):
             for first, other in pairwise(drawer):
                 self._window.tabifyDockWidget(first, other)
 
-    def _cramped(self) -> bool:
-        return theme().scale > ROOMY_SCALE or self._window.height() < LOW_WINDOW
+    def _fitting_rows(self) -> int:
+        """How many panes fit one above the other."""
+        if self._window.height() < LOW:
+            return 1
+        return 2 if theme().scale > ROOMY_SCALE else 3
 
     def fit(self) -> None:
-        """Text or window have another size: stack the panes anew when they fit now, or fit no more; those in sight stay in sight."""
-        if self._cramped() == self._compact:
+        """The font scale or the window changed: stack the panes anew when more fit now, or fewer; those in sight stay in sight."""
+        if self._fitting_rows() == self._rows:
             return
         shown = {name for name, dock in self.docks.items() if not dock.isHidden()}
         front = [name for name, dock in self.docks.items() if not dock.visibleRegion().isEmpty()]
-        if not self._compact and self._roomy_state is None:
-            self._roomy_state = self._window.saveState()
         self.lay_out()
-        if not self._compact and self._roomy_state is not None:
-            self._window.restoreState(self._roomy_state)
-            self._roomy_state = None
         for name, dock in self.docks.items():
             dock.setVisible(name in shown)
         for name in front:
@@ -268,11 +278,9 @@ class Rail(QWidget):
         return ((name, dock) for name, dock in self.docks.items() if not dock.isFloating())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize and self._cramped() != self._compact:
-            if not self._compact and self._roomy_state is None:
-                self._roomy_state = self._window.saveState()  # now: the panes are not squeezed yet
-            QTimer.singleShot(0, self, self.fit)  # when the window has its new size
-        elif event.type() == QEvent.Type.ChildPolished:
+        if event.type() == QEvent.Type.Resize and watched is self._window and self._window.isVisible():
+            self._fit.ask()
+        if event.type() == QEvent.Type.ChildPolished:
             for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
                 bar.setElideMode(Qt.TextElideMode.ElideNone)  # three short words always fit; Qt would cut them
                 bar.setExpanding(False)

@@ -47,7 +47,7 @@ class StepBar(Translated, QFrame):
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
         self.paused: WaitingStep | None = None
-        """The root run, when a person paused it or it was interrupted, and nothing waits for a step."""
+        """The root run, when a person paused it and nothing waits for a step. One that was cut off says so in the transcript."""
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()
@@ -176,8 +176,7 @@ class StepBar(Translated, QFrame):
         if not self.waiting and self.paused is None:
             return
         if not self.waiting and self.paused is not None:
-            cut_off = _("{agent} was interrupted.", agent=self.paused.agent_name)
-            text = cut_off if self.paused.interrupted else _("{agent} is paused.", agent=self.paused.agent_name)
+            text = _("{agent} is paused.", agent=self.paused.agent_name)
         elif len(self.waiting) == 1:
             text = what_next(self.waiting[0])
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, Signa
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
-from atelier_desk.desktop.actions import ActionRegistry
+from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
 from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
@@ -74,10 +74,10 @@ class MainWindow(Translated, WindowActions):
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
         self._connect()
+        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self._size_columns()
         self._sized_for = theme().scale
         theme().changed.connect(self._on_theme)
-        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         say(self, name=N_("Atelier, main window"))
         self.retranslate()
 
@@ -128,6 +128,7 @@ class MainWindow(Translated, WindowActions):
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
+        self.chat.keep_focus(self)
         self._background = BackgroundWatch(self)
 
     def _make_chat(self) -> None:
@@ -135,6 +136,7 @@ class MainWindow(Translated, WindowActions):
 
         self.chat = ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
+        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
         self._connect_chat()
 
@@ -154,6 +156,14 @@ class MainWindow(Translated, WindowActions):
             self.new_workflow()
         self.presenter.start()
         self._refresh_actions()
+
+    def hold(self, on: bool) -> None:
+        """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""
+        self.chat.empty.hold(on)
+        self.sidebar.hold(on)
+        self.chat.composer.setVisible(not on)
+        if not on:
+            self.chat.composer.field.setFocus()
 
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
         """Fill the window with what happened and what to do."""
@@ -183,6 +193,7 @@ class MainWindow(Translated, WindowActions):
             "state": _text(self.saveState(LAYOUT_VERSION)),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
+            "commands": self.ran_last,
             "closed": "\n".join(sorted(self.sidebar.closed)),
             "folder": str(start_folder()),
         }
@@ -195,6 +206,7 @@ class MainWindow(Translated, WindowActions):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
             self.side.mend()
             self.rail.mend()
+        self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         if "closed" in kept:
             self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})
@@ -230,6 +242,11 @@ class MainWindow(Translated, WindowActions):
         if self.pages.property("variant") != wanted:
             mark(self.pages, wanted)
             self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # measures the lines anew
+
+    def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
+        """Keys by action as a person chose them."""
+        self.actions_.set_shortcuts(chosen)
+        self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 
 from atelier_desk.desktop.actions import ActionSpec, action
 from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.conductor import Conductor
-    from atelier_desk.desktop.palette import Command, CommandPalette
+    from atelier_desk.desktop.palette import CommandPalette
+    from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
 
 
@@ -33,6 +34,8 @@ class WindowActions(WindowParts):
 
     conductor: Conductor | None = None
     _palette: CommandPalette | None = None
+    ran_last: str = ""
+    settings_pages: tuple[PageEntry, ...] = ()
     _settings_window: SettingsWindow | None = None
     _search_dialog: SearchEverywhere | None = None
 
@@ -97,6 +100,12 @@ class WindowActions(WindowParts):
     def archive_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.archive([key]))
 
+    @action(
+        "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions approval"
+    )
+    def workflow_settings(self) -> None:
+        self.chat.open_settings()
+
     @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
     def delete_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.delete([key]))
@@ -118,12 +127,14 @@ class WindowActions(WindowParts):
             self._search_dialog.chosen.connect(self._on_hit)
         self._search_dialog.popup(self.sidebar.search.text())
 
-    def _on_hit(self, workflow_id: str, kind: str, row_id: str) -> None:
+    def _on_hit(self, workflow_id: str, kind: str, row_id: str, message_id: str = "") -> None:
         if workflow_id:
             self.chat.open_workflow(workflow_id)
-        if kind == "message":
-            QTimer.singleShot(0, self, lambda: self.chat.reveal_message(row_id))
-        elif kind in {"report", "memory"}:
+        if kind == "tool_execution":
+            self.chat.host.state.open_calls.add(row_id)
+        if kind == "message" or message_id:
+            self.chat.reveal_message(message_id or row_id)
+        if kind in {"report", "memory"}:
             self.rail.show_pane("reports" if kind == "report" else "memory")
 
     @action("pinned-messages", N_("Pinned messages"), group="message", icon="pin")
@@ -218,18 +229,33 @@ class WindowActions(WindowParts):
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command")
     def command_palette(self) -> None:
         from atelier_desk.desktop.palette import CommandPalette
+        from atelier_desk.desktop.palette_sources import commands
 
         if self._palette is None:
-            self._palette = CommandPalette(self.actions_, self, self._palette_workflows)
+            self._palette = CommandPalette(self.actions_, self, lambda: commands(self))
+            self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
+            self._palette.ran.connect(self._on_ran)
         self._palette.popup()
+        if not self.settings_pages:
+            self.bridge.jobs.start(self._find_pages(), "settings pages")
 
-    def _palette_workflows(self) -> Iterable[Command]:
-        from atelier_desk.desktop.palette import Command
+    def _on_ran(self, _key: str) -> None:
+        if self._palette is not None:
+            self.ran_last = "\n".join(self._palette.recent)
 
-        def opener(workflow_id: str) -> Callable[[], object]:
-            return lambda: self.chat.open_workflow(workflow_id)
+    async def _find_pages(self) -> None:
+        """The pages' modules take half a second to import: not in this thread."""
+        import asyncio
 
-        return [Command(each.name, opener(each.id), _("Workflow"), "message-square") for each in self.sidebar.model.workflows]
+        from atelier_desk.desktop.settings.registry import pages
+
+        self.settings_pages = tuple(await asyncio.to_thread(pages))
+        if self._palette is not None:
+            self._palette.collect_again()
+
+    def show_settings(self, page: str) -> None:
+        """The settings, at a page."""
+        self._open_settings().show_page(page)
 
     @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings")
     def open_settings(self) -> None:

@@ -16,6 +16,8 @@ MODEL_NAME: Final = 512
 PROVIDER_HEADERS: Final = 20
 """Headers of the owner's that a model server is sent with each request."""
 SYSTEM_PROMPT: Final = 10_000
+WORKFLOW_INSTRUCTIONS: Final = 5_000
+"""Characters of what one workflow adds to its agent's instructions."""
 TEMPERATURE: Final = (0.0, 2.0)
 MAX_TOKENS: Final = (256, 128_000)
 TOOL_ITERATIONS: Final = (1, 200)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalSettings
 from atelier_desk.domain.base import Model
+
+ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
+Keys = Annotated[str, Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$")]
+"""A key with what is held, as Qt writes it in any language: ``Ctrl+Shift+F``, ``F5``; empty for none."""
 
 
 class EmbedderSettings(Model):
@@ -46,8 +50,14 @@ class Settings(Model):
     """How deep agents may start agents; 0 lets none start any."""
     favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
     """``provider/model`` of those that stand first wherever a model is chosen."""
+    recent_models: tuple[str, ...] = Field(default=(), max_length=20)
+    """The same of those picked last, the newest first."""
+    favourite_agents: tuple[str, ...] = Field(default=(), max_length=200)
+    """Ids of the agents that stand first."""
     confirmed_tools: dict[str, str] = {}
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
+    shortcuts: dict[ActionName, Keys] = Field(default={}, max_length=500)
+    """Keys by action in place of the action's own; empty for none."""
     window: dict[str, str] = {}
     """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""
 

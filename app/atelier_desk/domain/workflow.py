@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.chat import Usage
@@ -65,6 +66,7 @@ class Workflow(Model):
         head_run_id: the newest run of the branch that is shown; older runs are found by ``Run.previous_run_id``.
         stream_seq: number of the last durable stream event; they are numbered from 1 without gaps.
         usage: totals over all runs, sub-agents counted.
+        choices: the model and what else was chosen for it, in place of its agent's.
         draft: what the person has typed and not sent.
         folders: the workspace, absolute paths the user granted.
         deleted_at: set while an undo is still possible; lists leave such a workflow out.
@@ -74,6 +76,7 @@ class Workflow(Model):
     name: str = Field(min_length=1, max_length=limits.WORKFLOW_NAME)
     named_by: Literal["", "words", "model", "person"] = ""
     agent_id: str = ""
+    choices: Choices = Choices()
     status: WorkflowStatus = WorkflowStatus.IDLE
     head_run_id: str | None = None
     stream_seq: int = 0
@@ -139,13 +142,17 @@ class MessageRole(StrEnum):
     """Something the engine tells the person or the model: a limit, a compaction, an interruption, an error."""
 
 
+QUEUED = "queued"
+"""The kind of a message that waits its turn: no part of the transcript yet."""
+
+
 class Message(Model):
     """One row of a transcript.
 
     Attributes:
         seq: place in the workflow: the stream number of the event that made it.
         kind: for assistant ``reply``, ``output`` (the output tool) or ``cut_off``; for notice the event's type; for user its
-            dispatch strategy.
+            dispatch strategy, or ``QUEUED``.
         call_ids: the tool calls this reply made, in order; their rows are ``ToolExecution``.
         details: what a notice is about, for its card (for example limit, value, cap).
     """

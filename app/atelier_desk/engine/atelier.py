@@ -446,19 +446,21 @@ class Atelier(Services):
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError
+        from atelier_desk.engine.choosing import chosen
         from atelier_desk.engine.runs.manager import Who
 
+        agent = None
         for wanted in (agent_id, workflow.agent_id):
-            if wanted:
+            if wanted and agent is None:
                 try:
                     agent = await self.agents.get(wanted)
                 except NotFoundError:
                     if wanted == agent_id:
                         raise
-                    continue
-                return Who(agent.config, agent.id)
-        agent = await self.agents.default()
-        return Who(agent.config, agent.id)
+        agent = agent or await self.agents.default()
+        # Another agent than the workflow's, for one turn, comes with its own model.
+        own = not workflow.agent_id or agent.id == workflow.agent_id
+        return Who(chosen(workflow.choices if own else workflow.choices.without_model(), agent.config), agent.id)
 
     async def _default_agent(self, workflow_id: str) -> AgentConfig:
         return (await self._resolve_agent(await self.repos.workflows.get(workflow_id), "")).agent

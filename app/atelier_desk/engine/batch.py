@@ -73,6 +73,7 @@ class Batch:
         self.rows.approvals += projection.approvals
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
+        self.rows.deleted_messages += projection.deleted_messages
         self.rows.rules += projection.rules
         self.rows.pins.update(projection.pins)
         self.rows.workflow.update(projection.workflow)
@@ -97,6 +98,7 @@ class Batch:
             frames=tuple(frames),
             tasks=tuple(self.rows.tasks),
             deleted_tasks=tuple(self.rows.deleted_tasks),
+            deleted_messages=tuple(self.rows.deleted_messages),
             rules=tuple(self.rows.rules),
             pins=self.rows.pins,
             clear_partial=tuple(clear_partial),

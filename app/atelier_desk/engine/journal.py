@@ -22,6 +22,7 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     EventBody,
     LimitsRaised,
+    QueueChanged,
     RunEvent,
     RunFinished,
     RunResumed,
@@ -123,11 +124,11 @@ class Part:
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is
-    not work, and neither is a title."""
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or of the messages that
+    wait is not work, and neither is a title."""
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
         return True
-    return isinstance(body, EntryPinned | CompactionUndone | TitleWritten)
+    return isinstance(body, EntryPinned | CompactionUndone | TitleWritten | QueueChanged)
 
 
 class Journal:
@@ -405,6 +406,8 @@ class Journal:
             created_at=state.started_at or now,
         )
         changed = {
+            "agent_id": state.agent_id,
+            "agent_name": state.agent.name,
             "mode": state.mode,
             "status": state.status,
             "usage": state.usage,

@@ -175,10 +175,10 @@ class HttpProvider(ABC):
             lambda: self.http.json(method, path, payload, model=model), clock=self._clock, policy=self.retry, rng=self._rng
         )
 
-    async def optional_json(self, method: str, path: str, payload: Any = None) -> dict[str, Any]:
+    async def optional_json(self, method: str, path: str) -> dict[str, Any]:
         """The object a page that not every server has answers with, empty when this one does not."""
         try:
-            answer = await self.http.json(method, path, payload)
+            answer = await self.http.json(method, path)
         except ProviderError as error:
             if error.code in ("unreachable", "timeout"):
                 raise

@@ -86,6 +86,12 @@ def has_word(text: str, query: str) -> bool:
     return any(_related(word, wanted) for word in words(text))
 
 
+def word_places(text: str, query: str) -> list[tuple[int, int]]:
+    """Where the words of a query stand in a text: first character and last + 1 of each word that ``excerpt`` would have found."""
+    wanted = set(content_words(query))
+    return [match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0]))]
+
+
 def plain_values(text: str) -> str:
     """Stored JSON as people read it: names and values without its quotes and brackets. What is no JSON stays as it is."""
     try:

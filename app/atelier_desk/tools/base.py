@@ -61,7 +61,8 @@ class Tool(ABC):
             its description are shown.
         icon: name of an icon of the theme.
         summaries: a call in a line, for people: an ``N_`` template for each operation (``""`` when there are none) with parameters as
-            placeholders; without one the call's values are shown.
+            placeholders; without one the call's values are shown. It says what is to be done, ``done`` what was done ("Calculate", then
+            "Calculated"), where that is another text.
         input: a pydantic model, or an annotated union of models discriminated on ``operation``; its JSON schema is the definition.
         reading: operations that only read, in a tool whose ``effect`` is another.
         subjects: by parameter, what it names.
@@ -83,6 +84,7 @@ class Tool(ABC):
     purpose: ClassVar[str] = ""
     icon: ClassVar[str] = "terminal"
     summaries: ClassVar[Mapping[str, str]] = {}
+    done: ClassVar[Mapping[str, str]] = {}
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = ""
     effect: ClassVar[Effect] = Effect.READ
@@ -123,6 +125,7 @@ class Tool(ABC):
             idempotent=self.idempotent,
             alone=self.awaits_external_response,
             summary=summary_of(values, self.summaries.get(operation, "")),
+            done=self.done.get(operation, ""),
         )
 
     def stands_for(self, input: Any) -> tuple[str, dict[str, Any]] | None:

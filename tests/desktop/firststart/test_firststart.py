@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.firststart import FirstStart, StarterNotice
 from atelier_desk.desktop.firststart.trial import chat_models
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
@@ -244,6 +245,33 @@ async def test_the_same_server_again_is_not_stored_twice(guide: FirstStart, find
     await forward(find)
     assert atelier.calls("providers.save") == []
     assert atelier.calls("agents.save")[0][0][0].provider == "Mine"
+
+
+async def test_a_service_is_found_by_its_name(guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    await forward(find)
+    find("radio-other").click()
+    find("other-services").click()
+    await settle()
+    qtbot.keyClicks(find("preset-search"), "openrouter")
+    qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    await settle()
+    assert find("other-url").text() == "https://openrouter.ai/api/v1"
+    assert guide.focusWidget() is find("other-key")
+    find("other-services").click()
+    await settle()
+    qtbot.keyClicks(find("preset-search"), "mistral")
+    qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    await settle()
+    assert guide.model.current().name == "mistral"
+
+
+async def test_the_boxes_fit_their_words_after_a_switch_of_language(guide: FirstStart, find: Find) -> None:
+    switch_language("fr")
+    await settle()
+    for name in ("language-select", "theme-select"):
+        assert find(name).width() >= find(name).sizeHint().width(), name
+    switch_language("en")
+    await settle()
 
 
 @pytest.mark.parametrize("way", ["card", "field"])

@@ -17,7 +17,8 @@ from atelier_desk import i18n
 from atelier_desk.desktop.sidebar.deeds import FolderDialog
 from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel, group_of, state_words
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
-from atelier_desk.desktop.widgets import ToastHost
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ToastHost, say
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.storage.repositories import SearchHit
@@ -368,6 +369,7 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qt
     await column.sidebar.load()
     model = column.sidebar.model
     assert rows(model) == ["Workflows", "a", "Messages", "m1", "m2"]
+    assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still knows all of them
     assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == "Herons: … a heron stands still …"
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)
@@ -464,3 +466,41 @@ def open_menu(column: Column, ids: list[str]) -> QMenu:
 
 def entry(menu: QMenu, text: str) -> QAction:
     return next(each for each in menu.actions() if each.text() == text)
+
+
+async def test_an_empty_list_says_nothing_while_a_guide_has_the_word(column: Column) -> None:
+    column.engine.set("workflows", "list", [])
+    await column.sidebar.load()
+    assert not column.sidebar.empty.isHidden()
+    column.sidebar.hold(True)
+    assert column.sidebar.empty.isHidden()
+    column.sidebar.hold(False)
+    assert not column.sidebar.empty.isHidden()
+
+
+@pytest.mark.parametrize(("width", "scale", "keys"), [(300, 100, "Ctrl+K"), (190, 150, "")])
+async def test_no_word_of_a_narrow_column_is_cut(column: Column, width: int, scale: int, keys: str) -> None:
+    i18n.set_language("fr")
+    theme().set_scale(scale)
+    column.sidebar.resize(width, 600)
+    foot, new = column.sidebar.foot, column.sidebar.new
+    say(foot.settings)
+    foot._fit()
+    assert foot.palette_button.text() == keys
+    assert foot.palette_button.accessibleName()
+    assert new.accessibleName()
+    assert new.text().endswith("…") is (scale > 100)
+    assert new.fontMetrics().horizontalAdvance(new.text()) < new.width()
+
+
+async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
+    column.engine.set("workflows", "get", LISTED[1])
+    column.engine.set("workflows", "suggest_title", Held())
+    column.sidebar.deeds.suggest_title("a")
+    await settle()
+    toast = column.sidebar._toasts.current
+    assert toast is not None
+    toast.button.click()
+    await settle()
+    assert column.sidebar._toasts.current is None
+    assert column.bridge.errors == []

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, Slider, SpinBox
 from tests.support.wheel import turn_over, value
 
@@ -67,6 +68,21 @@ def test_the_popup_of_a_combo_box_has_round_corners(area: QScrollArea) -> None:
     assert not window.mask().contains(window.rect().topLeft())
     assert window.mask().contains(window.rect().center())
     combo.hidePopup()
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+def test_what_stands_in_one_row_is_of_one_height(qtbot: QtBot, scale: int) -> None:
+    theme().set_scale(scale)
+    row = QWidget()
+    qtbot.addWidget(row)
+    line = QHBoxLayout(row)
+    parts = [QLineEdit(), ComboBox(), SpinBox(), DoubleSpinBox(), QPushButton("Save")]
+    for part in parts:
+        line.addWidget(part)
+    with qtbot.waitExposed(row):
+        row.show()
+    heights = {type(part).__name__: part.height() for part in parts}
+    assert max(heights.values()) - min(heights.values()) <= (0 if scale == 100 else 1), heights
 
 
 def test_every_input_of_the_window_is_one_of_these() -> None:

@@ -464,20 +464,6 @@ async def test_message_that_waited_while_the_agent_finished_is_answered(open_ate
     assert model.requests[1].messages[-1].content == "one more thing"
 
 
-async def test_message_nobody_answered_is_known_to_the_next_turn(open_atelier: Opener) -> None:
-    gate = asyncio.Event()
-    model = ScriptedModel(["never", "next"], gate=gate)
-    async with open_atelier(model) as atelier:
-        seen = Recorder(atelier)
-        workflow_id, run_id = await start(atelier)
-        await seen.until(ChunkType.TOKEN)
-        await atelier.runs.send(workflow_id, "remember this")
-        await atelier.runs.cancel(run_id)
-        gate.set()
-        await ended(atelier, await atelier.runs.send(workflow_id, "go on", agent=agent()))
-    assert [message.content for message in model.requests[1].messages[1:]] == ["hello", "remember this", "go on"]
-
-
 async def test_failed_run_that_is_tried_again_is_the_active_one(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([ValueError("odd"), "fine"], gate=gate)

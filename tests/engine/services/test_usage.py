@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatReply, Usage
-from atelier_desk.domain.events.run import ContextCompacted, EventBody, ModelReplied, ReplyInterrupted, RunStarted
+from atelier_desk.domain.events.run import ContextCompacted, EventBody, ModelReplied, ReplyCutOff, RunStarted, TitleWritten
 from atelier_desk.domain.usage import UsageBy, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
@@ -40,7 +40,8 @@ events = st.one_of(
         usage=usages,
         duration_ms=st.integers(0, 60_000),
     ),
-    st.builds(ReplyInterrupted, content=st.sampled_from(["", "half"]), usage=usages),
+    st.builds(ReplyCutOff, content=st.sampled_from(["", "half"]), usage=usages),
+    st.builds(TitleWritten, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
     st.builds(ContextCompacted, method=st.just("digest"), usage=usages),
 )
 runs = st.tuples(st.sampled_from(["Ada", "Bob"]), st.lists(st.tuples(st.integers(0, 40), events), max_size=5))
@@ -109,7 +110,7 @@ async def test_rows_tell_day_model_agent_and_workflow(open_atelier: Opener) -> N
         reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=used, duration_ms=700)
         handle = await begin(atelier, first.id, "Ada", reply)
         await clock.advance(3600 * 2)
-        await atelier.journal.append(handle, ReplyInterrupted(content="half", usage=used))
+        await atelier.journal.append(handle, ReplyCutOff(content="half", usage=used))
         await begin(atelier, second.id, "Bob", reply.model_copy(update={"message_id": new_id()}))
         rows = await atelier.usage.rows(zone=UTC)
         told = {(row.day.day, row.workflow, row.agent, row.provider, row.model, row.total.requests, row.total.duration_ms) for row in rows}

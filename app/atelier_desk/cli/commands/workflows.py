@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from atelier_desk.cli.agent_options import APPROVALS, add_model_options
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.i18n import N_, _
@@ -60,6 +61,14 @@ def register(add: Adder) -> None:
     fork = group.command("fork", _("a new workflow with everything up to an event"), "workflows:fork")
     add_id(fork, "id", "workflow")
     fork.add_argument("--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event it keeps"))
+    choose = group.command("choose", _("who answers in a workflow from now on"), "workflows:choose")
+    add_id(choose, "id", "workflow")
+    add_model_options(choose)
+    choose.add_argument("--reset", action="store_true", help=_("first forget what was chosen: the agent's own model, bounds and approvals"))
+    choose.add_argument("--instructions", metavar="TEXT", help=_("what is added to the agent's instructions; empty for nothing"))
+    choose.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need an approval (the agent's own mode)"))
+    choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each turn at this cost"))
+    choose.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens"))
     pins = group.command("pins", _("the pinned messages of a workflow"), "workflows:pins", needs=DATABASE)
     add_id(pins, "id", "workflow")
     pin = group.command("pin", _("pin a message, so that it is listed and never left out of what the model is sent"), "workflows:pin")
@@ -111,7 +120,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         {
             "message": entry.message.model_dump(mode="json"),
             "calls": [call.model_dump(mode="json") for call in entry.calls],
-            "question": entry.question.model_dump(mode="json") if entry.question else None,
+            "questions": [asked.model_dump(mode="json") for asked in entry.questions],
         }
         for entry in entries
     ]
@@ -222,6 +231,36 @@ async def fork(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         data(out, forked.model_dump(mode="json"))
     else:
         line(out, f"{forked.id}  {forked.name}")
+    return 0
+
+
+async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.agent_options import chosen_model
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.agent import Choices
+    from atelier_desk.domain.errors import NotFoundError
+    from atelier_desk.engine.services.common import checks
+
+    workflow = await atelier.workflows.get(arguments.id)
+    if arguments.reset:
+        workflow = workflow.model_copy(update={"choices": Choices()})
+    if arguments.agent:
+        agent = await atelier.agents.by_name(arguments.agent)
+    else:
+        try:
+            agent = await atelier.agents.get(workflow.agent_id)
+        except NotFoundError:
+            agent = await atelier.agents.default()
+    choices = await chosen_model(atelier, arguments, agent, workflow)
+    changes = {name: getattr(arguments, name) for name in ("instructions", "approval") if getattr(arguments, name) is not None}
+    caps = {name: getattr(arguments, name) for name in ("max_cost", "max_tokens") if getattr(arguments, name) is not None}
+    if caps:
+        changes["budget"] = choices.budget.model_copy(update=caps)
+    workflow = await atelier.workflows.choose(workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id)
+    if out.json:
+        data(out, workflow.model_dump(mode="json"))
+    else:
+        line(out, f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")
     return 0
 
 

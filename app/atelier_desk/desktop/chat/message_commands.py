@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.domain.provider import ModelInfo
 
-EXCERPT = 60
+EXCERPT = 48
 """Characters of a message that stand for it in a list."""
 Test = Callable[["Entry"], bool]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.firststart.choice import ChoiceCard
@@ -14,6 +14,7 @@ from atelier_desk.desktop.firststart.trial import chat_models, with_model
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.agent import Agent
@@ -97,6 +98,27 @@ class ModelStep(Step):
         grid.addWidget(self.url, 0, 0, 1, 2)
         grid.addWidget(self.key, 1, 0)
         grid.addWidget(self.model, 1, 1)
+        self.services = control(QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset)
+        self.services.setAutoDefault(False)
+        grid.addWidget(self.services, 2, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _ask_preset(self) -> None:
+        """Services and programs to search through, for whoever knows the name and not the address."""
+        picker = PresetPicker(self)
+        picker.chosen.connect(self._take_preset)
+        picker.open()
+        picker.show_found(server for server, _box in self._found.values())
+
+    def _take_preset(self, kind: str, _name: str, url: str, example: str) -> None:
+        if kind in self._hosted:  # it has a card of its own
+            _entry, card, line = self._hosted[kind]
+            card.radio.setChecked(True)
+        else:
+            self.url.setText(url)
+            say(self.url, hint=example or N_("Address, for example https://api.example.com/v1"))
+            line = self.key if url else self.url
+            self._chosen()
+        line.setFocus()
 
     # found servers ------------------------------------------------------------------------------------------------------------------
 

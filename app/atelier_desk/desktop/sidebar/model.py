@@ -57,7 +57,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the model shows; ``found`` takes the place of all others while something is searched."""
+    """What the model shows; ``found`` takes the place of all others on the screen while something is searched."""
 
     recent: Sequence[Workflow] = ()
     filed: Sequence[Workflow] = ()
@@ -68,8 +68,9 @@ class Shown:
 
     @property
     def workflows(self) -> list[Workflow]:
-        """Every workflow of it."""
-        return [*self.recent, *self.filed, *self.archived] if self.found is None else list(self.found.titles)
+        """Every workflow of it, found ones first."""
+        found = self.found.titles if self.found is not None else ()
+        return list({each.id: each for each in (*found, *self.recent, *self.filed, *self.archived)}.values())
 
 
 def group_of(updated: datetime, today: date) -> str:

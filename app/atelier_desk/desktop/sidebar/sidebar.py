@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.sidebar.foot import SidebarFoot
@@ -60,9 +60,10 @@ class Sidebar(Translated, QWidget):
         self.closed = frozenset({ARCHIVE})
         """The folders that are closed, and the archive while it is."""
         self._limit = PAGE
-        self._more = False
+        self._more = self._held = False
         self._loading: asyncio.Task[None] | None = None
-        self.new = control(QPushButton(self), "new-workflow", lambda: " " + _("New workflow"))
+        self.new = QPushButton(self)
+        control(self.new, "new-workflow", self._new_text, name=N_("New workflow"))
         self.search = control(QLineEdit(self), "search-field", look="search", hint=N_("Search"), name=N_("Search titles and messages"))
         self.search.setClearButtonEnabled(True)
         self.search.installEventFilter(self)
@@ -130,16 +131,24 @@ class Sidebar(Translated, QWidget):
         titles = await workflows.list(search=needle, limit=limit)
         self._more = len(titles) >= limit
         before = self.model.shown.found
-        self._show(Shown(found=Found(titles, before.messages if before is not None else ())), searching=True)
+        self._show(replace(self.model.shown, found=Found(titles, before.messages if before is not None else ())), searching=True)
         hits = await workflows.search(needle, HITS) if len(needle) >= LEAST_LOOKED_FOR else []
-        self._show(Shown(found=Found(titles, [each for each in hits if each.kind == "message"])))
+        self._show(replace(self.model.shown, found=Found(titles, [each for each in hits if each.kind == "message"])))
 
     def _show(self, shown: Shown, *, searching: bool = False) -> None:
         self.list.show_rows(shown)
-        anything = self.model.rowCount() > 0
-        self.list.setVisible(anything)
-        self.empty.setVisible(not anything and not searching)
+        self._show_empty(self.model.rowCount() == 0 and not searching)
+
+    def _show_empty(self, empty: bool) -> None:
+        """Say that there is nothing in the place of the list."""
+        self.empty.setVisible(empty and not self._held)
+        self.list.setVisible(self.empty.isHidden())
         self._say_empty()
+
+    def hold(self, on: bool) -> None:
+        """Say nothing while the list is empty and something else has the word."""
+        self._held = on
+        self._show_empty(self.model.rowCount() == 0)
 
     def select(self, workflow_id: str) -> None:
         """Mark a workflow as the one in view; empty marks none."""
@@ -226,6 +235,16 @@ class Sidebar(Translated, QWidget):
             self.search.removeAction(action)
         self.search.addAction(look.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.list.doItemsLayout()
+
+    def _new_text(self) -> str:
+        """The words of the button as far as they have room."""
+        icon = theme().px(16) + 32  # with its paddings
+        text = QFontMetrics(self.new.font()).elidedText(_("New workflow"), Qt.TextElideMode.ElideRight, max(1, self.new.width() - icon))
+        return f" {text}"
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        say(self.new)
 
     def _say_empty(self) -> None:
         if self.search.text().strip():

@@ -279,15 +279,17 @@ class TeamState:
     def _feed(member: Member, data: payloads.Payload, when: datetime) -> None:
         """What a run tells of itself."""
         from atelier_desk.domain.stream import payloads
+        from atelier_desk.domain.stream.payloads import Sum
 
         match data:
             case payloads.WorkflowComplete() | payloads.RunStatusChanged():
                 member.hear(data.status, when)
             case payloads.UsageTold():
-                # What one reply cost; the sums beside it count sub-agents that are over, which are members themselves.
-                member.tokens_input += data.tokens_input
-                member.tokens_output += data.tokens_output
-                member.cost += data.cost
+                # The engine's own sum: the tree that was read may have counted this reply already.
+                own = data.own or Sum()
+                member.tokens_input = max(member.tokens_input, own.tokens_input)
+                member.tokens_output = max(member.tokens_output, own.tokens_output)
+                member.cost = max(member.cost, own.cost)
             case payloads.ToolStart():
                 member.calls.pop("", None)
                 member.tool_calls += data.call_id not in member.calls

@@ -26,6 +26,12 @@ def day(value: date) -> str:
     return locale().toString(QDate(value.year, value.month, value.day), QLocale.FormatType.LongFormat)
 
 
+def short_moment(value: datetime) -> str:
+    """The time of today, else the date with it."""
+    local = value.astimezone()
+    return local.strftime("%H:%M") if local.date() == datetime.now().astimezone().date() else moment(value)
+
+
 def moment(value: datetime) -> str:
     """Date and time in the local time zone, short."""
     from PySide6.QtCore import QDateTime

@@ -15,6 +15,8 @@ from atelier_desk.i18n import _
 DEFAULT_MS = 6000
 SEEN_MS = 10_000
 """How long a message that must be seen stays before somebody who came back to the window."""
+_AIR = 8
+"""Pixels between a message and what it may not cover."""
 WIDEST = 520
 """Pixels after which a message goes on on a second line."""
 
@@ -92,13 +94,16 @@ class ToastHost(QObject):
         self._bottom = bottom
         self._toasts: list[Toast] = []
         self._over = window
+        self._clear_of: Callable[[], int] = lambda: 0
         self.undo = UndoStack(window)
         window.installEventFilter(self)
 
-    def stand_over(self, part: QWidget) -> None:
-        """Centre messages on this part of the window from now on."""
-        self._over = part
-        part.installEventFilter(self)
+    def stand_over(self, part: QWidget, clear_of: Callable[[], int] = lambda: 0, *, watched: QWidget | None = None) -> None:
+        """Centre messages on this part of the window from now on; ``clear_of`` gives the pixels at its lower edge that they may not cover,
+        which are others when ``watched`` moves or grows."""
+        self._over, self._clear_of = part, clear_of
+        for widget in filter(None, (part, watched)):
+            widget.installEventFilter(self)
         self._place()
 
     def offer_undo(self, text: str, undo: Callable[[], object]) -> Toast:
@@ -170,7 +175,9 @@ class ToastHost(QObject):
 
     def _lift(self) -> int:
         """The distance to the lower edge, which grows half as much as the text: so do the fields that a toast stands above."""
-        return round(self._bottom * (1 + (theme().scale - 1) / 2))
+        least = round(self._bottom * (1 + (theme().scale - 1) / 2))
+        clear = self._clear_of()
+        return max(least, clear + _AIR) if clear else least
 
     def _forget(self, toast: Toast) -> None:
         in_sight = self._toasts[-1] is toast

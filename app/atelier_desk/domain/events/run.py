@@ -70,6 +70,8 @@ __all__ = [
     "PauseReason",
     "QuestionAnswered",
     "QuestionAsked",
+    "QueueChanged",
+    "QueuedSent",
     "ReplyCutOff",
     "Retention",
     "RunEvent",
@@ -123,6 +125,8 @@ class RunStarted(Event):
 
 
 class UserMessage(Event):
+    """Something a person says. ``agent`` answers from this message on; None: who answers already."""
+
     type: Literal["user_message"] = "user_message"
     retention: ClassVar[Retention] = Retention.CRITICAL
     message_id: str = Field(default_factory=new_id)
@@ -130,6 +134,30 @@ class UserMessage(Event):
     images: tuple[ImagePart, ...] = ()
     files: tuple[TextFile, ...] = ()
     strategy: Dispatch = Dispatch.QUEUE
+    agent: AgentConfig | None = None
+    agent_id: str = ""
+
+
+class QueueChanged(Event):
+    """A person changed what waits for the turn to end.
+
+    Attributes:
+        order: ids of the messages that still wait, the next one first; one that waited and is not named was taken back.
+        edited: new texts by id.
+    """
+
+    type: Literal["queue_changed"] = "queue_changed"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    order: tuple[str, ...]
+    edited: dict[str, str] = {}
+
+
+class QueuedSent(Event):
+    """A message that waited is sent now: it interrupts the turn."""
+
+    type: Literal["queued_sent"] = "queued_sent"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    message_id: str
 
 
 class ModelReplied(Event):
@@ -362,11 +390,18 @@ class RunResumed(Event):
 
 
 class RunFailed(Event):
-    """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it."""
+    """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it.
+
+    Attributes:
+        message: what happened, with what a server said in its own words.
+        words: the same without those; ``detail`` is what they are. Both empty: the message says it all.
+    """
 
     type: Literal["run_failed"] = "run_failed"
     code: str
     message: str
+    words: str = ""
+    detail: str = ""
     recoverable: bool = True
 
 
@@ -382,6 +417,8 @@ class RunFinished(Event):
 EventBody = Annotated[
     RunStarted
     | UserMessage
+    | QueueChanged
+    | QueuedSent
     | ModelReplied
     | ReplyCutOff
     | ModelRetried

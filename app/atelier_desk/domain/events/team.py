@@ -159,6 +159,7 @@ class TitleWritten(Event):
     provider: str = ""
     model: str = ""
     usage: Usage = Usage()
+    duration_ms: int = 0
 
 
 class CompactionUndone(Event):

@@ -23,6 +23,7 @@ class ChunkType(StrEnum):
     TOKEN = "token"  # noqa: S105 - a kind of chunk, not a secret
     REASONING = "reasoning"
     MESSAGE = "message"
+    QUEUE = "queue"
     TOOL_START = "tool_start"
     TOOL_PROGRESS = "tool_progress"
     TOOL_END = "tool_end"
@@ -46,6 +47,7 @@ class ChunkType(StrEnum):
     LIMIT_REACHED = "limit_reached"
     LOOP_DETECTED = "loop_detected"
     RETRY = "retry"
+    NUDGE = "nudge"
     ERROR = "error"
 
 
@@ -89,15 +91,22 @@ class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
 
 
 class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
-    """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off."""
+    """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off. An end that is told in the transcript has the
+    ``message_id`` of its notice, and its words in ``content``."""
 
     status: str = ""
     ended: str = optional("")
+    message_id: str = optional("")
+    content: str = optional("")
 
 
 class Failure(Payload, chunk=ChunkType.ERROR):
+    """``message`` with, ``words`` without what a server said in its own words, the ``detail``."""
+
     code: str = ""
     message: str = ""
+    words: str = optional("")
+    detail: str = optional("")
     recoverable: bool = True
 
 
@@ -131,7 +140,7 @@ class Attachment(Payload):
 
 
 class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
-    """A whole message. ``strategy`` of a user's; ``finish_reason``, ``reasoning``, ``cut_off``, ``output_type`` of a reply."""
+    """A whole message. ``strategy`` of a user's; the fields from ``finish_reason`` on of a reply."""
 
     message_id: str = ""
     role: str = ""
@@ -141,15 +150,40 @@ class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
     attachments: tuple[Attachment, ...] = optional(())
     finish_reason: str = optional("")
     reasoning: str = optional("")
+    reasoning_ms: int = optional(0)
+    model: str = optional("")
+    provider: str = optional("")
     cut_off: bool = optional(False)
     output_type: str = optional("")
+
+
+class Waiting(Payload):
+    """A message that waits its turn: its text, how many pictures and which files are with it."""
+
+    message_id: str = ""
+    content: str = ""
+    images: int = 0
+    files: tuple[str, ...] = ()
+
+
+class QueueShown(Payload, chunk=ChunkType.QUEUE):
+    """All messages of the workflow that wait until the turn before them is answered, the next one first."""
+
+    messages: tuple[Waiting, ...] = ()
 
 
 # -- tools and approvals ---------------------------------------------------------------------------------------------------------------
 
 
-class ToolStart(Payload, chunk=ChunkType.TOOL_START):
+class CallPlace(Payload):
+    """Which call of which reply: ``message_id`` and, from 0, its place among the calls of it."""
+
     call_id: str = ""
+    message_id: str = optional("")
+    index: int = 0
+
+
+class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
     tool: str = ""
     arguments: dict[str, Any] = {}
     section: str = ""
@@ -169,9 +203,12 @@ class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
 
 
 class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
+    """``status`` a ``CallStatus`` value."""
+
     call_id: str = ""
     tool: str = ""
     success: bool = False
+    status: str = ""
     result: Any = None
     duration_ms: int = 0
     truncated: bool = False
@@ -179,11 +216,10 @@ class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
     parts: tuple[ResultPart, ...] = optional(())
 
 
-class ValidationRequired(Payload, chunk=ChunkType.VALIDATION_REQUIRED):
+class ValidationRequired(CallPlace, chunk=ChunkType.VALIDATION_REQUIRED):
     """An ``ApprovalRequest`` that waits; ``pending`` how many of the workflow do."""
 
     validation_id: str = ""
-    call_id: str = ""
     type: str = ""
     tool: str = ""
     operation: str = ""
@@ -311,8 +347,11 @@ class UserQuestionStart(Payload, chunk=ChunkType.USER_QUESTION_START):
 
 
 class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
+    """``answer``: what was chosen and written, in words."""
+
     question_id: str = ""
     status: str = "answered"
+    answer: str = optional("")
     pending: int = 0
 
 
@@ -328,11 +367,14 @@ class Sum(Payload):
 
 
 class UsageTold(Sum, chunk=ChunkType.USAGE):
-    """What one reply used, and the sums with it: of the run, its team and the workflow."""
+    """What one reply used, and the sums with it: of the run alone (``own``), with its sub-agents that are over (``run``), of the team and
+    the workflow. ``message_id`` names the reply; what was used without a whole one has none."""
 
+    message_id: str = optional("")
     context_tokens: int = 0
     context_window: int = 0
     estimated: bool = False
+    own: Sum | None = optional(None)
     run: Sum | None = optional(None)
     team: Sum | None = optional(None)
     workflow: Sum | None = optional(None)
@@ -368,3 +410,7 @@ class LoopDetected(Notice, chunk=ChunkType.LOOP_DETECTED):
 
 class Retry(Notice, chunk=ChunkType.RETRY):
     pass
+
+
+class Nudge(Notice, chunk=ChunkType.NUDGE):
+    """The agent had answered and was asked to go on; ``reason`` why."""

@@ -243,7 +243,8 @@ class Driver:
         if not isinstance(error, AtelierError) or isinstance(error, StorageError):
             log.error("a step failed unexpectedly", exc_info=error)
         message = redact(error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}")
-        failed: EventBody = RunFailed(code=code, message=message)
+        words = _("Atelier met an error of its own. Everything up to here is kept.") if code == "internal_error" else message
+        failed: EventBody = RunFailed(code=code, message=message, words=words, detail=message if words != message else "")
         kept = self._model_call.cut_off("error") if self._model_call and not isinstance(error, StorageError) else []
         child = self._handle.current.parent_run_id is not None
         if child:
@@ -364,5 +365,6 @@ def closing_events(
         if lost and call.status == "started":
             events += closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN)
         elif not only_started or call.status == "started":
-            events += closed(call, status, text)
+            asked = next((request for request in state.requests if request.call_id == call.call.id), None)
+            events += closed(call, status, text, asked=asked)
     return events

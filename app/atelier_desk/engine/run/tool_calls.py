@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +50,7 @@ from atelier_desk.tools.base import (
     ToolResult,
 )
 from atelier_desk.tools.control.answer_child import AnswerChildTool
+from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.validation import InvalidArgumentsError
 
@@ -79,12 +79,12 @@ class Prepared:
 
 def question_id(run_id: str, call_id: str) -> str:
     """The same question for every attempt at the same call."""
-    return hashlib.sha256(f"question\x00{run_id}:{call_id}".encode()).hexdigest()[:32]
+    return stable_id(f"{run_id}:{call_id}", "question")
 
 
 def approval_id(state: RunState, call_id: str) -> str:
     """One request a call; the reply it belongs to is part of it, so that a call id that is used again inherits nothing."""
-    return hashlib.sha256(f"approval\x00{state.run_id}:{state.message_id}:{call_id}".encode()).hexdigest()[:32]
+    return stable_id(f"{state.run_id}:{state.message_id}:{call_id}", "approval")
 
 
 class ToolCalls:
@@ -190,7 +190,7 @@ class ToolCalls:
             risk=approvals.risk_of(state.approvals, name, said.risk.value),
             idempotent=said.idempotent,
             subjects=said.subjects,
-            presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary),
+            presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary, done=said.done),
         )
 
     def _asks(self, state: RunState, call: ToolCall, intent: ToolCallStarted, tool: Tool, described: Call) -> str | None:

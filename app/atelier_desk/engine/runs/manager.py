@@ -19,6 +19,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.workflow import Message, Run, RunMode, Workflow
 from atelier_desk.engine import history
+from atelier_desk.engine.choosing import other_agent
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
@@ -29,6 +30,7 @@ from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, check_me
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.steering import Steering
 from atelier_desk.engine.runs.titles import Titles
+from atelier_desk.engine.runs.waiting import WaitingMessages
 from atelier_desk.engine.services.common.naming import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
@@ -66,6 +68,7 @@ class RunManager:
         steering: pause, resume, step, speak.
         answering: what runs wait for.
         editing: what is changed of the context that a model is sent.
+        waiting: the messages that wait until the turn before them is answered.
         titles: names of workflows by the model.
         recovery: runs that a kill or the end of the program cut off.
     """
@@ -78,6 +81,7 @@ class RunManager:
         self.steering = Steering(env, self._runs)
         self.answering = Answering(env, self._runs)
         self.editing = ContextEditing(env, self._runs)
+        self.waiting = WaitingMessages(env, self._runs)
         self.recovery = Recovery(env, self._runs, self.steering)
         self.titles = Titles(env, self._runs)
         self._watch = InactivityWatch(env, self._runs)
@@ -139,9 +143,10 @@ class RunManager:
             active = await self._find_active(row)
             if active is not None and strategy is Dispatch.TERMINATE:
                 await self.cancel(active)
-            elif active is not None and await self.steering.say(active, message):
-                return active
+                active = None
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            if active is not None and await self.steering.say(active, await self._answered_by(message, active, who)):
+                return active
             if approval is not None:
                 who = Who(who.agent.model_copy(update={"approval": approval}), who.agent_id)
             return await self._start(row, message, who, mode, row.head_run_id)
@@ -194,9 +199,55 @@ class RunManager:
                 who = Who(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
             return await self._start(row, message, who, RunMode.AUTO, run.previous_run_id)
 
+    async def _answered_by(self, message: UserMessage, run_id: str, who: Who) -> UserMessage:
+        """A message to a run at work, with who answers it when that was chosen anew since the run began."""
+        other = other_agent((await self._runs.load(run_id)).handle.current, who.agent, who.agent_id)
+        return message.model_copy(update={"agent": other, "agent_id": who.agent_id}) if other is not None else message
+
+    # -- messages that wait --------------------------------------------------------------------------------------------------------
+
+    async def queued(self, workflow_id: str) -> tuple[UserMessage, ...]:
+        """See ``WaitingMessages.list``."""
+        return await self.waiting.list(workflow_id)
+
+    async def edit_queued(self, workflow_id: str, message_id: str, content: str) -> None:
+        """See ``WaitingMessages.edit``."""
+        await self.waiting.edit(workflow_id, message_id, content)
+
+    async def move_queued(self, workflow_id: str, message_id: str, to: int) -> None:
+        """See ``WaitingMessages.move``."""
+        await self.waiting.move(workflow_id, message_id, to)
+
+    async def take_back_queued(self, workflow_id: str, message_id: str) -> UserMessage:
+        """See ``WaitingMessages.take_back``."""
+        return await self.waiting.take_back(workflow_id, message_id)
+
+    async def send_queued(self, workflow_id: str, message_id: str = "", *, mode: RunMode = RunMode.AUTO) -> str:
+        """Send a message that waits (empty: the first one) now: it interrupts the turn at work, or begins the next one when none works.
+        The others go on waiting. Returns the run's id. ``mode`` is that of a turn that begins.
+
+        Raises:
+            ConflictError: it no longer waits.
+        """
+        async with self._runs.beginning(workflow_id):
+            row = await self._env.repos.workflows.get(workflow_id)
+            waiting = await self.waiting.of(row)
+            message = next((each for each in waiting if message_id in ("", each.message_id)), None)
+            if message is None:
+                raise ConflictError(N_("This message no longer waits: it was sent or taken back."))
+            active = await self._find_active(row)
+            if active is not None and await self.waiting.interrupt(await self._runs.load(active), message.message_id):
+                return active
+            # The turn it waited for is over: it waits no longer there, or was said in the very moment.
+            if message not in await self.waiting.of(row):
+                raise ConflictError(N_("This message no longer waits: it was sent or taken back."))
+            who = await self.resolve_agent(row, "")
+            return await self._start(row, message.model_copy(update={"agent": None}), who, mode, row.head_run_id)
+
     async def _start(self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None) -> str:
         run_id = new_id()
         settings = self._settings = self._settings or await self._env.repos.settings.load()
+        after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=await self._runs.conversations.before(previous))
         started = RunStarted(
             agent_id=who.agent_id,
@@ -211,7 +262,7 @@ class RunManager:
         )
         self._env.journal.learn(row)
         try:
-            await self._env.journal.append(handle, started, message, rename=_rename(row, message.content))
+            await self._env.journal.append(handle, started, message, *after, rename=_rename(row, message.content))
         finally:
             # Also when whoever sent it no longer waits: it is in the journal.
             if handle.state is not None:

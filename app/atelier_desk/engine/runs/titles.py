@@ -27,7 +27,7 @@ from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from, shorten
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import cost, estimate
+from atelier_desk.llm.tokens import estimate, priced
 from atelier_desk.policy import budget
 from atelier_desk.storage.writing.commit import Rename
 
@@ -169,7 +169,7 @@ class Titles:
             enable_thinking=False,
             context_window=opened.window,
         )
-        reply = ChatReply()
+        reply, began = ChatReply(), self._env.clock.monotonic()
         length = Length(room)
         async with aclosing(watched(opened.plain.stream(request), self._env.clock, SILENCE_S)) as deltas:
             async for delta in deltas:
@@ -178,9 +178,10 @@ class Titles:
                 if isinstance(delta, ReplyDone):
                     reply = delta.reply
         usage = counted(reply, tokens_input=prompt_tokens, most_output=room)
-        usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
+        usage = priced(usage, opened.info)
         model = reply.model or state.agent.model
-        return mended(reply.content), TitleWritten(provider=opened.info.provider, model=model, usage=usage)
+        took = round((self._env.clock.monotonic() - began) * 1000)
+        return mended(reply.content), TitleWritten(provider=opened.info.provider, model=model, usage=usage, duration_ms=took)
 
     @staticmethod
     def _room(state: RunState, prompt_tokens: int, prices: tuple[float, float]) -> int | None:

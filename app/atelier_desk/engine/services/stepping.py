@@ -23,7 +23,6 @@ class WaitingStep:
 
     Attributes:
         root_run_id: what ``RunManager.step`` takes to let the whole team do one.
-        interrupted: it waits for no step, but was cut off.
         tools: the calls that would run, by tool name in order; empty when the model would be asked.
     """
 
@@ -32,7 +31,6 @@ class WaitingStep:
     agent_name: str
     depth: int
     tools: tuple[str, ...] = ()
-    interrupted: bool = False
 
 
 class SteppingService:
@@ -57,13 +55,11 @@ class SteppingService:
         return tuple(sorted(found, key=lambda step: step.depth))
 
     async def held(self, workflow_id: str) -> WaitingStep | None:
-        """The workflow's root run when a person paused it or what worked on it ended; None when it works, waits otherwise or is over."""
+        """The workflow's root run when a person paused it; None when it works, waits otherwise, was cut off or is over."""
         run_id = self._context.runs.active(workflow_id)
         if run_id is None or await self._at_rest(workflow_id):
             return None
         row = await self._context.repos.runs.get(run_id)
-        if row.status is RunStatus.INTERRUPTED:
-            return WaitingStep(run_id, run_id, row.agent_name, 0, interrupted=True)
         if row.status is not RunStatus.PAUSED or not await self._by_hand(run_id):
             return None
         return WaitingStep(run_id, run_id, row.agent_name, 0)

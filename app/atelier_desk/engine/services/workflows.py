@@ -8,32 +8,31 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.branches import RunLink
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
-from atelier_desk.domain.memory import MemoryScope
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, Workflow
+from atelier_desk.domain.workflow import Run, RunStatus, Workflow
+from atelier_desk.engine.choosing import chosen
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.naming import numbered
-from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
+    from atelier_desk.engine.services.workflow.exporting import WorkflowExport
     from atelier_desk.engine.services.workflow.file import WorkflowFile
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
     from atelier_desk.storage.repositories import SearchHit
 
 UNDO_WINDOW_S = 600
 """Seconds after which a deleted workflow may be purged for good by ``purge_expired``."""
-READ_ATTEMPTS = 10
-"""How often an export begins again because something was written while it read."""
 DRAFT = limits.MESSAGE
 
 
@@ -88,14 +87,24 @@ class WorkflowService:
 
         return TranscriptReader(self._context)
 
-    async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
+    @cached_property
+    def _export(self) -> WorkflowExport:
+        from atelier_desk.engine.services.workflow.exporting import WorkflowExport
+
+        return WorkflowExport(self._context)
+
+    async def create(
+        self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, choices: Choices | None = None, id: str = ""
+    ) -> Workflow:
         """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
         by_person = bool(name.strip())
         given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
-        fields: dict[str, str] = {"id": id} if id else {}
+        fields: dict[str, Any] = {"id": id} if id else {}
+        if choices is not None:
+            fields["choices"] = choices
         workflow = checks.build(
             Workflow,
             _("workflow"),
@@ -186,10 +195,23 @@ class WorkflowService:
     async def set_pinned(self, workflow_id: str, pinned: bool) -> Workflow:
         return await self._update(workflow_id, pinned=pinned)
 
-    async def set_agent(self, workflow_id: str, agent_id: str) -> Workflow:
-        """The agent that answers from the next turn on."""
-        await self._context.repos.agents.get(agent_id)
-        return await self._update(workflow_id, agent_id=agent_id)
+    async def choose(self, workflow_id: str, choices: Choices, *, agent_id: str = "") -> Workflow:
+        """Who answers from the next message on, until something else is chosen: another agent, another model, other bounds.
+
+        Args:
+            agent_id: empty leaves the agent as it is.
+
+        Raises:
+            NotFoundError: no such workflow, agent or provider.
+            LimitError: the instructions are too long beside the agent's own.
+        """
+        workflow = await self.get(workflow_id)
+        agent = await self._context.repos.agents.get(agent_id) if agent_id else None
+        if choices.provider:
+            await self._context.providers.get(choices.provider)
+        if choices.instructions and (agent is not None or workflow.agent_id):
+            chosen(choices, (agent or await self._context.repos.agents.get(workflow.agent_id)).config)
+        return await self._update(workflow_id, choices=choices, **({"agent_id": agent_id} if agent_id else {}))
 
     async def set_folders(self, workflow_id: str, folders: tuple[str, ...]) -> Workflow:
         """The workspace: absolute paths the user grants to this workflow's agents."""
@@ -211,7 +233,7 @@ class WorkflowService:
         from atelier_desk.engine.services.workflow.exporting import artefacts_of
         from atelier_desk.engine.services.workflow.importing import with_new_ids
 
-        file = await self._collect(workflow_id)
+        file = await self._export.collect(workflow_id)
         copy = await in_storage_thread(with_new_ids, file)
         for part in artefacts_of(file.events):
             await self._context.repos.artefacts.copy(workflow_id, copy.workflow.id, part)
@@ -344,11 +366,10 @@ class WorkflowService:
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
         """The workflow as JSON (can be imported, with the files that its tools made) or as Markdown (the branch in view, to read)."""
-        from atelier_desk.engine.services.workflow.exporting import exported
         from atelier_desk.engine.services.workflow.file import to_markdown
 
         if format == "json":
-            return (await exported(await self._collect(workflow_id), self._context.repos.artefacts))[0]
+            return (await self._export.text(workflow_id))[0]
         if format != "md":
             raise UsageError(N_("Unknown format {format}; allowed: json, md."), format=format)
         workflow = await self.get(workflow_id)
@@ -358,14 +379,11 @@ class WorkflowService:
     async def changed_reports(self, workflow_id: str) -> builtins.list[str]:
         """Names of its reports that are damaged, missing or changed by another program. An export as JSON and a copy have their text as it
         is now, and leave out the missing ones."""
-        reports = await self._context.repos.reports.list(workflow_id)
-        return [report.name for report in reports if not (await self._report_text(report))[1]]
+        return await self._export.changed_reports(workflow_id)
 
     async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
         """Names of the files its tools made that an export as JSON leaves out: missing, damaged, or more than can be imported again."""
-        from atelier_desk.engine.services.workflow.exporting import exported
-
-        return (await exported(await self._collect(workflow_id), self._context.repos.artefacts))[1]
+        return (await self._export.text(workflow_id))[1]
 
     async def save_artefact(self, workflow_id: str, artefact: ArtefactPart, path: Path) -> None:
         """Write a file that a tool made and the workflow keeps where a person wants it.
@@ -396,9 +414,7 @@ class WorkflowService:
         from atelier_desk.engine.services.workflow.importing import checked, with_new_ids
 
         rule = OnConflict.parse(on_conflict)
-        size = len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
-        if size > limits.IMPORT_FILE:
-            raise LimitError(N_("The file has {size} bytes; at most {most} can be imported."), size=size, most=limits.IMPORT_FILE)
+        checks.importable(text, _("workflow file"))
         progress("checking")
         file, folders = await in_storage_thread(checked, text)
         existing = await self._existing(file.workflow.id)
@@ -440,70 +456,6 @@ class WorkflowService:
     async def _free_name(self, name: str) -> str:
         taken = {each.name for each in await self.list(limit=limits.LIST_MAX)}
         return numbered(name, taken)
-
-    async def _collect(self, workflow_id: str) -> WorkflowFile:
-        """Everything of a workflow as it was at one moment: what is written while it is read would tear its parts from each other.
-
-        Raises:
-            NotFoundError: no such workflow.
-            ConflictError: its agents wrote something during every attempt.
-        """
-        for _attempt in range(READ_ATTEMPTS):
-            before = await self.get(workflow_id)
-            file = await self._read(before)
-            after = await self.get(workflow_id)
-            if (after.stream_seq, after.updated_at) == (before.stream_seq, before.updated_at):
-                return file
-        raise ConflictError(N_("The agents write faster than this workflow can be read. Pause them and try again."))
-
-    async def _read(self, workflow: Workflow) -> WorkflowFile:
-        from atelier_desk.engine.history import workflow_events
-        from atelier_desk.engine.services.workflow.file import ReportFile, WorkflowFile
-
-        repos, workflow_id = self._context.repos, workflow.id
-        runs = await repos.runs.list(workflow_id)
-        gone = {run.id for run in runs if run.deleted_at is not None}
-        runs = [run for run in runs if run.id not in gone]
-        messages: builtins.list[Message] = []
-        before: int | None = None
-        while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX):
-            messages = [*batch, *messages]
-            before = batch[0].seq
-        memories = await all_rows(
-            lambda offset, limit: repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset)
-        )
-        reports: builtins.list[ReportFile] = []
-        for report in await repos.reports.list(workflow_id):
-            text, _whole = await self._report_text(report)
-            if text is not None:
-                reports.append(ReportFile(report=report, text=text))
-        return WorkflowFile(
-            format="atelier-workflow",
-            version=1,
-            exported_at=self._context.clock.now(),
-            workflow=workflow,
-            runs=tuple(runs),
-            events=tuple([event async for event in workflow_events(repos, workflow_id) if event.run_id not in gone]),
-            messages=tuple(message for message in messages if message.run_id not in gone),
-            executions=tuple(await repos.executions.for_runs([run.id for run in runs])),
-            tasks=tuple(await self._tasks(workflow_id)),
-            questions=tuple(asked for asked in await repos.questions.list(workflow_id) if asked.run_id not in gone),
-            approvals=tuple(asked for asked in await repos.approvals.list(workflow_id) if asked.run_id not in gone),
-            frames=tuple(await repos.frames.list(workflow_id)),
-            memories=tuple(memories),
-            reports=tuple(reports),
-        )
-
-    async def _report_text(self, report: Report) -> tuple[str | None, bool]:
-        """The text as its file has it now, None when it cannot be read; and whether it is as Atelier wrote it."""
-        read = self._context.repos.reports.read
-        try:
-            return await read(report.workflow_id, report.name), True
-        except StorageError:
-            try:
-                return await read(report.workflow_id, report.name, check=False), False
-            except StorageError:
-                return None, False
 
     async def _tasks(self, workflow_id: str) -> builtins.list[Task]:
         return await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX)

@@ -62,6 +62,7 @@ TABLES: dict[str, dict[str, str]] = {
         "name": "string",
         "named_by": "string",
         "agent_id": "string",
+        "choices": "string",
         "status": "string",
         "head_run": f"option<{RUN}>",
         "stream_seq": "int",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.workflow import Message, ToolExecution
+from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import record
@@ -18,14 +18,21 @@ class MessageRepository(Repository[Message]):
     what = "message"
 
     async def page(
-        self, workflow_id: str, *, before: int | None = None, limit: int = 100, run_ids: Sequence[str] | None = None
+        self,
+        workflow_id: str,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+        run_ids: Sequence[str] | None = None,
+        queued: bool = False,
     ) -> list[Message]:
         """The newest messages below the number ``before`` (None: of all), oldest first.
 
         Args:
             run_ids: only messages of these runs: the branch that is shown.
+            queued: also those that wait their turn and are no part of the transcript yet.
         """
-        conditions = "workflow = $workflow"
+        conditions = "workflow = $workflow" if queued else "workflow = $workflow AND kind != $queued"
         if before is not None:
             conditions += " AND back > $back"
         if run_ids is not None:
@@ -36,6 +43,7 @@ class MessageRepository(Repository[Message]):
             back=-(before or 0),
             runs=[record("run", each) for each in run_ids or ()],
             limit=page_size(limit),
+            queued=QUEUED,
         )
         return found[::-1]
 

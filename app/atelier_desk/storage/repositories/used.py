@@ -12,7 +12,7 @@ from atelier_desk.domain.chat import Usage
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Store
 
-USING = ("model_replied", "reply_interrupted", "context_compacted")
+USING = ("model_replied", "reply_cut_off", "context_compacted", "title_written")
 """The types of events that use something up."""
 
 
@@ -71,5 +71,5 @@ class UsedRepository:
 
 def _used(run_id: str, time: datetime, body: dict[str, Any]) -> Used:
     usage = Usage.model_validate(body.get("usage") or {})
-    model = (body.get("reply") or {}).get("model") or ""
+    model = (body.get("reply") or body).get("model") or ""
     return Used(plain_time(time), run_id, body.get("provider") or "" if model else "", model, usage, int(body.get("duration_ms") or 0))

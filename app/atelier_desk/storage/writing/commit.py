@@ -32,7 +32,7 @@ class Commit:
         runs: the rows of the runs the events belong to; all of one workflow.
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
-        deleted_tasks: ids of tasks that are gone.
+        deleted_tasks, deleted_messages: ids of rows that are gone.
         rename: of the workflow.
         rules: what is allowed from now on; they belong to no workflow.
         pins: by message id, whether it is pinned from now on; one that is not there is left out.
@@ -50,6 +50,7 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
+    deleted_messages: tuple[str, ...] = ()
     rename: Rename | None = None
     rules: tuple[AllowRule, ...] = ()
     pins: dict[str, bool] = field(default_factory=dict)

@@ -34,6 +34,7 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
     # A run whose first event is here is new: inserting it takes two thirds of the time.
     new = {event.run_id for event in commit.events if event.seq == 1 and not again}
     gone = [record("task", each) for each in commit.deleted_tasks]
+    gone += [record("message", each) for each in commit.deleted_messages]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
     written = [
         *(_upsert if again else insert_all)(EVENTS, commit.events),

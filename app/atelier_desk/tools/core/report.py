@@ -80,6 +80,13 @@ class ReportTool(DescribedTool):
         "glob": N_("Find {pattern}"),
         "delete": N_("Delete “{name}”"),
     }
+    done: ClassVar[Mapping[str, str]] = {
+        "write": N_("Wrote “{name}”"),
+        "write_diff": N_("Changed “{name}”"),
+        "read": N_("Looked into “{name}”"),
+        "glob": N_("Looked for {pattern}"),
+        "delete": N_("Deleted “{name}”"),
+    }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.WRITE

@@ -38,13 +38,23 @@ class MemoryTool(DescribedTool):
         "add": N_("Remember: {content}"),
         "get": N_("Read a memory"),
         "list": N_("List memories"),
-        "search": N_("Search “{query}”"),
+        "search": N_("Search its memories: {query}"),
         "update": N_("Change a memory"),
         "delete": N_("Delete a memory"),
         "clear_by_type": N_("Delete all of type {type}"),
         "describe": N_("Count the memories"),
         "activate_workflow": N_("Use another workflow's memories"),
         "activate_general": N_("Use the general memories alone"),
+    }
+    done: ClassVar[Mapping[str, str]] = {
+        "add": N_("Remembered: {content}"),
+        "get": N_("Recalled a memory"),
+        "list": N_("Listed memories"),
+        "search": N_("Searched its memories: {query}"),
+        "update": N_("Changed a memory"),
+        "delete": N_("Deleted a memory"),
+        "clear_by_type": N_("Deleted all of type {type}"),
+        "describe": N_("Counted the memories"),
     }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE

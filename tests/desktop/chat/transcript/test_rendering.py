@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QColor, QDesktopServices, QTextCursor
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards import browser_page
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
-from atelier_desk.desktop.chat.cards.diagram import drawn_as_text
 from atelier_desk.desktop.chat.markdown import formula
-from atelier_desk.desktop.chat.markdown.formula import draw, formulas
+from atelier_desk.desktop.chat.markdown.draw_process import draw
+from atelier_desk.desktop.chat.markdown.drawings import Drawings
+from atelier_desk.desktop.chat.markdown.formula import drawing_of, formulas
 from atelier_desk.desktop.chat.markdown.writer import CHECKED
-from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, _formula_places
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, _formula_places
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
@@ -73,11 +74,11 @@ def test_a_broken_formula_stays_as_it_was_written(qtbot: QtBot) -> None:
     body = body_of(qtbot, "It is $x^$ and $\\left( y$.")
     qtbot.waitUntil(lambda: all(formulas().want(each) for each in ("$x^$", "$\\left( y$")), timeout=30_000)
     assert prose(body).toPlainText() == "It is $x^$ and $\\left( y$."
-    assert draw("$" + "x+" * 2000 + "$") is None
+    assert draw("formula", "$" + "x+" * 2000 + "$") is None
 
 
 def test_formulas_have_the_colour_of_the_theme_and_stand_on_the_line(qtbot: QtBot) -> None:
-    drawing = draw("$y$")
+    drawing = drawing_of(draw("formula", "$y$") or "")
     assert drawing is not None
     assert 0 < drawing.depth < drawing.height, "the tail of the y is below the line"
     assert "<use" not in drawing.svg, "QtSvg would draw only the bars"
@@ -133,15 +134,13 @@ def test_a_diagram_is_drawn_and_its_source_is_one_press_away(qtbot: QtBot) -> No
     assert copy is not None
     qtbot.mouseClick(source, Qt.MouseButton.LeftButton)
     qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
-    from PySide6.QtGui import QGuiApplication
-
     assert QGuiApplication.clipboard().text() == MERMAID, "what is copied is always the source"
 
 
 def test_a_diagram_that_cannot_be_drawn_shows_its_source(qtbot: QtBot) -> None:
     body = body_of(qtbot, "```mermaid\nnonsense\n```\n")
     card = card_of(body)
-    assert drawn_as_text("nonsense") == ""
+    assert draw("diagram", "nonsense") is None
     card._on_drawn("nonsense", "")
     assert card.shown == "nonsense"
     source = card.findChild(QToolButton, "code-source")
@@ -180,7 +179,47 @@ def test_ordinary_code_has_no_such_button(qtbot: QtBot) -> None:
 
 
 def test_a_diagram_for_the_browser_says_what_is_not_there() -> None:
-    text = browser_page.page(MERMAID + "<b>", "mermaid")
+    text = browser_page.page(MERMAID + "<b>", "mermaid", "┌─┐")
     assert "not bundled" in text
+    assert "┌─┐" in text
     assert "&lt;b&gt;" in text
     assert "<script" not in text
+
+
+def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot) -> None:
+    made = Drawings()
+    with qtbot.waitSignal(made.drawn, timeout=30_000) as first:
+        made.want("formula", "$x$")
+    assert first.args[2].startswith("<svg")
+    assert made._child is not None
+    made._child.kill()
+    made._child.wait()
+    answers: list[str] = []
+    made.drawn.connect(lambda _kind, _source, text: answers.append(text))
+    made.want("formula", "$x$")
+    made.want("formula", "$x$")
+    qtbot.waitUntil(lambda: len(answers) == 2, timeout=30_000)
+    assert answers[0] == ""
+    assert answers[1].startswith("<svg")
+    made._end()
+
+
+def test_a_table_is_copied_as_cells_and_as_a_table(qtbot: QtBot) -> None:
+    body = body_of(qtbot, "| a | b |\n|---|--:|\n| **one** | `2` |\n")
+    table = next(part for part in body.parts if isinstance(part, TableBlock))
+    button = table.findChild(QToolButton, "table-copy")
+    assert button is not None
+    assert button.accessibleName() == "Copy the table"
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    data = QGuiApplication.clipboard().mimeData()
+    assert data.text() == "a\tb\none\t2"
+    assert "<table" in data.html()
+
+
+def test_a_wide_table_scrolls_inside_itself(qtbot: QtBot) -> None:
+    cells = " | ".join(f"`a_very_long_identifier_{number}`" for number in range(8))
+    body = body_of(qtbot, f"| {cells} |\n|{'---|' * 8}\n| {cells} |\n")
+    table = next(part for part in body.parts if isinstance(part, TableBlock))
+    assert table.width() == 600
+    assert table.horizontalScrollBar().maximum() > 0
+    assert table.viewport().height() >= table.document().size().height(), "no row is behind the scroll bar"

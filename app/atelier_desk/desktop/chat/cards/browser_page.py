@@ -13,7 +13,6 @@ from pathlib import Path
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
-from atelier_desk.desktop.chat.cards.diagram import drawn_as_text
 from atelier_desk.i18n import _, language
 
 POLICY = (
@@ -29,11 +28,11 @@ _STYLE = (
 )
 
 
-def page(code: str, kind: str) -> str:
-    """The page that shows the code: HTML and SVG in a frame without any rights, a Mermaid diagram as drawn text above its source."""
+def page(code: str, kind: str, drawing: str = "") -> str:
+    """The page that shows the code: HTML and SVG in a frame without any rights, a Mermaid diagram as it was drawn above its source."""
     if kind == "mermaid":
         words = _("The diagram is drawn as text: the program of Mermaid is not bundled, and nothing is loaded from the network.")
-        body = "".join(f"<pre>{html.escape(each)}</pre>" for each in (drawn_as_text(code), code) if each)
+        body = "".join(f"<pre>{html.escape(each)}</pre>" for each in (drawing, code) if each)
     else:
         words = _("Scripts and everything from the network are switched off on this page.")
         body = f'<iframe sandbox="" title="{html.escape(_("Page"))}" srcdoc="{html.escape(_LINKS.sub("", code))}"></iframe>'
@@ -45,20 +44,20 @@ def page(code: str, kind: str) -> str:
     )
 
 
-def write_page(code: str, kind: str) -> Path:
+def write_page(code: str, kind: str, drawing: str = "") -> Path:
     """The page as a file that only this person can read; it is gone when the program ends.
 
     Raises:
         OSError: there is no room for it.
     """
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".html", dir=_folder(), delete=False) as file:
-        file.write(page(code, kind))
+        file.write(page(code, kind, drawing))
     return Path(file.name)
 
 
-def open_page(code: str, kind: str) -> bool:
+def open_page(code: str, kind: str, drawing: str = "") -> bool:
     """Show the code in the browser; whether there is one."""
-    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(write_page(code, kind))))
+    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(write_page(code, kind, drawing))))
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QTextCursor, QTextOption, QWheelEvent
+from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram
@@ -120,7 +120,7 @@ class CodeCard(Translated, QFrame):
         from atelier_desk.desktop.chat.cards.browser_page import open_page
 
         try:
-            opened = open_page(self._code, self._kind)
+            opened = open_page(self._code, self._kind, self._drawing)
         except OSError:
             opened = False
         if not opened:
@@ -156,7 +156,7 @@ class CodeCard(Translated, QFrame):
         lines = self._text.document().blockCount()
         extra = 0
         if self._wrap.isChecked():
-            lines = self._wrapped_lines(inner - look.px(28))
+            lines = self._wrapped_lines(inner - look.px(28), self.shown)
         elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - look.px(28):
             extra = self._text.horizontalScrollBar().sizeHint().height()
         body = math.ceil(lines * line) + look.px(16) + extra
@@ -185,8 +185,12 @@ class CodeCard(Translated, QFrame):
         self._text.setExtraSelections(marks)
         if not marks:
             return 0
-        cursor = marks[min(number, len(marks) - 1)].cursor
-        return self._text.y() + self._text.cursorRect(cursor).top()
+        above = marks[min(number, len(marks) - 1)].cursor.blockNumber()
+        if self._wrap.isChecked():
+            text = "\n".join(self.shown.split("\n")[:above])
+            above = self._wrapped_lines(self._text.viewport().width(), text) if above else 0
+        # Counted, not asked for: a card that was opened just now is not laid out yet.
+        return self._text.y() + round(above * self._text.line_height())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -209,6 +213,7 @@ class CodeCard(Translated, QFrame):
     def _on_theme(self) -> None:
         look = theme()
         font = look.font(13, mono=True)
+        font.setFeature(QFont.Tag("calt"), 0)  # code as it is written: no arrow for "->", no line for "---"
         self._text.setFont(font)
         self._text.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; }}")
         side = look.px(14)
@@ -226,6 +231,6 @@ class CodeCard(Translated, QFrame):
     def _longest(self) -> int:
         return max((len(line) for line in self.shown.split("\n")), default=0)
 
-    def _wrapped_lines(self, width: int) -> int:
+    def _wrapped_lines(self, width: int, text: str) -> int:
         columns = max(1, int(width / max(1, self._text.fontMetrics().horizontalAdvance("m"))))
-        return sum(max(1, -(-len(line) // columns)) for line in self.shown.split("\n"))
+        return sum(max(1, -(-len(line) // columns)) for line in text.split("\n"))

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-
 from PySide6.QtCore import QObject, Signal
 
-LONGEST = 5_000
-"""Characters of a diagram that is drawn."""
-
-
-def drawn_as_text(source: str) -> str:
-    """The diagram as text; empty when it is broken or of a kind that cannot be drawn so."""
-    if len(source) > LONGEST:
-        return ""
-    try:
-        import termaid
-
-        return str(termaid.render(source)).strip("\n")
-    except Exception:  # whatever a broken diagram makes of a library that expects whole ones
-        return ""
+from atelier_desk.desktop.chat.markdown.drawings import drawings
 
 
 class Diagram(QObject):
-    """Draws on a thread of its own: a large one takes a tenth of a second.
+    """The diagram of one card.
 
     Signals:
-        drawn: the source and its drawing, empty when there is none.
+        drawn: the source and its drawing, empty when it is broken or of a kind that cannot be drawn so.
     """
 
     drawn = Signal(str, str)
 
-    def start(self, source: str) -> None:
-        threading.Thread(target=self._work, args=(source,), name="diagram", daemon=True).start()
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._source = ""
 
-    def _work(self, source: str) -> None:
-        text = drawn_as_text(source)
-        with contextlib.suppress(RuntimeError):  # the card is gone
+    def start(self, source: str) -> None:
+        if not self._source:
+            drawings().drawn.connect(self._on_drawn)
+        self._source = source
+        drawings().want("diagram", source)
+
+    def _on_drawn(self, kind: str, source: str, text: str) -> None:
+        if kind == "diagram" and source == self._source:
             self.drawn.emit(source, text)

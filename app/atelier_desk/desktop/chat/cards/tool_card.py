@@ -6,10 +6,11 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.chat.cards.cards import QuestionPart, asked_state
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.result_parts import ResultParts
-from atelier_desk.desktop.chat.transcript.call_texts import details_of
-from atelier_desk.desktop.chat.transcript.entries import Call, Entry
+from atelier_desk.desktop.chat.transcript.call_texts import call_words, details_of
+from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import HEAD, Place
 from atelier_desk.desktop.theme import mark, theme
@@ -18,7 +19,6 @@ from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
-from atelier_desk.tools.call import summary_of
 
 
 class ToolCard(Translated, QFrame):
@@ -60,6 +60,7 @@ class ToolCard(Translated, QFrame):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
         self._box.addWidget(self._head)
+        self._question: QuestionPart | None = None
         self._parts: ResultParts | None = None
         self._details: QWidget | None = None
         self._cards: list[CodeCard] = []
@@ -85,9 +86,10 @@ class ToolCard(Translated, QFrame):
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(look.pixmap(known(call.presentation.icon), "muted", look.px(15), ratio))
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
-        self._name.setText(f"{call.server} · {self.tool_title()}" if call.server else self.tool_title())
-        self._head.setToolTip(call.tool)
-        self._summary.setText((call.progress_text if call.status == "running" else "") or self.title())
+        first, rest = self.words()
+        self._name.setText(f"{call.server} · {first}" if call.server else first)
+        self._summary.setText((call.progress_text if call.status == "running" else "") or rest)
+        self._show_asked()
         self._show_state()
         self._show_details()
         self._show_parts()
@@ -96,22 +98,23 @@ class ToolCard(Translated, QFrame):
         """The pill, and the same words for a screen reader."""
         text, kind = self.state_words()
         self._pill.show_state(text, kind)
-        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=self.tool_title(), state=text))
+        self._head.setAccessibleName(", ".join(filter(None, (*self.words(), text))))
 
-    def tool_title(self) -> str:
-        """The tool's name for people."""
-        return _(self.call.presentation.title) or self.call.tool
+    @property
+    def asked(self) -> Asked | None:
+        """What the call asks the person."""
+        return next((asked for asked in self._entry.asked if asked.call_id == self.call.call_id), None)
 
-    def title(self) -> str:
-        """What the head says beside the tool's name."""
-        return (self.call.presentation.summary if self.call.presentation.summary.text else summary_of(self.call.arguments)).localized(_)
+    def words(self) -> tuple[str, str]:
+        """What the head says."""
+        return call_words(self.call, self.asked)
 
     def state_words(self) -> tuple[str, PillKind]:
         """What the pill says, and its colour."""
-        call = self.call
+        call, asked = self.call, self.asked
+        if asked is not None:
+            return asked_state(asked)
         if call.status == "running":
-            if any(asked.status == "pending" and asked.call_id == call.call_id for asked in self._entry.asked):
-                return _("waits for you"), "warn"
             return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
         words: dict[str, tuple[str, PillKind]] = {
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
@@ -127,6 +130,8 @@ class ToolCard(Translated, QFrame):
     def fit(self, width: int) -> int:
         self.setFixedWidth(width)
         height = self._head.height() + 2
+        if self._question is not None:
+            height += self._question.fit(width - 2)
         if self._parts is not None:
             height += self._parts.fit(width - 2)
         if self._details is not None:
@@ -147,6 +152,17 @@ class ToolCard(Translated, QFrame):
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
 
+    def _show_asked(self) -> None:
+        """A question stands in the card of its call, whole, with its answer or the way to give one."""
+        asked = self.asked
+        if asked is None:
+            return
+        if self._question is None:
+            self._question = QuestionPart(asked, self._host, self)
+            self._box.insertWidget(1, self._question)
+            self._question.show()
+        self._question.show_asked(asked)
+
     def _show_parts(self) -> None:
         """What the call gave besides its data, below the head."""
         if self._parts is not None and self._parts.parts != self.call.parts:
@@ -157,7 +173,7 @@ class ToolCard(Translated, QFrame):
         if self._parts is None and self.call.parts:
             self._parts = ResultParts(self.call.parts, self._host, self)
             self._parts.height_changed.connect(self.height_changed)
-            self._box.insertWidget(1, self._parts)
+            self._box.insertWidget(1 if self._question is None else 2, self._parts)
             self._parts.show()
 
     def _show_details(self) -> None:
@@ -173,6 +189,7 @@ class ToolCard(Translated, QFrame):
             box.setContentsMargins(12, 2, 12, 12)
             box.setSpacing(6)
             self._box.addWidget(self._details)
+            box.addWidget(label(_("Tool: {name}", name=self.call.tool), "muted", self._details))
         for title, text, language in details_of(self.call)[len(self._cards) :]:
             self._add_part(title, text, language)
 

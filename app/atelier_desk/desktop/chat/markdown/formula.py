@@ -1,11 +1,8 @@
-"""Formulas as pictures: LaTeX to SVG by ziamath on a thread of its own, SVG to pixels by QtSvg where it is shown."""
+"""Formulas as pictures: LaTeX to SVG by ziamath in a process of its own, SVG to pixels by QtSvg where it is shown."""
 
 from __future__ import annotations
 
-import contextlib
-import queue
 import re
-import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
@@ -13,12 +10,9 @@ from functools import cache
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QImage, QPainter
 
-from atelier_desk.desktop.chat.markdown.math import body_of
+from atelier_desk.desktop.chat.markdown.draw_process import EM
+from atelier_desk.desktop.chat.markdown.drawings import drawings
 
-EM = 16.0
-"""Pixels of the letter size that formulas are made in; they are scaled when they are shown."""
-LONGEST = 2_000
-"""Characters; a longer one is shown as its source."""
 KEPT = 500
 """Formulas, and pictures of them, that are remembered."""
 _VIEW = re.compile(r'viewBox="(-?[\d.]+) (-?[\d.]+) ([\d.]+) ([\d.]+)"')
@@ -34,18 +28,8 @@ class Drawing:
     depth: float
 
 
-def draw(source: str) -> Drawing | None:
-    """The drawing of a formula with its marks; None when it is broken. The first one loads fonts: some 300 ms."""
-    body, display = body_of(source)
-    if len(body) > LONGEST:
-        return None
-    try:
-        import ziamath
-
-        ziamath.config.svg2 = False  # QtSvg draws only the bars of ``symbol`` and ``use``
-        svg = ziamath.Latex(body, size=EM, inline=not display).svg()
-    except Exception:  # whatever a broken formula makes of a library that expects whole ones
-        return None
+def drawing_of(svg: str) -> Drawing | None:
+    """What an SVG of ziamath tells of its size; None for what is none."""
     found = _VIEW.search(svg)
     if found is None:
         return None
@@ -67,10 +51,7 @@ class Formulas(QObject):
         self._known: OrderedDict[str, Drawing | None] = OrderedDict()
         self._pictures: OrderedDict[tuple[str, int, str, float], QImage] = OrderedDict()
         self._waiting: set[str] = set()
-        self._wanted: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._made: dict[str, Drawing | None] = {}
-        self.drawn.connect(self._keep)
+        drawings().drawn.connect(self._keep)
 
     def want(self, source: str) -> bool:
         """Whether it is known already, drawn or broken; else it is made, and ``drawn`` tells when."""
@@ -79,10 +60,7 @@ class Formulas(QObject):
             return True
         if source not in self._waiting:
             self._waiting.add(source)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="formulas", daemon=True)
-                self._thread.start()
-            self._wanted.put(source)
+            drawings().want("formula", source)
         return False
 
     def drawing(self, source: str) -> Drawing | None:
@@ -102,19 +80,14 @@ class Formulas(QObject):
                 self._pictures.popitem(last=False)
         return image
 
-    def _work(self) -> None:
-        while True:
-            source = self._wanted.get()
-            self._made[source] = draw(source)
-            with contextlib.suppress(RuntimeError):  # the program ends
-                self.drawn.emit(source)
-
-    def _keep(self, source: str) -> None:
-        """First of all who listen: on the thread of the window."""
+    def _keep(self, kind: str, source: str, svg: str) -> None:
+        if kind != "formula":
+            return
         self._waiting.discard(source)
-        self._known[source] = self._made.pop(source, None)
+        self._known[source] = drawing_of(svg)
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
+        self.drawn.emit(source)
 
 
 @cache

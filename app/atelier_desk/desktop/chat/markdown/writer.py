@@ -28,7 +28,8 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from atelier_desk.desktop.chat.markdown.formula import EM, formulas
+from atelier_desk.desktop.chat.markdown.draw_process import EM
+from atelier_desk.desktop.chat.markdown.formula import formulas
 from atelier_desk.desktop.theme import Theme, theme
 from atelier_desk.i18n import _
 

@@ -65,6 +65,7 @@ class FindBar(QFrame):
             self.needle_changed.emit(self.needle)
 
     def leave(self) -> None:
+        self._timer.stop()
         self.hide()
         self._hits, self._at = [], -1
         self.needle_changed.emit("")

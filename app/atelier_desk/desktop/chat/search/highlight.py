@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -68,20 +69,49 @@ def _load_lexer(language: str) -> Any:
         return None
 
 
+class _Loader(QObject):
+    """Loads lexers on threads. It lives as long as the program: a thread must not tell anything to a card that may be gone.
+
+    Signals:
+        loaded: the language whose lexer is there now, or is known to be missing.
+    """
+
+    loaded = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loading: set[str] = set()
+
+    def load(self, language: str) -> None:
+        if language not in self._loading:
+            self._loading.add(language)
+            threading.Thread(target=self._load, args=(language,), name="lexer", daemon=True).start()
+
+    def _load(self, language: str) -> None:
+        """The language's rules are compiled when they are first needed."""
+        lexer_for(language)
+        with contextlib.suppress(RuntimeError):  # the program ends
+            self.loaded.emit(language)
+
+
+@cache
+def _loader() -> _Loader:
+    """The one of the program; made in the window's thread."""
+    return _Loader()
+
+
 class Highlighter(QObject):
     """Colours the lines of a document once; ``start`` again after the theme changed."""
-
-    _loaded = Signal(int)
 
     def __init__(self, document: QTextDocument) -> None:
         super().__init__(document)
         self._document = document
         self._work: Iterator[None] | None = None
-        self._text, self._language, self._number = "", "", 0
+        self._text, self._language = "", ""
         self._waiting = False
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._step)
-        self._loaded.connect(self._on_loaded)
+        self._listens = False
 
     @property
     def busy(self) -> bool:
@@ -92,7 +122,6 @@ class Highlighter(QObject):
         self._work = None
         self._timer.stop()
         self._text, self._language = text, language
-        self._number += 1
         self._waiting = bool(language) and len(text) <= MAX_CHARS
         if not self._waiting:
             return
@@ -102,18 +131,15 @@ class Highlighter(QObject):
             self._timer.start(0)
             return
         if language in _lexers:
-            self._on_loaded(self._number)
-        else:
-            threading.Thread(target=self._load, args=(language, self._number), name="lexer", daemon=True).start()
+            self._on_loaded(language)
+            return
+        if not self._listens:
+            self._listens = True
+            _loader().loaded.connect(self._on_loaded)
+        _loader().load(language)
 
-    def _load(self, language: str, number: int) -> None:
-        """On a thread: the language's rules are compiled when they are first needed."""
-        lexer_for(language)
-        with contextlib.suppress(RuntimeError):  # the card is gone
-            self._loaded.emit(number)
-
-    def _on_loaded(self, number: int) -> None:
-        if number != self._number:
+    def _on_loaded(self, language: str) -> None:
+        if not self._waiting or language != self._language:
             return
         self._waiting = False
         lexer = lexer_for(self._language)

@@ -43,7 +43,8 @@ def _texts(entry: Entry, wanted: str) -> Iterator[tuple[str, str, str]]:
     if wanted in said or wanted in said.translate(_MARKS):  # only then it is worth to be parsed
         yield TEXT, "", entry.content if entry.kind == "user" else plain_text(entry.content)
     for call in entry.calls:
-        yield HEAD, call.call_id, " ".join(dict.fromkeys((*call_words(call), call.tool)))
+        asked = next((each for each in entry.asked if each.call_id == call.call_id), None)
+        yield HEAD, call.call_id, " ".join(dict.fromkeys((*call_words(call, asked), call.tool)))
         for number, (_title, text, _language) in enumerate(details_of(call)):
             yield CALL, f"{call.call_id}\n{number}", text
     for asked in entry.asked:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, control, fill, label
@@ -28,6 +28,15 @@ class _QuietButton(IconButton):
             super().paintEvent(event)
 
 
+class _QuietNote(QLabel):
+    """Words that are seen with the buttons."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        row = self.parent()
+        if isinstance(row, ActionsRow) and row.revealed:
+            super().paintEvent(event)
+
+
 class ActionsRow(QWidget):
     """Buttons with one function each; ``add`` puts one at the end."""
 
@@ -36,6 +45,7 @@ class ActionsRow(QWidget):
         self._always = always
         self._hovered = False
         self._pin: _QuietButton | None = None
+        self._note: QLabel | None = None
         self._texts: list[tuple[_QuietButton, Callable[[], str]]] = []
         self._row = fill(QHBoxLayout(self), 1, margins=(0, 0, 0, 0), spacing=2)
         parent.installEventFilter(self)
@@ -61,6 +71,12 @@ class ActionsRow(QWidget):
         if message.host.versions:
             self._pin = self.add("pin", self._pin_words, lambda: commands.pin(message.entry), "pin-message")
         more = self.add("ellipsis", lambda: _("More"), lambda: message.open_menu_at(more), "message-more")
+
+    def add_note(self, *, first: bool = False) -> QLabel:
+        """Words at the end of the row, or before its buttons."""
+        self._note = control(_QuietNote(self), "message-note", look="small")
+        self._row.insertWidget(0 if first else self._row.count() - 1, self._note)
+        return self._note
 
     def show_pinned(self, on: bool) -> None:
         if self._pin is not None:
@@ -93,6 +109,8 @@ class ActionsRow(QWidget):
     def repaint_buttons(self) -> None:
         for button, _text in self._texts:
             button.update()
+        if self._note is not None:
+            self._note.update()
 
 
 class BranchSwitch(QWidget):

@@ -6,15 +6,19 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from PySide6.QtCore import QMimeData, QPointF, QRectF, QSize, Qt, QUrl, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QDesktopServices,
+    QEnterEvent,
+    QGuiApplication,
     QImage,
     QPainter,
     QPaintEvent,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
+    QTextOption,
+    QTextTable,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QWidget
@@ -32,6 +36,8 @@ from atelier_desk.desktop.chat.markdown.writer import (
 )
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import IconButton
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.markdown.parser import Block
@@ -103,14 +109,7 @@ class ProseBlock(QTextBrowser):
     def selected_source(self) -> str:
         """What is selected; formulas as they were written."""
         cursor = self.textCursor()
-        first, last = cursor.selectionStart(), cursor.selectionEnd()
-        text, at = [], first
-        for start, end, source, _form, drawn in _formula_places(self.document()):
-            if drawn and first <= start and end <= last:
-                text += [_between(self.document(), at, start), source]
-                at = end
-        text.append(_between(self.document(), at, last))
-        return "".join(text)
+        return _source_between(self.document(), cursor.selectionStart(), cursor.selectionEnd())
 
     def createMimeDataFromSelection(self) -> QMimeData:
         data = super().createMimeDataFromSelection()
@@ -246,16 +245,66 @@ class RuleBlock(QFrame):
 
 
 class TableBlock(ProseBlock):
-    """One table; a table wider than the column scrolls sideways inside itself."""
+    """One table; a table wider than the column scrolls sideways inside itself. Its copy button is seen under the pointer."""
 
     def __init__(self, parent: QWidget | None = None, image: ImageCheck = refuse_images) -> None:
         super().__init__(parent, image)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.setWordWrapMode(QTextOption.WrapMode.WordWrap)  # a column is never narrower than its longest word
+        self._copy = _Unseen("copy", N_("Copy the table"), self, size=14)
+        self._copy.setObjectName("table-copy")
+        self._copy.clicked.connect(lambda *_: self.copy_table())
 
     def fit(self, width: int) -> int:
         height = super().fit(width)
-        wide = self.document().idealWidth() > width + 1 or self.document().size().width() > width + 1
+        taken = self.document().size().width()
+        wide = self.document().idealWidth() > width + 1 or taken > width + 1
+        side = self._copy.sizeHint().width()
+        self._copy.move(min(round(self.document().idealWidth()) + 6, width - side - 4), 4)
         return height + (self.horizontalScrollBar().sizeHint().height() if wide else 0)
+
+    def copy_table(self) -> None:
+        """For a spreadsheet as cells parted by tabs, for a text processor as a table."""
+        cursor = QTextCursor(self.document())
+        cursor.select(QTextCursor.SelectionType.Document)
+        data = QMimeData()
+        data.setText(self.cells())
+        data.setHtml(cursor.selection().toHtml())
+        QGuiApplication.clipboard().setMimeData(data)
+
+    def cells(self) -> str:
+        """The table's words: a line a row, tabs between the cells."""
+        table = next((each for each in self.document().rootFrame().childFrames() if isinstance(each, QTextTable)), None)
+        if table is None:
+            return ""
+        rows = []
+        for row in range(table.rows()):
+            found = [table.cellAt(row, column) for column in range(table.columns())]
+            spans = [(cell.firstCursorPosition().position(), cell.lastCursorPosition().position()) for cell in found]
+            rows.append("\t".join(_source_between(self.document(), *span) for span in spans))
+        return "\n".join(rows)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self._copy.show_it(True)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._copy.show_it(False)
+
+
+class _Unseen(IconButton):
+    """A button that takes part in keyboard focus all the time, and is painted when it has it or when it is shown."""
+
+    _shown = False
+
+    def show_it(self, on: bool) -> None:
+        self._shown = on
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._shown or self.hasFocus():
+            super().paintEvent(event)
 
 
 def _formula_places(document: QTextDocument) -> list[tuple[int, int, str, QTextCharFormat, bool]]:
@@ -272,6 +321,17 @@ def _formula_places(document: QTextDocument) -> list[tuple[int, int, str, QTextC
             fragments += 1
         block = block.next()
     return found
+
+
+def _source_between(document: QTextDocument, first: int, last: int) -> str:
+    """A part of a document as text; formulas as they were written."""
+    text, at = [], first
+    for start, end, source, _form, drawn in _formula_places(document):
+        if drawn and first <= start and end <= last:
+            text += [_between(document, at, start), source]
+            at = end
+    text.append(_between(document, at, last))
+    return "".join(text)
 
 
 def _between(document: QTextDocument, start: int, end: int) -> str:

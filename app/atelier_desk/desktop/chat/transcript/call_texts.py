@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from atelier_desk.desktop.chat.transcript.entries import Call
+from atelier_desk.desktop.chat.transcript.entries import Asked, Call
 from atelier_desk.i18n import _
 from atelier_desk.tools import failure_words
 from atelier_desk.tools.call import summary_of
@@ -25,10 +25,17 @@ def call_title(call: Call) -> str:
     return _(call.presentation.title) or call.tool
 
 
-def call_words(call: Call) -> tuple[str, str]:
-    """The tool's name, and what the head says beside it."""
-    summary = call.presentation.summary if call.presentation.summary.text else summary_of(call.arguments)
-    return call_title(call), summary.localized(_)
+def call_words(call: Call, asked: Asked | None = None) -> tuple[str, str]:
+    """What the head says: what is done and with what, in the words of the tool; else its name and the values it was given.
+
+    Args:
+        asked: what the call asks the person, which stands whole below the head.
+    """
+    shown = call.presentation
+    over = call.status == "ok" if asked is None else asked.status != "pending"
+    said = shown.words(over=over) if shown.summary.text else summary_of(call.arguments)
+    first, rest = said.parts(_)
+    return first or call_title(call), "" if asked is not None else rest
 
 
 def details_of(call: Call) -> list[tuple[str, str, str]]:

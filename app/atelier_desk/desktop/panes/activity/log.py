@@ -21,6 +21,7 @@ _WORDLESS = frozenset(
         ChunkType.TOKEN,
         ChunkType.REASONING,
         ChunkType.USAGE,
+        ChunkType.QUEUE,
         ChunkType.RUN_STATUS,
         ChunkType.SUB_AGENT_PROGRESS,
     }

@@ -18,6 +18,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
 from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
 from atelier_desk.desktop.widgets.flow import FlowLayout
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.usage import UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.figures import duration, number, tokens
@@ -73,7 +74,7 @@ class UsagePage(SettingsPage):
         self.retranslate()
 
     def _chooser(self, name: str, choices: Sequence[tuple[object, str]], said: str) -> QComboBox:
-        box = control(QComboBox(self), name)
+        box = control(ComboBox(self), name)
         for value, _text in choices:
             box.addItem("", value)
         return say(box, items=[text for _value, text in choices], name=said)

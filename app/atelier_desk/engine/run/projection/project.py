@@ -9,6 +9,7 @@ from atelier_desk.domain.chat import LOADING, Usage
 from atelier_desk.domain.events.run import (
     CallStatus,
     ContextCompacted,
+    Injected,
     LimitReached,
     LoopDetected,
     ModelReplied,
@@ -35,11 +36,12 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.notice_words import TOOLS_REFUSED
-from atelier_desk.engine.run.projection import project_team
+from atelier_desk.engine.run.projection import project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
     In,
     Projection,
     Totals,
+    call_place,
     lineage,
     message,
     notice,
@@ -47,6 +49,7 @@ from atelier_desk.engine.run.projection.projection import (
     projectors,
     waiting_or,
 )
+from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.ids import stable_id
 
@@ -59,6 +62,7 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: T
     projector = projectors.get(event.body.type)
     if projector is not None:
         projector(In(event, before, after, totals), event.body, out)
+    queueing.follow(In(event, before, after, totals), out)
     changed = before is not None and before.status is not after.status
     if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.said):
         out.said.append(_status(after.status))
@@ -89,23 +93,8 @@ def _run_started(at: In, body: RunStarted, out: Projection) -> None:
 
 @on(UserMessage)
 def _user_message(at: In, body: UserMessage, out: Projection) -> None:
-    images = [{"media_type": image.media_type, "data": image.data} for image in body.images]
-    files = [file.model_dump() for file in body.files]
-    out.said.append(
-        payloads.MessageSaid(
-            message_id=body.message_id,
-            role=MessageRole.USER.value,
-            content=body.content,
-            strategy=body.strategy.value,
-            images=len(images),
-            attachments=(
-                *(payloads.Attachment(media_type=image.media_type, bytes=len(image.data) * 3 // 4) for image in body.images),
-                *(payloads.Attachment(name=file.name, media_type="text/plain", text=file.text) for file in body.files),
-            ),
-        )
-    )
-    details = {name: value for name, value in (("images", images), ("files", files)) if value}
-    out.messages.append(message(at, MessageRole.USER, id=body.message_id, kind=body.strategy.value, content=body.content, details=details))
+    if not queueing.waits(at.after, body.message_id):
+        queueing.say(at, body, out)
 
 
 @on(ModelReplied)
@@ -114,7 +103,17 @@ def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
     finish = reply.finish_reason
     # A reply that only calls tools says nothing to anybody.
     if reply.content or reply.reasoning or not reply.tool_calls:
-        out.said.append(_reply(body.message_id, reply.content, finish_reason=finish.value, reasoning=reply.reasoning))
+        out.said.append(
+            _reply(
+                body.message_id,
+                reply.content,
+                finish_reason=finish.value,
+                reasoning=reply.reasoning,
+                reasoning_ms=body.reasoning_ms,
+                model=reply.model or at.after.agent.model,
+                provider=body.provider,
+            )
+        )
     out.messages.append(
         message(
             at,
@@ -132,42 +131,36 @@ def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
             details={} if finish.whole else {"finish_reason": finish.value},
         )
     )
-    _usage(at, body.usage, out, body.context_tokens, body.context_window)
-
-
-def _usage(at: In, added: Usage, out: Projection, context_tokens: int, context_window: int) -> None:
-    total = at.totals.usage + added
-    out.workflow.update(usage=total)
     if at.after.parent_run_id is None:
-        out.workflow.update(context_tokens=context_tokens)
-    team = _add_to_team(at, added, out)
+        out.workflow.update(context_tokens=body.context_tokens)
+    _count(at, body.usage, out, message_id=body.message_id, context_tokens=body.context_tokens, context_window=body.context_window)
+
+
+def _count(at: In, added: Usage, out: Projection, **told: Any) -> None:
+    """Add what was used to the sums, and tell of it: whoever watched and whoever reads the rows afterwards see the same figures."""
+    total, root = at.totals.usage + added, at.after.root_run_id
+    team = at.totals.teams.get(root, Usage()) + added
+    out.workflow.update(usage=total)
+    out.team = (root, team)
     out.said.append(
         payloads.UsageTold(
             tokens_input=added.tokens_input,
             tokens_output=added.tokens_output,
             cost=round(added.cost, 8),
-            context_tokens=context_tokens,
-            context_window=context_window,
             estimated=added.estimated,
+            own=_sum(at.after.usage),
             run=_sum(at.after.total.usage),
             team=_sum(team),
             workflow=_sum(total),
+            **told,
         )
     )
 
 
-def _count(at: In, added: Usage, out: Projection) -> None:
-    """Add what was used without a whole reply to the sums."""
+def _count_part(at: In, added: Usage, out: Projection) -> None:
+    """What was used without a whole reply."""
     if added.tokens_input or added.tokens_output:
-        out.workflow.update(usage=at.totals.usage + added)
-        _add_to_team(at, added, out)
-
-
-def _add_to_team(at: In, added: Usage, out: Projection) -> Usage:
-    root = at.after.root_run_id
-    team = at.totals.teams.get(root, Usage()) + added
-    out.team = (root, team)
-    return team
+        _count(at, added, out)
 
 
 def _sum(usage: Usage) -> payloads.Sum:
@@ -176,13 +169,9 @@ def _sum(usage: Usage) -> payloads.Sum:
 
 @on(ReplyCutOff)
 def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
-    _count(at, body.usage, out)
-    if not (body.content or body.reasoning):
-        # Nothing to show: all that had come were pieces of a call.
-        return
-    out.said.append(_reply(body.message_id, body.content, cut_off=True))
-    out.messages.append(
-        message(
+    if body.content or body.reasoning:  # else nothing to show: all that had come were pieces of a call
+        out.said.append(_reply(body.message_id, body.content, reasoning=body.reasoning, cut_off=True))
+        row = message(
             at,
             MessageRole.ASSISTANT,
             id=body.message_id,
@@ -192,12 +181,13 @@ def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
             usage=body.usage,
             details={"reason": body.reason},
         )
-    )
+        out.messages.append(row)
+    _count_part(at, body.usage, out)
 
 
 @on(TitleWritten)
 def _title_written(at: In, body: TitleWritten, out: Projection) -> None:
-    _count(at, body.usage, out)
+    _count_part(at, body.usage, out)
 
 
 @on(ModelRetried)
@@ -210,7 +200,7 @@ def _retry(at: In, out: Projection, reason: str, details: dict[str, Any], topic:
     """One item of the transcript for each ``topic`` however often the provider tries: the newest attempt takes the place of the one
     before."""
     row = notice(at, "retry", reason=reason, **details)
-    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.iterations}:{at.after.retries}", topic)})
+    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.retried_since}", topic)})
     out.said.append(payloads.Retry(reason=reason, details=details, message_id=row.id))
     if reason != LOADING:
         # That a model is loaded is said while it is, and no part of the conversation afterwards.
@@ -226,7 +216,7 @@ def _tools_refused(at: In, body: ToolsRefused, out: Projection) -> None:
 def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
     out.said.append(
         payloads.ToolStart(
-            call_id=body.call_id,
+            **call_place(at, body.call_id),
             tool=body.tool,
             arguments=body.arguments,
             section=body.section,
@@ -269,6 +259,7 @@ def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
             call_id=body.call_id,
             tool=body.tool,
             success=body.status is CallStatus.OK,
+            status=body.status.value,
             result=body.result,
             duration_ms=body.duration_ms,
             truncated=body.truncated,
@@ -350,7 +341,7 @@ def _asked(at: In, question: UserQuestion) -> payloads.AskedQuestion:
 @on(QuestionAnswered)
 def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
     pending = max(0, at.totals.pending_questions - 1)
-    out.said.append(payloads.UserQuestionComplete(question_id=body.question_id, status=body.status.value, pending=pending))
+    answer = ""
     asked = next((q for q in (at.before.questions if at.before else ()) if q.id == body.question_id), None)
     if asked is not None:
         answered = {
@@ -359,7 +350,10 @@ def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
             "text_response": body.text_response,
             "answered_at": at.event.time,
         }
-        out.questions.append(asked.model_copy(update=answered))
+        over = asked.model_copy(update=answered)
+        out.questions.append(over)
+        answer = over.answer
+    out.said.append(payloads.UserQuestionComplete(question_id=body.question_id, status=body.status.value, pending=pending, answer=answer))
     out.workflow.update(pending_questions=pending)
     if at.after.status is RunStatus.PROCESSING:
         out.said.append(_status(RunStatus.PROCESSING))
@@ -372,7 +366,16 @@ def _context_compacted(at: In, body: ContextCompacted, out: Projection) -> None:
     shown = {**details, "summary": body.summary} if body.summary else details
     out.said.append(payloads.ContextCompacted(reason=body.method, details=shown))
     out.messages.append(notice(at, "context_compacted", content=body.summary, method=body.method, **details))
-    _count(at, body.usage, out)
+    _count_part(at, body.usage, out)
+
+
+@on(Injected)
+def _injected(at: In, body: Injected, out: Projection) -> None:
+    """An agent that had answered goes on: a person reads two answers, and is told why."""
+    if body.reason == ARE_YOU_DONE:
+        row = notice(at, "nudge", reason=body.reason, tasks=len(at.after.open_tasks))
+        out.said.append(payloads.Nudge(reason=body.reason, details={"tasks": row.details["tasks"]}, message_id=row.id))
+        out.messages.append(row)
 
 
 @on(LimitReached)
@@ -420,8 +423,9 @@ def _run_resumed(at: In, body: RunResumed, out: Projection) -> None:
 
 @on(RunFailed)
 def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
-    out.said.append(payloads.Failure(code=body.code, message=body.message, recoverable=body.recoverable))
-    out.messages.append(notice(at, "error", content=body.message, code=body.code, recoverable=body.recoverable))
+    told: dict[str, Any] = {"code": body.code, "recoverable": body.recoverable, "words": body.words, "detail": body.detail}
+    out.said.append(payloads.Failure(message=body.message, **told))
+    out.messages.append(notice(at, "error", content=body.message, **told))
     out.said.append(_status(RunStatus.ERROR))
     if at.after.parent_run_id is None:
         out.said.append(payloads.WorkflowComplete(status="error", error=body.message))
@@ -430,9 +434,12 @@ def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
 
 @on(RunFinished)
 def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
-    out.said.append(_status(body.status))
+    status = _status(body.status)
     if body.status is not RunStatus.COMPLETED or body.summary:
-        out.messages.append(notice(at, "run_finished", content=body.summary or body.error, status=body.status.value))
+        row = notice(at, "run_finished", content=body.summary or body.error, status=body.status.value)
+        status = status.model_copy(update={"message_id": row.id, "content": row.content})
+        out.messages.append(row)
+    out.said.append(status)
     if at.after.parent_run_id is None:
         cut_short = body.status is RunStatus.COMPLETED and not at.after.finish.whole
         finish = at.after.finish.value if cut_short else ""

@@ -21,7 +21,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.team import ChildState, ChildStatus
 from atelier_desk.domain.workflow import MessageRole, WorkflowStatus
-from atelier_desk.engine.run.projection.projection import In, Projection, lineage, message, on, waiting_or
+from atelier_desk.engine.run.projection.projection import In, Projection, call_place, lineage, message, on, waiting_or
 
 
 @on(ApprovalRequested)
@@ -35,7 +35,7 @@ def _approval_requested(at: In, body: ApprovalRequested, out: Projection) -> Non
 def _required(at: In, approval: ApprovalRequest, pending: int) -> payloads.ValidationRequired:
     return payloads.ValidationRequired(
         validation_id=approval.id,
-        call_id=approval.call_id,
+        **call_place(at, approval.call_id),
         type=approval.kind.value,
         tool=approval.tool,
         operation=approval.operation,

@@ -52,6 +52,7 @@ class Projection:
     approvals: list[ApprovalRequest] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     deleted_tasks: list[str] = field(default_factory=list)
+    deleted_messages: list[str] = field(default_factory=list)
     rules: list[AllowRule] = field(default_factory=list)
     pins: dict[str, bool] = field(default_factory=dict)
     workflow: dict[str, Any] = field(default_factory=dict)
@@ -94,6 +95,12 @@ def message(at: In, role: MessageRole, **fields: Any) -> Message:
 
 def notice(at: In, kind: str, content: str = "", **details: Any) -> Message:
     return message(at, MessageRole.NOTICE, kind=kind, content=content, details=details)
+
+
+def call_place(at: In, call_id: str) -> dict[str, Any]:
+    """Which call it is, for stream events: its id, the reply that made it, and its place among the calls of that."""
+    index = next((number for number, call in enumerate(at.after.calls) if call.call.id == call_id), 0)
+    return {"call_id": call_id, "message_id": at.after.message_id, "index": index}
 
 
 def waiting_or(at: In, status: WorkflowStatus, **changed: int) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.policy.budget import Spent
@@ -150,7 +151,7 @@ class RunState:
         asked_parent: what this run asked its parent and has no answer to yet.
         handed: what a sub-agent handed over with ``output``, told to its parent with its report.
         tool_state: by tool, what its newest call left for those after it.
-        retries: failed model requests in a row that were tried again.
+        retries: failed model requests in a row that were tried again; ``retried_since`` is the number of the last event before them.
         tools_refused: the server takes no tool definitions; calls are written as text.
         finish: how the newest reply ended.
         reminded: the model was told once of sub-agents that wait for its answer.
@@ -189,6 +190,7 @@ class RunState:
     asked_parent: str = ""
     handed: tuple[OutputShown, ...] = ()
     retries: int = 0
+    retried_since: int = 0
     tools_refused: bool = False
     finish: FinishReason = FinishReason.STOP
     reminded: bool = False
@@ -228,6 +230,11 @@ class RunState:
     @property
     def open_calls(self) -> tuple[CallState, ...]:
         return tuple(call for call in self.calls if call.status != "done")
+
+    @property
+    def open_tasks(self) -> tuple[TaskMark, ...]:
+        """The tasks it made that nobody works on any more once it ends."""
+        return tuple(mark for mark in self.tasks if mark.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS))
 
     @property
     def spent(self) -> Spent:
@@ -310,10 +317,11 @@ def quoted(name: str) -> str:
 def carried(state: RunState) -> tuple[Entry, ...]:
     """The conversation a following run inherits: the same entries, numbered backwards from -1, engine notes left out.
 
-    Messages nobody answered before the run ended are part of it: they are in the transcript, so the model must know them.
+    Notes nobody read before the run ended are part of it: they are in the transcript, so the model must know them. What still waits its
+    turn is not: it goes on waiting, and is shown so.
     """
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
-    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in (*state.silent, *state.queued)]
+    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
     return renumbered(kept)
 
 

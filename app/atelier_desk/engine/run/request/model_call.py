@@ -463,7 +463,13 @@ class ModelCall:
             await self._env.clock.sleep(delay)
             return
         if state.parent_run_id is None:
-            failed = RunFailed(code=error.code, message=message, recoverable=error.recoverable or error.code != "bad_request")
+            failed = RunFailed(
+                code=error.code,
+                message=message,
+                words=redact(error.in_words(_)),
+                detail=redact(str(error.params.get("detail") or "")),
+                recoverable=error.recoverable or error.code != "bad_request",
+            )
             await self._env.journal.append(self._handle, *self.cut_off("error"), failed, clear_partial=True)
             self._kept = True
             return

@@ -91,8 +91,8 @@ def _turn(entry: TranscriptEntry) -> list[str]:
         lines += [f"> {_('{title}. {text}', title=title, text=text)}", ""]
     for call in entry.calls:
         lines += _call(call)
-    if entry.question is not None:
-        lines += _question(entry.question)
+    for asked in entry.questions:
+        lines += _question(asked)
     return lines
 
 
@@ -123,11 +123,7 @@ def _fenced(text: str) -> list[str]:
 
 
 def _question(asked: UserQuestion) -> list[str]:
-    labels = {option.id: option.label for option in asked.spec.options}
-    answer = [labels.get(chosen, chosen) for chosen in asked.selected_options]
-    if asked.text_response:
-        answer.append(asked.text_response)
-    shown = "; ".join(answer) or asked.status.value
+    shown = asked.answer or asked.status.value
     return ["- " + _("Question: {question}", question=asked.spec.question), "  " + _("Answer: {answer}", answer=shown), ""]
 
 

@@ -1,0 +1,53 @@
+"""What the command palette offers beside the window's actions: workflows, agents, models, settings pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from atelier_desk import figures
+from atelier_desk.desktop.palette import Command
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.window_actions import WindowActions
+    from atelier_desk.domain.provider import ModelInfo
+
+
+def commands(window: WindowActions) -> Iterator[Command]:
+    """In the order of their headings. Only what the window knows already: nothing is waited for."""
+    yield from _workflows(window)
+    yield from _agents(window)
+    yield from _models(window)
+    for page in window.settings_pages:
+        open_page = partial(window.show_settings, page.name)
+        yield Command(_(page.title), open_page, _("Settings"), page.icon, page.name, f"page:{page.name}", _("Settings"))
+
+
+def _workflows(window: WindowActions) -> Iterator[Command]:
+    for each in window.sidebar.model.workflows:
+        run = partial(window.chat.open_workflow, each.id)
+        yield Command(each.name, run, _("Workflow"), "message-square", "", f"workflow:{each.id}", _("Workflows"))
+
+
+def _agents(window: WindowActions) -> Iterator[Command]:
+    """Who shall answer in the workflow in view."""
+    for agent in window.chat.choices.agents:
+        hint = f"{agent.config.provider} · {agent.config.model}"
+        run = partial(window.chat.header.agent_chosen.emit, agent.id)
+        yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", "", f"agent:{agent.id}", _("Agents"))
+
+
+def _models(window: WindowActions) -> Iterator[Command]:
+    """Which model shall answer in the workflow in view; a search names what it can do, too."""
+    for info in window.chat.choices.models:
+        if not info.embedding:
+            run = partial(window.chat.header.model_chosen.emit, info.provider, info.name)
+            text, key = _("Model: {name}", name=info.label or info.name), f"model:{info.provider}/{info.name}"
+            yield Command(text, run, _facts(info), "cpu", f"{info.name} {info.provider}", key, _("Models"))
+
+
+def _facts(info: ModelInfo) -> str:
+    window = [_("{tokens} tokens", tokens=figures.tokens(info.context_window))] if info.context_window else []
+    return " · ".join([info.provider, *window])
