@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -142,3 +142,13 @@ async def test_a_pane_that_is_torn_off_does_not_cover_the_others(window: MainWin
     assert dock.geometry().right() < others
     window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
     assert not dock.isFloating()
+
+
+async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window: MainWindow) -> None:
+    window.resizeDocks([window.rail.docks["tasks"]], [380], Qt.Orientation.Horizontal)
+    await settle()
+    wide = window.rail.docks["tasks"].width()
+    assert wide > 340
+    theme().set_mode("dark")
+    await settle()
+    assert window.rail.docks["tasks"].width() == wide
