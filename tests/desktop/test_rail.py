@@ -128,8 +128,7 @@ async def test_in_a_low_window_the_panes_are_tabs_and_stand_again_where_there_is
     window.resize(1024, 700)
     qtbot.waitUntil(lambda: docks["activity"] in window.tabifiedDockWidgets(docks["tasks"]))
     assert docks["memory"] in window.tabifiedDockWidgets(docks["tasks"])
-    front = next(dock for dock in docks.values() if not dock.visibleRegion().isEmpty())
-    assert front.height() > 400
+    qtbot.waitUntil(lambda: any(dock.height() > 400 for dock in docks.values() if not dock.visibleRegion().isEmpty()))
     window.resize(1300, 860)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
 
