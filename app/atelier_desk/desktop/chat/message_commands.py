@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
 from atelier_desk.desktop.chat.speech import Speaker
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.format import cut
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -289,5 +290,4 @@ def brief(text: str) -> str:
     """A message in a line of a list."""
     from atelier_desk.desktop.chat.markdown.plain import plain_text
 
-    words = " ".join(plain_text(text).split())
-    return words if len(words) <= EXCERPT else words[: EXCERPT - 1] + "…"
+    return cut(" ".join(plain_text(text).split()), EXCERPT)
