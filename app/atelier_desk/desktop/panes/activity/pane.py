@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -27,6 +27,7 @@ from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog, Entry
 from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
@@ -92,10 +93,7 @@ class ActivityPane(Pane):
         self.list.setMinimumHeight(LEAST_LOG)
         self._build_parts()
         self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
-        self._redraw = QTimer(self)
-        self._redraw.setSingleShot(True)
-        self._redraw.setInterval(REDRAW_MS)
-        self._redraw.timeout.connect(self._show)
+        self._redraw = Soon(self, REDRAW_MS, self._show)
         say(self.heading, N_("ACTIVITY"))
         say(self._find, tip=N_("Filter the activity"))
         say(self._export, tip=N_("Export as JSON…"))
