@@ -7,15 +7,27 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope
 from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.domain.events.run import PauseReason, RunEvent, RunPaused, RunStarted, TaskChanged
+from atelier_desk.domain.events.run import (
+    ApprovalDecided,
+    EventBody,
+    PauseReason,
+    RunEvent,
+    RunPaused,
+    RunStarted,
+    TaskChanged,
+    UserMessage,
+)
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -28,6 +40,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.file import WorkflowFile
 from atelier_desk.i18n import N_, _
+from atelier_desk.policy.approvals import stricter
 from atelier_desk.storage.folder.files import sha256
 from atelier_desk.threads import in_storage_thread
 
@@ -35,6 +48,9 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories.imports import WorkflowRows
 
 log = logging.getLogger(__name__)
+
+_SEQ_MOST = 2**53
+"""A number that can still be counted on from for ever."""
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
@@ -81,6 +97,7 @@ def check(file: WorkflowFile) -> None:
         for each in ids:
             checks.identifier(each, _("workflow file"))
     _check_artefacts(file)
+    _check_order(file)
     workflow_id = file.workflow.id
     runs = {run.id for run in file.runs}
     for call in file.executions:
@@ -100,6 +117,8 @@ def check(file: WorkflowFile) -> None:
         named = _runs_of(row) - runs - {"", None}
         if named:
             raise _damaged(f"{type(row).__name__} {row.id} names the unknown run {sorted(named)[0]}")
+    if not 0 <= file.workflow.stream_seq <= _SEQ_MOST:
+        raise _damaged(f"its stream has the number {file.workflow.stream_seq}")
     numbers: dict[str, int] = {}
     for event in file.events:
         if not event.run_id:
@@ -111,6 +130,20 @@ def check(file: WorkflowFile) -> None:
     for run in file.runs:
         if numbers.get(run.id, 0) != run.last_seq:
             raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
+
+
+def _check_order(file: WorkflowFile) -> None:
+    """Whoever goes from a run to the one before it, or above it, must arrive."""
+    links = [(run.id, run.previous_run_id, run.parent_run_id) for run in file.runs]
+    started = [(event.run_id, event.body) for event in file.events if isinstance(event.body, RunStarted)]
+    links += [(run_id, body.previous_run_id, body.parent_run_id) for run_id, body in started]
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for run_id, previous, parent in links:
+        order.add(run_id, *(each for each in (previous, parent) if each))
+    try:
+        order.prepare()
+    except CycleError as error:
+        raise _damaged(f"run {error.args[1][0]} follows itself") from None
 
 
 def _check_artefacts(file: WorkflowFile) -> None:
@@ -125,12 +158,34 @@ def _check_artefacts(file: WorkflowFile) -> None:
 
 
 def _without_grants(file: WorkflowFile) -> WorkflowFile:
-    """The file without the folders that were granted where it comes from: no file grants a folder of this machine, a person does."""
-    events = tuple(
-        event.model_copy(update={"body": event.body.model_copy(update={"workspace": ()})}) if isinstance(event.body, RunStarted) else event
-        for event in file.events
-    )
-    return file.model_copy(update={"workflow": file.workflow.model_copy(update={"folders": ()}), "events": events})
+    """The file without what was granted where it comes from: no file grants a folder of this machine, or calls that nobody is asked about.
+    A person does."""
+    events = tuple(event.model_copy(update={"body": _asking(event.body)}) for event in file.events)
+    choices = file.workflow.choices
+    if choices.approval is not None:
+        choices = choices.model_copy(update={"approval": _asks(choices.approval)})
+    workflow = file.workflow.model_copy(update={"folders": (), "choices": choices})
+    return file.model_copy(update={"workflow": workflow, "events": events})
+
+
+def _asking(body: EventBody) -> EventBody:
+    """The event of a run that asks for as much as a run of this machine does when nothing was set, or for more."""
+    if isinstance(body, RunStarted):
+        policy = ApprovalPolicy(mode=_asks(body.approvals.mode))
+        return body.model_copy(update={"workspace": (), "approvals": policy, "agent": _careful(body.agent)})
+    if isinstance(body, UserMessage) and body.agent is not None:
+        return body.model_copy(update={"agent": _careful(body.agent)})
+    if isinstance(body, ApprovalDecided):
+        return body.model_copy(update={"scope": ApprovalScope.ONCE, "rule": None})
+    return body
+
+
+def _careful(agent: AgentConfig) -> AgentConfig:
+    return agent.model_copy(update={"approval": _asks(agent.approval)})
+
+
+def _asks(mode: ApprovalMode) -> ApprovalMode:
+    return stricter(mode, ApprovalMode.SELECTIVE)
 
 
 def _runs_of(row: Any) -> set[Any]:
@@ -239,17 +294,21 @@ def _rows(file: WorkflowFile) -> WorkflowRows:
 
 def _held(file: WorkflowFile) -> WorkflowFile:
     """The file with every run paused that would go on by itself, so that no start of the program gives its agents a model or a tool: it may
-    come from a stranger. What a run would do is asked of its journal, which also gives its status; the status in the file is not trusted.
+    come from a stranger. What a run would do is asked of its journal, which also gives its status and what it used; those in the file are
+    not trusted, and what deleted branches used stays behind with them.
     The pause is an event of the journal like any other, and makes one stream event. A run that waits for a person's answer goes on waiting.
     """
     runs: list[Run] = []
     pauses: list[RunEvent] = []
+    usage = Usage()
     stream_seq = file.workflow.stream_seq
     for run in file.runs:
         try:
             state = fold(event for event in file.events if event.run_id == run.id)
         except ValueError:
             state = None
+        run = run.model_copy(update={"usage": state.usage if state is not None else Usage()})
+        usage += run.usage
         if state is None:
             # Nothing can drive it; nothing shall try.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
@@ -267,7 +326,7 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         else:
             run = run.model_copy(update={"status": state.status})
         runs.append(run)
-    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq})
+    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage})
     return file.model_copy(update={"workflow": workflow, "runs": tuple(runs), "events": (*file.events, *pauses)})
 
 
