@@ -285,6 +285,17 @@ class Journal:
         if cancelled:
             raise asyncio.CancelledError
 
+    async def purge_branches(self, workflow_id: str, oldest: datetime) -> None:
+        """Delete for good the branches of a workflow that were deleted at ``oldest`` or earlier. Its sums are those of what stays."""
+        head = self._head(workflow_id)
+        async with head.lock:
+            await self._know(head, workflow_id)
+            runs = await self._repos.runs.list(workflow_id)
+            gone = [run.id for run in runs if run.deleted_at is not None and run.deleted_at <= oldest]
+            usage = sum((run.usage for run in runs if run.id not in gone), Usage())
+            head.known = False
+            await to_the_end(self._repos.runs.purge(workflow_id, gone, usage))
+
     async def _leave_branch(self, head: Head, parts: Sequence[Part], batch: Batch) -> None:
         """When a turn begins that does not follow the one in view, the tasks become those of its branch."""
         for part in parts:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from atelier_desk.domain.errors import ProviderError, StorageError
+from atelier_desk.domain.limits import MODEL_NAME
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.i18n import N_
 from atelier_desk.llm.presets import LISTED_NOT, PRESETS, preset_of
@@ -208,7 +209,7 @@ def _facts(name: str, told: Any) -> Facts | None:
         model = _MODEL.validate_python(told)
     except ValidationError:
         return None
-    if not 0 < len(name) <= 512 or "text" not in (model.modalities.output or ("text",)):
+    if not 0 < len(name) <= MODEL_NAME or not name.isprintable() or "text" not in (model.modalities.output or ("text",)):
         return None
     sees = "image" in model.modalities.input if model.modalities.input is not None else None
     limit, cost = model.limit, model.cost

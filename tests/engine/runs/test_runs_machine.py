@@ -32,7 +32,7 @@ from tests.engine.conftest import WordEmbedder
 from tests.engine.runs.test_manager import TOOLS, agent, ask, calculate
 
 COMMANDS = (
-    "send_queue", "send_queue", "send_interrupt", "send_terminate", "send_silent", "pause", "resume", "resume", "raise", "finish", "step",
+    "send_queue", "send_queue", "send_redirect", "send_terminate", "send_silent", "pause", "resume", "resume", "raise", "finish", "step",
     "cancel", "answer", "answer", "skip", "restart", "give_up", "both", "approve", "approve", "edit", "reject", "tell_child", "stop_child",
     "pause_child", "resume_child", "interrupt_child", "pin", "undo",
 )  # fmt: skip

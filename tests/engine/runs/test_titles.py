@@ -116,6 +116,17 @@ async def test_nothing_is_asked_when_it_is_not_wanted_or_a_cap_has_no_room(open_
         model.assert_complete()
 
 
+async def test_several_at_once_stay_within_the_cap_of_the_run(open_atelier: Opener) -> None:
+    used = ChatReply(content="Isolating the tools", usage=Usage(tokens_input=600, tokens_output=100))
+    async with open_atelier([ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=20)), *[used] * 9]) as atelier:
+        row = await turn(atelier, budget=Budget(max_tokens=4000))
+        asked = await asyncio.gather(*(atelier.workflows.suggest_title(row.id) for _ in range(9)), return_exceptions=True)
+        refused = [each for each in asked if isinstance(each, UsageError)]
+        assert 0 < len(refused) < 9
+        usage = (await atelier.workflows.get(row.id)).usage
+        assert usage.tokens_input + usage.tokens_output <= 4000 + 700, "one at a time: only what the server adds to the last one is above"
+
+
 async def test_the_end_of_the_program_does_not_wait_for_a_title(open_atelier: Opener) -> None:
     model = ScriptedModel(["Done.", TITLE])
     async with open_atelier(model) as atelier:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
@@ -131,3 +133,46 @@ async def test_another_model_answers_once_and_the_workflow_keeps_its_own(open_at
         messages = [entry.message for entry in await atelier.workflows.transcript(workflow.id)]
         assert (messages[-1].content, messages[-1].model) == ("Anew: uno.", "other")
         assert (await atelier.workflows.get(workflow.id)).agent_id == agent
+
+
+async def test_a_message_sent_while_its_branch_is_deleted_follows_nothing_that_goes(open_atelier: Opener, clock: ManualClock) -> None:
+    for ticks in (0, 1, 3, 9):
+        async with open_atelier(["One.", "Two.", "Three.", "Four."], clock=clock) as atelier:
+            workflow = await atelier.workflows.create("x")
+            _first, second = [await turn(atelier, workflow.id, text) for text in ("first", "second")]
+            sending = asyncio.create_task(turn(atelier, workflow.id, "third"))
+            for _tick in range(ticks):
+                await asyncio.sleep(0)
+            await atelier.workflows.delete_branch(workflow.id, second)
+            await sending
+            runs = {run.id: run for run in await atelier.repos.runs.list(workflow.id)}
+            for run in runs.values():
+                before = runs.get(run.previous_run_id or "")
+                assert run.deleted_at is not None or before is None or before.deleted_at is None
+            await clock.advance(601)
+            await atelier.workflows.purge_expired()
+            await turn(atelier, workflow.id, "fourth")
+            assert (await said(atelier, workflow.id))[:2] == ["first", "One."]
+
+
+async def test_a_deleted_turn_is_not_answered_again(open_atelier: Opener) -> None:
+    async with open_atelier(["One.", "Two."]) as atelier:
+        workflow = await atelier.workflows.create("x")
+        runs = [await turn(atelier, workflow.id, text) for text in ("first", "second")]
+        await atelier.workflows.delete_branch(workflow.id, runs[0])
+        with pytest.raises(NotFoundError):
+            await atelier.runs.regenerate(workflow.id, runs[1])
+
+
+async def test_after_a_purge_the_header_has_what_is_left_in_the_journal(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(["One.", "Two.", "Three."], clock=clock) as atelier:
+        workflow = await atelier.workflows.create("x")
+        _first, second = [await turn(atelier, workflow.id, text) for text in ("first", "second")]
+        await atelier.workflows.delete_branch(workflow.id, second)
+        await clock.advance(601)
+        await atelier.workflows.purge_expired()
+        for _again in range(2):
+            used = summed(await atelier.usage.rows()).usage
+            assert used.tokens_input > 0
+            assert (await atelier.workflows.get(workflow.id)).usage == used
+            await turn(atelier, workflow.id, "third")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from asyncio import FIRST_COMPLETED, sleep, wait
+from asyncio import FIRST_COMPLETED, Lock, sleep, wait
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
@@ -182,7 +182,7 @@ class RunManager:
             if await self._find_active(row) is not None:
                 raise ConflictError(N_("The agent is still working. Stop it before you try another branch."))
             run = await self._env.repos.runs.get(run_id)
-            if run.workflow_id != workflow_id:
+            if run.workflow_id != workflow_id or run.deleted_at is not None:
                 raise NotFoundError(N_("There is no run {id}."), id=run_id)
             bodies = [event.body for event in await run_events(self._env.repos, run_id)]
             first = next((body for body in bodies if isinstance(body, UserMessage)), None)
@@ -340,6 +340,10 @@ class RunManager:
         return await self.recovery.resume_all()
 
     # -- what there is -------------------------------------------------------------------------------------------------------------
+
+    def beginning(self, workflow_id: str) -> Lock:
+        """Held while a turn of the workflow begins: whoever holds it knows that none does."""
+        return self._runs.beginning(workflow_id)
 
     def active(self, workflow_id: str) -> str | None:
         """The id of the workflow's root run that is not over, or None."""

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Callable
 from contextlib import aclosing
+from weakref import WeakValueDictionary
 
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
@@ -78,6 +79,7 @@ class Titles:
         self._env = env
         self._runs = runs
         self.wanted = wanted
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._asking: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] = _nothing
 
@@ -107,11 +109,12 @@ class Titles:
         live = await self._runs.load(row.head_run_id)
         said = await self._said(row)
         first = next((message.content for message in said if message.role is MessageRole.USER), "")
-        made = await self._ask(live, said)
-        if made is None:
-            raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
-        title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH)
-        await self._take(live, row, title, made[1], by="person")
+        async with self._turn(row.head_run_id):
+            made = await self._ask(live, said)
+            if made is None:
+                raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
+            title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH)
+            await self._take(live, row, title, made[1], by="person")
         return await self._env.repos.workflows.get(workflow_id)
 
     # -- after the first answer ----------------------------------------------------------------------------------------------------
@@ -132,13 +135,18 @@ class Titles:
             state = live.handle.current
             if state.previous_run_id is not None or state.status is not RunStatus.COMPLETED or state.agent.provider == DIRECT_CALL:
                 return
-            made = await self._ask(live, await self._said(row), small_too=False)
-            if made is not None:
-                await self._take(live, row, title_of(made[0]), made[1], by="model")
+            async with self._turn(run_id):
+                made = await self._ask(live, await self._said(row), small_too=False)
+                if made is not None:
+                    await self._take(live, row, title_of(made[0]), made[1], by="model")
         except Exception as error:  # whatever it is: the words of the first message are a name, too
             log.info("no title by the model: %s", error if isinstance(error, AtelierError) else type(error).__name__)
 
     # -- asking --------------------------------------------------------------------------------------------------------------------
+
+    def _turn(self, run_id: str) -> asyncio.Lock:
+        """Held from the look at a run's caps until what its title cost is committed: two at once would both find the same room."""
+        return self._turns.setdefault(run_id, asyncio.Lock())
 
     async def _said(self, row: Workflow) -> list[Message]:
         """What the person and the agents above all others said last, the oldest first."""

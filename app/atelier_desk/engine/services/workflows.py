@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import Choices
+from atelier_desk.domain.agent import Budget, Choices
 from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.parts import ArtefactPart
@@ -267,8 +267,10 @@ class WorkflowService:
         expired = [each for each in await self.list(limit=limits.LIST_MAX, deleted=True) if each.deleted_at and each.deleted_at <= oldest]
         for workflow in expired:
             await self.purge(workflow.id)
-        branches = await self._context.repos.runs.deleted_before(oldest)
-        await self._context.repos.runs.purge([run.id for run in branches])
+        for workflow_id in {run.workflow_id for run in await self._context.repos.runs.deleted_before(oldest)}:
+            await self._context.journal.purge_branches(workflow_id, oldest)
+            self._transcripts.forget(workflow_id)
+            self._changed(workflow_id)
         return len(expired)
 
     async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> builtins.list[TranscriptEntry]:
@@ -320,14 +322,15 @@ class WorkflowService:
         """
         from atelier_desk.engine.services.workflow.branches import below, shown_without
 
-        await self._stop(workflow_id)
-        workflow = await self.get(workflow_id)
-        runs = await self._context.repos.runs.links(workflow_id)
-        if all(run.id != run_id or run.parent_run_id is not None for run in runs):
-            raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
-        now = self._context.journal.now()
-        head = shown_without(runs, workflow.head_run_id, run_id)
-        return await self._show(workflow_id, head, dict.fromkeys(below(runs, run_id), now))
+        async with self._context.runs.beginning(workflow_id):  # a turn that began now would follow what is gone
+            await self._stop(workflow_id)
+            workflow = await self.get(workflow_id)
+            runs = await self._context.repos.runs.links(workflow_id)
+            if all(run.id != run_id or run.parent_run_id is not None for run in runs):
+                raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
+            now = self._context.journal.now()
+            head = shown_without(runs, workflow.head_run_id, run_id)
+            return await self._show(workflow_id, head, dict.fromkeys(below(runs, run_id), now))
 
     async def undo_delete_branch(self, workflow_id: str, run_id: str) -> Workflow:
         """Bring a deleted branch back and show it; one that is there already is shown.
@@ -417,6 +420,7 @@ class WorkflowService:
         checks.importable(text, _("workflow file"))
         progress("checking")
         file, folders = await in_storage_thread(checked, text, (await self._context.settings.get()).approvals)
+        file = await self._within_caps(file)
         existing = await self._existing(file.workflow.id)
         if existing is None:
             progress("storing")
@@ -436,6 +440,17 @@ class WorkflowService:
         copy = await in_storage_thread(with_new_ids, file)
         progress("storing")
         return Imported(await self._write(copy, name=await self._free_name(file.workflow.name)), "renamed", folders)
+
+    async def _within_caps(self, file: WorkflowFile) -> WorkflowFile:
+        """The file without caps above those of its agent: a person raises a cap, no file does."""
+        try:
+            agent = await self._context.repos.agents.get(file.workflow.agent_id)
+        except NotFoundError:
+            return file
+        own, told = agent.config.budget.model_dump(exclude_none=True), file.workflow.choices.budget.model_dump()
+        kept = {name: cap for name, cap in told.items() if cap is not None and cap <= own.get(name, cap)}
+        choices = file.workflow.choices.model_copy(update={"budget": Budget(**kept)})
+        return file.model_copy(update={"workflow": file.workflow.model_copy(update={"choices": choices})})
 
     async def _existing(self, workflow_id: str) -> Workflow | None:
         try:

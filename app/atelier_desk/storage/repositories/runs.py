@@ -60,8 +60,9 @@ class RunRepository(Repository[Run]):
         """Runs of branches that were deleted at ``moment`` or earlier."""
         return await self._select("WHERE deleted_at != NONE AND deleted_at <= $moment", moment=moment)
 
-    async def purge(self, run_ids: Sequence[str]) -> None:
-        """Delete some runs with everything that was said and done in them, in one transaction. Nothing else may follow one of them."""
+    async def purge(self, workflow_id: str, run_ids: Sequence[str], usage: Usage) -> None:
+        """Delete some runs with everything that was said and done in them, in one transaction. Nothing else may follow one of them.
+        ``usage`` is the workflow's without them."""
         if not run_ids:
             return
         runs = [record("run", each) for each in run_ids]
@@ -69,7 +70,15 @@ class RunRepository(Repository[Run]):
             Statement(f"DELETE {name} WHERE run IN $runs RETURN NONE", {"runs": runs})
             for name in ("run_event", "message", "tool_execution", "user_question", "approval_request")
         ]
-        await self._store.transact(*statements, Statement("DELETE $runs RETURN NONE", {"runs": runs}))
+        statements += [
+            Statement("DELETE $partial RETURN NONE", {"partial": [record("partial_reply", each) for each in run_ids]}),
+            Statement("DELETE $runs RETURN NONE", {"runs": runs}),
+            Statement(
+                "UPDATE $row MERGE $changes RETURN NONE",
+                {"row": record("workflow", workflow_id), "changes": tables.WORKFLOWS.changes({"usage": usage})},
+            ),
+        ]
+        await self._store.write(*statements)
 
     async def save(self, run: Run) -> None:
         """Write the whole row, new or not.

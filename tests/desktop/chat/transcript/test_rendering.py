@@ -6,6 +6,8 @@ import html
 import os
 import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
+from atelier_desk import children
 from atelier_desk.desktop.chat.cards import browser_page
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.markdown import formula
@@ -202,6 +205,33 @@ def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot)
     assert answers[0] == ""
     assert answers[1].startswith("<svg")
     made._end()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system has no such limits")
+@pytest.mark.parametrize(("deed", "status"), [("while True: pass", -24), ("try: bytearray(2 << 30)\nexcept MemoryError: exit(7)", 7)])
+def test_a_drawing_without_end_is_ended_by_the_system(deed: str, status: int) -> None:
+    code = f"from atelier_desk.desktop.chat.markdown import draw_process as it\nit.CPU_S = 0\nit.bound()\n{deed}"
+    ended = subprocess.run([sys.executable, "-c", code], env=children.environment(), timeout=60, stderr=subprocess.DEVNULL, check=False)
+    assert ended.returncode == status
+
+
+@pytest.mark.parametrize("source", ["\\rule{90000em}{90000em}", "a\\hspace{900000em}x", "\\rule{100em}{100em}"])
+def test_a_formula_larger_than_a_window_stays_as_it_was_written(source: str) -> None:
+    assert drawing_of(draw("formula", f"${source}$") or "") is None
+
+
+def test_drawings_too_long_to_be_shown_are_broken() -> None:
+    assert draw("diagram", "graph TD\n" + "subgraph s\n" * 300 + "A\n" + "end\n" * 300) is None
+
+
+def test_few_large_pictures_of_formulas_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = formula.Formulas()
+    made._keep("formula", "$y$", draw("formula", "$y$") or "")
+    monkeypatch.setattr(formula, "PICTURE_BYTES", 12_000)
+    for px in range(16, 40):
+        assert made.picture("$y$", px, "#000000", 1.0) is not None
+    assert 1 <= len(made._pictures) < 20
+    assert made._bytes() <= 12_000
 
 
 def test_a_table_is_copied_as_cells_and_as_a_table(qtbot: QtBot) -> None:

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 import pytest
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Choices
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Choices
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow import importing
 from atelier_desk.llm.scripted import ScriptedModel
@@ -188,6 +189,58 @@ async def test_a_file_lets_no_agent_work_unasked(open_atelier: Opener) -> None:
         assert agents
         assert {agent["approval"] for agent in agents} == {"selective"}
         assert stored[0]["body"]["approvals"] == ApprovalPolicy(**own.__dict__).model_dump(mode="json")
+
+
+async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) -> None:
+    async with open_atelier(model()) as atelier:
+        workflow_id = await plotted(atelier)
+        capped = await atelier.agents.save(AGENT.model_copy(update={"name": "Capped", "budget": Budget(max_cost=1.0, max_tokens=100)}))
+        caps = Budget(max_cost=50.0, max_tokens=60, max_tool_calls=7)
+        await atelier.workflows.choose(workflow_id, Choices(approval=ApprovalMode.AUTO, budget=caps), agent_id=capped.id)
+        file = json.loads(await atelier.workflows.export(workflow_id))
+        started = file["events"][0]["body"]
+        started["agent"]["approval"] = started["approvals"]["mode"] = "auto"
+        started["approvals"] |= {"allowed": [{"what": "tool", "target": "Plotter"}], "risks": {"Plotter": "low"}}
+        imported = (await atelier.workflows.import_(json.dumps(file))).workflow
+        assert imported.choices == Choices(approval=ApprovalMode.SELECTIVE, budget=Budget(max_tokens=60, max_tool_calls=7))
+        kept = json.loads(await atelier.workflows.export(imported.id))["events"][0]["body"]
+        assert kept["agent"]["approval"] == "selective"
+        assert kept["approvals"] == ApprovalPolicy().model_dump(mode="json")
+
+
+async def test_a_run_that_follows_itself_is_refused(open_atelier: Opener) -> None:
+    async with open_atelier(["One.", "Two."]) as atelier:
+        workflow_id = (await atelier.workflows.create("Turns")).id
+        ids = []
+        for text in ("1", "2"):
+            ids.append(await atelier.runs.send(workflow_id, text, agent=AGENT.model_copy(update={"tools": ()})))
+            await atelier.runs.wait(ids[-1])
+        whole = await atelier.workflows.export(workflow_id)
+        for field, value in (("previous_run_id", ids[1]), ("parent_run_id", ids[1]), ("previous_run_id", ids[0])):
+            file = json.loads(whole)
+            for row in [run for run in file["runs"] if run["id"] == ids[0]]:
+                row[field] = value
+            with pytest.raises(UsageError, match="follows itself"):
+                await atelier.workflows.import_(json.dumps(file))
+
+
+async def test_what_was_used_is_read_from_the_journal_of_a_file(open_atelier: Opener) -> None:
+    async with open_atelier(["One.", "Two.", "Three."]) as atelier:
+        workflow_id = (await atelier.workflows.create("Turns")).id
+        ids = []
+        for text in ("1", "2"):
+            ids.append(await atelier.runs.send(workflow_id, text, agent=AGENT.model_copy(update={"tools": ()})))
+            await atelier.runs.wait(ids[-1])
+        again = await atelier.runs.regenerate(workflow_id, ids[1])
+        await atelier.runs.wait(again)
+        await atelier.workflows.delete_branch(workflow_id, ids[1])
+        file = json.loads(await atelier.workflows.export(workflow_id))
+        file["workflow"]["usage"]["cost"] = 1e6
+        copies = [(await atelier.workflows.import_(json.dumps(file))).workflow, await atelier.workflows.duplicate(workflow_id)]
+        for copy in copies:
+            used = summed(row for row in await atelier.usage.rows() if row.workflow_id == copy.id).usage
+            assert 0 < used.tokens_input == copy.usage.tokens_input
+            assert copy.usage == used
 
 
 async def test_an_import_can_be_stopped_until_it_is_stored(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,13 @@ EM = 16.0
 LONGEST = {"formula": 2_000, "diagram": 5_000}
 """Characters; what is longer is shown as its source."""
 
+CPU_S = 10
+"""Seconds of work that one drawing may take: also when the window that would end the process was killed."""
+MEMORY = 1 << 30
+"""Bytes the process may ask for; what needs more is broken."""
+LONGEST_ANSWER = 2_000_000
+"""Characters of what was drawn."""
+
 
 def formula(source: str) -> str:
     """SVG of a formula with its marks, in black."""
@@ -38,9 +45,22 @@ def draw(kind: str, source: str) -> str | None:
     if len(source) > LONGEST[kind]:
         return None
     try:
-        return (formula if kind == "formula" else diagram)(source) or None
+        drawn = (formula if kind == "formula" else diagram)(source)
+        return drawn if 0 < len(drawn) <= LONGEST_ANSWER else None
     except Exception:  # whatever a broken source makes of a library that expects whole ones
         return None
+
+
+def bound() -> None:
+    """Let the system end the process when the next drawing takes too long, and refuse it too much memory, where the system can."""
+    try:
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        for limit, most in ((resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + CPU_S), (resource.RLIMIT_AS, MEMORY)):
+            resource.setrlimit(limit, (most, resource.getrlimit(limit)[1]))
+    except (ImportError, OSError, ValueError):
+        return  # Windows has no such limits, and an owner may have set lower ones
 
 
 def main() -> None:
@@ -48,6 +68,7 @@ def main() -> None:
     sys.stdout = sys.stderr  # nothing that a library prints is taken for an answer
     for line in sys.stdin:
         kind, source = json.loads(line)
+        bound()
         answers.write(json.dumps(draw(kind, source)) + "\n")
         answers.flush()
 

@@ -15,6 +15,10 @@ from atelier_desk.desktop.chat.markdown.drawings import drawings
 
 KEPT = 500
 """Formulas, and pictures of them, that are remembered."""
+WIDEST, LARGEST = 8_000, 500_000
+"""Pixels of the width and of the area of a formula at ``EM``: what is larger is shown as its source."""
+PICTURE_BYTES = 64 << 20
+"""Bytes of the pictures that are remembered; the newest one is, whatever its size."""
 _VIEW = re.compile(r'viewBox="(-?[\d.]+) (-?[\d.]+) ([\d.]+) ([\d.]+)"')
 
 
@@ -29,11 +33,13 @@ class Drawing:
 
 
 def drawing_of(svg: str) -> Drawing | None:
-    """What an SVG of ziamath tells of its size; None for what is none."""
+    """What an SVG of ziamath tells of its size; None for what is none, or larger than a picture should be."""
     found = _VIEW.search(svg)
     if found is None:
         return None
     _left, top, width, height = map(float, found.groups())
+    if width > WIDEST or width * height > LARGEST:
+        return None
     return Drawing(svg, width, height, max(0.0, top + height))
 
 
@@ -76,9 +82,12 @@ class Formulas(QObject):
         image = self._pictures.get(key)
         if image is None:
             image = self._pictures[key] = _paint(drawing, px / EM, colour, ratio)
-            while len(self._pictures) > KEPT:
+            while len(self._pictures) > 1 and (len(self._pictures) > KEPT or self._bytes() > PICTURE_BYTES):
                 self._pictures.popitem(last=False)
         return image
+
+    def _bytes(self) -> int:
+        return sum(image.sizeInBytes() for image in self._pictures.values())
 
     def _keep(self, kind: str, source: str, svg: str) -> None:
         if kind != "formula":

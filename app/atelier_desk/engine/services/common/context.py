@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -45,6 +46,8 @@ class Journal(Protocol):
         self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None
     ) -> None: ...
 
+    async def purge_branches(self, workflow_id: str, oldest: datetime) -> None: ...
+
     def now(self) -> datetime: ...
 
     def forget(self, workflow_id: str) -> None: ...
@@ -71,6 +74,8 @@ class RunControl(Protocol):
     slots: int
     titles: Titles
     inactivity_s: float
+
+    def beginning(self, workflow_id: str) -> asyncio.Lock: ...
 
     def active(self, workflow_id: str) -> str | None: ...
 

@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings
 from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.events.run import (
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories.imports import WorkflowRows
 
 log = logging.getLogger(__name__)
+
+_SEQ_MOST = 2**53
+"""A number that can still be counted on from for ever."""
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
@@ -93,6 +98,7 @@ def check(file: WorkflowFile) -> None:
         for each in ids:
             checks.identifier(each, _("workflow file"))
     _check_artefacts(file)
+    _check_order(file)
     workflow_id = file.workflow.id
     runs = {run.id for run in file.runs}
     for call in file.executions:
@@ -112,6 +118,8 @@ def check(file: WorkflowFile) -> None:
         named = _runs_of(row) - runs - {"", None}
         if named:
             raise _damaged(f"{type(row).__name__} {row.id} names the unknown run {sorted(named)[0]}")
+    if not 0 <= file.workflow.stream_seq <= _SEQ_MOST:
+        raise _damaged(f"its stream has the number {file.workflow.stream_seq}")
     numbers: dict[str, int] = {}
     for event in file.events:
         if not event.run_id:
@@ -123,6 +131,20 @@ def check(file: WorkflowFile) -> None:
     for run in file.runs:
         if numbers.get(run.id, 0) != run.last_seq:
             raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
+
+
+def _check_order(file: WorkflowFile) -> None:
+    """Whoever goes from a run to the one before it, or above it, must arrive."""
+    links = [(run.id, run.previous_run_id, run.parent_run_id) for run in file.runs]
+    started = [(event.run_id, event.body) for event in file.events if isinstance(event.body, RunStarted)]
+    links += [(run_id, body.previous_run_id, body.parent_run_id) for run_id, body in started]
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for run_id, previous, parent in links:
+        order.add(run_id, *(each for each in (previous, parent) if each))
+    try:
+        order.prepare()
+    except CycleError as error:
+        raise _damaged(f"run {error.args[1][0]} follows itself") from None
 
 
 def _check_artefacts(file: WorkflowFile) -> None:
@@ -152,7 +174,7 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings) -> EventB
             policy = ApprovalPolicy(**approvals.__dict__, mode=stricter(body.approvals.mode, ApprovalMode.SELECTIVE))
             return body.model_copy(update={"workspace": (), "agent": _asking(body.agent), "approvals": policy})
         case ApprovalDecided():
-            return body.model_copy(update={"scope": ApprovalScope.ONCE})
+            return body.model_copy(update={"scope": ApprovalScope.ONCE, "rule": None})
         case UserMessage(agent=AgentConfig() as agent):
             return body.model_copy(update={"agent": _asking(agent)})
         case ChildrenPlanned():
@@ -274,17 +296,21 @@ def _rows(file: WorkflowFile) -> WorkflowRows:
 
 def _held(file: WorkflowFile) -> WorkflowFile:
     """The file with every run paused that would go on by itself, so that no start of the program gives its agents a model or a tool: it may
-    come from a stranger. What a run would do is asked of its journal, which also gives its status; the status in the file is not trusted.
+    come from a stranger. What a run would do is asked of its journal, which also gives its status and what it used; those in the file are
+    not trusted, and what deleted branches used stays behind with them.
     The pause is an event of the journal like any other, and makes one stream event. A run that waits for a person's answer goes on waiting.
     """
     runs: list[Run] = []
     pauses: list[RunEvent] = []
+    usage = Usage()
     stream_seq = file.workflow.stream_seq
     for run in file.runs:
         try:
             state = fold(event for event in file.events if event.run_id == run.id)
         except ValueError:
             state = None
+        run = run.model_copy(update={"usage": state.usage if state is not None else Usage()})
+        usage += run.usage
         if state is None:
             # Nothing can drive it; nothing shall try.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
@@ -302,7 +328,7 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         else:
             run = run.model_copy(update={"status": state.status})
         runs.append(run)
-    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq})
+    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage})
     return file.model_copy(update={"workflow": workflow, "runs": tuple(runs), "events": (*file.events, *pauses)})
 
 
