@@ -147,4 +147,5 @@ async def test_an_agents_card_says_its_model_by_its_label_and_in_french(panel: P
     ]
     assert panel.chat.header.agents.choices[0].detail == "Little model"
     switch_language("fr")
+    await settle(20)
     assert panel.cards("agent-card")[0].accessibleName() == "Assistant\u00a0: 1 outil · Little model"
