@@ -337,6 +337,7 @@ async def test_the_palette_reaches_workflows_agents_models_and_settings(program:
 
 async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> None:
     await program.start(workflow="w1")
+    program.window.sidebar.foot.resize(400, 60)
     program.window.set_shortcuts({"command-palette": "Ctrl+P", "new-workflow": ""})
     assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+P")
     assert program.window.actions_["new-workflow"].shortcut().isEmpty()

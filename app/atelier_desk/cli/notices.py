@@ -108,7 +108,7 @@ def _run_notice(said: payloads.Notice) -> str:
             why = too_little(said.reason, used, most)
             return f"{text}. {why}" if why else text
         case payloads.Nudge():
-            return nudge_words(int(details.get("tasks") or 0))
+            return nudge_words(int(said.details.get("tasks") or 0))
         case payloads.LoopDetected():
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
         case _:

@@ -70,7 +70,8 @@ class MainWindow(Translated, WindowActions):
         self._connect()
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self._size_columns()
-        theme().changed.connect(self._size_columns)
+        self._sized_for = theme().scale
+        theme().changed.connect(self._on_theme)
         say(self, name=N_("Atelier, main window"))
         self.retranslate()
 
@@ -206,6 +207,12 @@ class MainWindow(Translated, WindowActions):
             self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})
         if kept.get("folder"):
             remember_folder(Path(kept["folder"]))
+
+    def _on_theme(self) -> None:
+        """Text of another size gives the columns another width; another colour leaves the width that somebody gave them."""
+        if self._sized_for != theme().scale:
+            self._sized_for = theme().scale
+            self._size_columns()
 
     def _size_columns(self) -> None:
         """Side columns grow less than the text, so that the conversation keeps its room."""

@@ -60,6 +60,8 @@ _MARKS = {
     "parent_answered": N_("Parent answered"),
     "limits_raised": N_("Limits raised"),
     "entry_pinned": N_("Pin changed"),
+    "queue_changed": N_("Waiting messages changed"),
+    "queued_sent": N_("A waiting message was sent"),
     "title_written": N_("Title written"),
     "compaction_undone": N_("Compaction undone"),
     "context_compacted": N_("Older messages shortened"),

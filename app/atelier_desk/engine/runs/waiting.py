@@ -39,7 +39,10 @@ class WaitingMessages:
         """The same of a workflow whose row was just read."""
         if row.head_run_id is None:
             return ()
-        state = (await self._runs.load(row.head_run_id)).handle.current
+        try:
+            state = (await self._runs.load(row.head_run_id)).handle.current
+        except NotFoundError:
+            return ()  # its events are lost, as after a repair that accepts loss: the workflow goes on all the same
         return state.queued if not state.status.final else await self._left(state)
 
     async def _left(self, state: RunState) -> tuple[UserMessage, ...]:

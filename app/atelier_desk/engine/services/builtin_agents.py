@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.i18n import _
 from atelier_desk.llm.registry import builtin_type
-from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.sections import CORE, PLANNING
+
+if TYPE_CHECKING:
+    from atelier_desk.tools.registry import ToolRegistry
 
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
     """Configurations of the built-in agents, the default one first, each with the tools that its sections have now."""
     from atelier_desk.llm.local.models import STARTER
+    from atelier_desk.tools.sections import CORE, PLANNING  # dear to load, and needed at the first start alone
 
     assistant = _(
         "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
