@@ -34,7 +34,7 @@ def _workflows(window: WindowActions) -> Iterator[Command]:
 def _agents(window: WindowActions) -> Iterator[Command]:
     """Who shall answer in the workflow in view."""
     for agent in window.chat.choices.agents:
-        hint = f"{agent.config.provider} · {agent.config.model}"
+        hint = f"{agent.config.provider} · {window.chat.choices.labels[agent.id]}"
         run = partial(_choose_agent, window, agent.id)
         yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", "", f"agent:{agent.id}", _("Agents"))
 

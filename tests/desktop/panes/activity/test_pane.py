@@ -169,6 +169,22 @@ async def test_filter_and_export(pane: ActivityPane, qtbot: QtBot, tmp_path: Pat
     assert [(row["tool"], row["result"], row["duration_ms"]) for row in rows] == [("CalculatorTool", {"result": 84}, 12)]
 
 
+async def test_a_deleted_branchs_run_is_listed_no_more(pane: ActivityPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id="r1"))
+    replayed = len(atelier.calls("teams.replay"))
+    bridge.changed.emit("workflow", "w")
+    qtbot.waitUntil(lambda: not pane._turn_timer.isActive())
+    await settle()
+    assert len(atelier.calls("teams.replay")) == replayed  # the same turn: nothing is read again
+    atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id=None))
+    atelier.set("teams", "replay", ("", []))
+    bridge.changed.emit("workflow", "w")
+    qtbot.waitUntil(lambda: not pane._turn_timer.isActive())
+    await settle()
+    assert titles(pane) == []
+    assert not pane.tree.members
+
+
 async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, atelier: FakeAtelier) -> None:
     atelier.set("teams", "replay", ("", []))
     pane.set_workflow("w2")

@@ -92,6 +92,11 @@ class ActivityLog:
         self._calls: dict[tuple[str, str], Entry] = {}
         self._seen: set[tuple[int, str, str]] = set()
 
+    @property
+    def root(self) -> str:
+        """The run a person started whose activity is listed; empty for none."""
+        return self._root
+
     def clear(self) -> None:
         """Forget everything, for another workflow."""
         self._seen.clear()
