@@ -261,9 +261,9 @@ def test_a_team_goes_step_by_step(open_desk: OpenDesk, server: ModelServer) -> N
     desk.wait_done()
     assert seen == [
         "Next, Ada asks its model.",
-        "Next, Ada runs SpawnAgentTool.",
+        "Next, Ada runs Sub-agent.",
         "Next, Eve asks its model.",
-        "Next, Eve runs CalculatorTool.",
+        "Next, Eve runs Calculator.",
         "Next, Eve asks its model.",
         "Next, Ada asks its model.",
     ]

@@ -33,7 +33,7 @@ def _workflows(window: WindowParts) -> Iterator[Command]:
 def _agents(window: WindowParts) -> Iterator[Command]:
     """Who shall answer in the workflow in view."""
     for agent in window.chat.choices.agents:
-        hint = f"{agent.config.provider} · {agent.config.model}"
+        hint = f"{agent.config.provider} · {window.chat.choices.labels[agent.id]}"
         run = partial(window.chat.header.agent_chosen.emit, agent.id)
         yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", "", f"agent:{agent.id}", _("Agents"))
 

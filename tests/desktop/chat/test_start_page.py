@@ -15,6 +15,7 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -133,3 +134,18 @@ def test_nothing_is_made_before_the_engine_is_open(qtbot: QtBot) -> None:
     page.show()
     assert page.findChildren(QPushButton) == []
     assert page.focusPolicy() == Qt.FocusPolicy.NoFocus
+
+
+async def test_an_agents_card_says_its_model_by_its_label_and_in_french(panel: Panel) -> None:
+    info = ModelInfo(provider="p", name="m", label="Little model")
+    panel.engine.set("models", "list", [info])
+    await panel.chat.load_choices()
+    await settle(20)
+    assert [each.accessibleName() for each in panel.cards("agent-card")] == [
+        "Assistant: 1 tool · Little model",
+        "Team lead: 1 tool · Little model",
+    ]
+    assert panel.chat.header.agents.choices[0].detail == "Little model"
+    switch_language("fr")
+    await settle(20)
+    assert panel.cards("agent-card")[0].accessibleName() == "Assistant\u00a0: 1 outil · Little model"

@@ -56,9 +56,11 @@ def server() -> Server:
 @pytest.fixture
 def atelier(server: Server) -> FakeAtelier:
     agent = Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model=STARTER))
+    lead = Agent(id="a2", config=AgentConfig(name="Team lead", provider="local", model=STARTER))
+    other = Agent(id="a3", config=AgentConfig(name="Imported", provider="theirs", model="own"))
     return FakeAtelier(
         settings={"get": Settings()},
-        agents={"default": agent},
+        agents={"default": agent, "list": [agent, lead, other]},
         providers={
             "detect": [OLLAMA],
             "try_model": lambda _name, model: try_model(server, model, SystemClock()),
@@ -136,8 +138,9 @@ async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, 
     await forward(find)
     ((saved, kwargs),) = atelier.calls("providers.save")
     assert (saved[0].name, saved[0].base_url, kwargs) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
-    config, agent_id = atelier.calls("agents.save")[0][0]
-    assert (config.provider, config.model, agent_id) == ("Ollama", "qwen3:4b", "a1")
+    saved_agents = [(agent_id, config.provider, config.model) for (config, agent_id), _kwargs in atelier.calls("agents.save")]
+    # Every agent that had the starter has the model that was chosen; another one keeps its own.
+    assert saved_agents == [("a1", "Ollama", "qwen3:4b"), ("a2", "Ollama", "qwen3:4b")]
 
 
 async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:

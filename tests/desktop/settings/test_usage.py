@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QComboBox
+from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
 from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
@@ -135,3 +136,12 @@ def test_the_paler_part_of_a_bar_can_be_told_from_the_ground_and_from_the_other(
     assert contrast(tokens.accent, tokens.surface) >= 3
     assert contrast(paler, tokens.surface) >= 2
     assert contrast(paler, tokens.accent) >= 1.4
+
+
+async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
+    """Narrow figures under wide heads and wide ones under narrow: each column takes the wider of both."""
+    window.resize(940, 680)
+    for code in ("en", "fr"):
+        i18n.set_language(code)
+        bar = find("usage-table").horizontalScrollBar()
+        qtbot.waitUntil(lambda bar=bar: bar.maximum() == 0)

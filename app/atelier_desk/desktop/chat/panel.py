@@ -252,7 +252,7 @@ class ChatPanel(Translated, QWidget):
 
     def _on_choice(self, provider: str, model: str) -> None:
         agent = self.choices.agent
-        self.empty.show_agents(self.choices.agents, agent.id if agent else "")
+        self.empty.show_agents(self.choices.agents, agent.id if agent else "", self.choices.labels)
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self._show_starter(provider, model)

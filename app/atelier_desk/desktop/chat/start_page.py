@@ -5,7 +5,7 @@ Nothing of it is made before the engine is open: the first paint needs none of i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -169,6 +169,7 @@ class StartPage(Translated, QScrollArea):
         self.setObjectName("start-page")
         self._bridge = bridge
         self._agents: Sequence[Agent] = ()
+        self._labels: Mapping[str, str] = {}
         self._chosen = ""
         self._made = self._held = False
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -205,13 +206,13 @@ class StartPage(Translated, QScrollArea):
         self._fit()
 
     # -- what it shows ----------------------------------------------------------------------------------------------------------
-    def show_agents(self, agents: Sequence[Agent], chosen: str) -> None:
-        """The agents that can answer, and the id of the one that will."""
-        before = [(each.id, each.updated_at) for each in self._agents]
-        self._agents, self._chosen = list(agents), chosen
+    def show_agents(self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str]) -> None:
+        """The agents that can answer, the id of the one that will, and what the model of each is called, by the agent's id."""
+        before = [(each.id, each.updated_at, self._labels[each.id]) for each in self._agents]
+        self._agents, self._chosen, self._labels = list(agents), chosen, dict(labels)
         if not self._made:
             self.reload()
-        elif before != [(each.id, each.updated_at) for each in agents]:
+        elif before != [(each.id, each.updated_at, labels[each.id]) for each in agents]:
             self._fill_agents()
         else:
             for button in self._group.buttons():
@@ -228,7 +229,8 @@ class StartPage(Translated, QScrollArea):
             card.setProperty("agent", agent.id)
             card.setChecked(agent.id == self._chosen)
             tools = len(agent.config.tools) + len(agent.config.sections)
-            card.set_texts(agent.name, f"{ngettext('{n} tool', '{n} tools', tools)} · {agent.config.model}")
+            counted = ngettext("{n} tool", "{n} tools", tools)  # outside of an f-string, where the catalogues do not find it
+            card.set_texts(agent.name, f"{counted} · {self._labels[agent.id]}")
             card.clicked.connect(partial(self.agent_chosen.emit, agent.id))
             self._group.addButton(card)
             cards.append(card)

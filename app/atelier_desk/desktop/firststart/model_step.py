@@ -262,12 +262,16 @@ class ModelStep(Step):
         self.busy.note(text, "error")
 
     async def leave(self) -> bool:
-        """Store the server that answered, and give the default agent its model."""
+        """Store the server that answered, and give its model to the agents that had the default agent's."""
         draft, model = self._tried or (None, STARTER)
         name = await self._store(draft) if draft is not None else builtin_type().kind
         agent: Agent = await self._bridge.engine.agents.default()
-        if (agent.config.provider, agent.config.model) != (name, model):
-            await self._bridge.engine.agents.save(with_model(agent.config, name, model), agent.id)
+        before = agent.config.provider, agent.config.model
+        if before != (name, model):
+            agents = self._bridge.engine.agents
+            for each in await agents.list():
+                if (each.config.provider, each.config.model) == before:
+                    await agents.save(with_model(each.config, name, model), each.id)
         return True
 
     async def _store(self, draft: ProviderDraft) -> str:

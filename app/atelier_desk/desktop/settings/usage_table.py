@@ -85,9 +85,9 @@ class UsageTable(Translated, QTableWidget):
 
     def _widen_names(self) -> None:
         """The names have what the figures leave, and enough to be told apart; in a narrow window the table is scrolled sideways."""
-        figures = sum(self.sizeHintForColumn(column) for column in range(1, self.columnCount()))
-        heads = sum(self.horizontalHeader().sectionSizeHint(column) for column in range(1, self.columnCount()))
-        self.setColumnWidth(0, max(theme().px(NAME), self.viewport().width() - max(figures, heads) - theme().px(8)))
+        header, figures = self.horizontalHeader(), range(1, self.columnCount())
+        taken = sum(max(self.sizeHintForColumn(column), header.sectionSizeHint(column)) for column in figures)
+        self.setColumnWidth(0, max(theme().px(NAME), self.viewport().width() - taken - theme().px(8)))
 
     def retranslate(self) -> None:
         words = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))

@@ -106,7 +106,8 @@ def state_words(workflow: Workflow, unread: bool = False) -> str:
         count = ngettext("{n} approval to decide", "{n} approvals to decide", workflow.pending_approvals)
         text = f"{text}, {count}" if text else count
     if unread:
-        text = f"{text}, {_('not seen yet')}" if text else _("not seen yet")
+        unseen = _("not seen yet")
+        text = f"{text}, {unseen}" if text else unseen
     return text
 
 
@@ -304,7 +305,8 @@ def _spoken(row: Row) -> str:
     if not row.fold:
         return row.heading
     count = ngettext("{n} workflow", "{n} workflows", row.count)
-    return f"{row.heading}, {count}, {_('closed') if row.closed else _('open')}"
+    state = _("closed") if row.closed else _("open")
+    return f"{row.heading}, {count}, {state}"
 
 
 def _identity(row: Row) -> tuple[str, str, str]:

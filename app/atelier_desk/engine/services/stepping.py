@@ -24,6 +24,7 @@ class WaitingStep:
     Attributes:
         root_run_id: what ``RunManager.step`` takes to let the whole team do one.
         tools: the calls that would run, by tool name in order; empty when the model would be asked.
+        titles: what those tools are called for people, in the order of ``tools``; empty for a tool without a title.
     """
 
     run_id: str
@@ -31,6 +32,7 @@ class WaitingStep:
     agent_name: str
     depth: int
     tools: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
 
 
 class SteppingService:
@@ -51,7 +53,9 @@ class SteppingService:
             if state is None or state.pause is not PauseReason.STEP:
                 continue
             tools = tuple(call.intent.tool if call.intent else call.call.name for call in state.calls if call.status == "planned")
-            found.append(WaitingStep(row.id, row.correlation_id or row.id, row.agent_name, row.depth, tools))
+            known = [self._context.registry.get_tool(name) for name in tools]
+            titles = tuple(tool.title if tool is not None else "" for tool in known)
+            found.append(WaitingStep(row.id, row.correlation_id or row.id, row.agent_name, row.depth, tools, titles))
         return tuple(sorted(found, key=lambda step: step.depth))
 
     async def held(self, workflow_id: str) -> WaitingStep | None:

@@ -85,6 +85,12 @@ def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
     assert "no such task" in [each.code for each in card._cards]
 
 
+def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "ShellTool", {}, "rejected")
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    assert card.state_words() == ("refused", "")
+
+
 def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host: TranscriptHost) -> None:
     result = {"success": False, "error": "for the model", "code": "timeout", "timeout_s": 60.0}
     call = Call("c1", "slow", {}, "timeout", result, error="for the model")

@@ -128,6 +128,28 @@ async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot
     assert titles(pane) == []
 
 
+async def test_a_refused_call_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
+    result = {"success": False, "error": "Refused by the user", "code": "rejected"}
+    await live(
+        pane,
+        qtbot,
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="ShellTool", presentation={"title": "Command"}),
+        event(51, ChunkType.TOOL_END, call_id="c9", tool="ShellTool", result=result, error=result["error"], duration_ms=9),
+    )
+    row = pane.list.model().index(2, 0)
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Command, refused")
+    assert entry_icon(row.data(EntryRole)) == ("minus", "muted")
+    pane.group.setCurrentIndex(pane.group.findData("errors"))
+    assert titles(pane) == []
+
+
+async def test_why_an_agent_goes_on_is_said_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+    await live(pane, qtbot, event(50, ChunkType.NUDGE, reason="are_you_done", details={"tasks": 2}, message_id="n"))
+    text = pane.list.model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert text.startswith("Asked to go on: 2 tasks are open")
+    assert "are_you_done" not in text
+
+
 async def test_the_tree_says_what_runs_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
     said = {"title": "Calculator", "summary": {"text": "1+1"}}
     await live(pane, qtbot, event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", presentation=said))
@@ -145,6 +167,22 @@ async def test_filter_and_export(pane: ActivityPane, qtbot: QtBot, tmp_path: Pat
     pane.export_to(tmp_path / "a.json")
     rows = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert [(row["tool"], row["result"], row["duration_ms"]) for row in rows] == [("CalculatorTool", {"result": 84}, 12)]
+
+
+async def test_a_deleted_branchs_run_is_listed_no_more(pane: ActivityPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id="r1"))
+    replayed = len(atelier.calls("teams.replay"))
+    bridge.changed.emit("workflow", "w")
+    qtbot.waitUntil(lambda: not pane._turn_timer.isActive())
+    await settle()
+    assert len(atelier.calls("teams.replay")) == replayed  # the same turn: nothing is read again
+    atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id=None))
+    atelier.set("teams", "replay", ("", []))
+    bridge.changed.emit("workflow", "w")
+    qtbot.waitUntil(lambda: not pane._turn_timer.isActive())
+    await settle()
+    assert titles(pane) == []
+    assert not pane.tree.members
 
 
 async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, atelier: FakeAtelier) -> None:

@@ -35,7 +35,8 @@ def page(code: str, kind: str, drawing: str = "") -> str:
         body = "".join(f"<pre>{html.escape(each)}</pre>" for each in (drawing, code) if each)
     else:
         words = _("Scripts and everything from the network are switched off on this page.")
-        body = f'<iframe sandbox="" title="{html.escape(_("Page"))}" srcdoc="{html.escape(_LINKS.sub("", code))}"></iframe>'
+        title = html.escape(_("Page"))
+        body = f'<iframe sandbox="" title="{title}" srcdoc="{html.escape(_LINKS.sub("", code))}"></iframe>'
     return (
         f'<!doctype html>\n<html lang="{language()}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'

@@ -63,6 +63,11 @@ def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent
     return [*starred, *latest, *(made(key, info.provider, "") for key, info in chat.items() if key not in shown)]
 
 
+def model_labels(models: Sequence[ModelInfo]) -> dict[tuple[str, str], str]:
+    """What models are called, by provider and name, where that is not their name."""
+    return {(info.provider, info.name): info.label for info in models if info.label}
+
+
 def effort_choices() -> list[Choice]:
     """How long a model can be told to think."""
     own = Choice("", _("As the agent has it"))
@@ -155,6 +160,12 @@ class WorkflowChoices(QObject):
         return next((each for each in self.models if (each.provider, each.name) == self.model), None)
 
     @property
+    def labels(self) -> dict[str, str]:
+        """What the model of each agent is called, by the agent's id: its label where there is one."""
+        said = model_labels(self.models)
+        return {each.id: said.get((each.config.provider, each.config.model), each.config.model) for each in self.agents}
+
+    @property
     def window(self) -> int:
         """Tokens that fit into a request to that model, 0 when nobody knows."""
         info = self.info
@@ -171,8 +182,9 @@ class WorkflowChoices(QObject):
         """Fill the pickers."""
         agent, settings = self.agent, self._settings
         starred = settings.favourite_agents if settings is not None else ()
+        labels = self.labels
         first = sorted(self.agents, key=lambda each: each.id not in starred)
-        agents = [Choice(each.id, each.config.name, "", each.config.model, starred=each.id in starred) for each in first]
+        agents = [Choice(each.id, each.config.name, "", labels[each.id], starred=each.id in starred) for each in first]
         self._header.set_agents(agents, agent.id if agent else "")
         provider, model = self.model
         favourites = settings.favourite_models if settings is not None else ()

@@ -19,6 +19,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.engine.notice_words import nudge_words
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.call import summary_of
 
@@ -26,7 +27,7 @@ _Index = QModelIndex | QPersistentModelIndex
 EntryRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``Entry``."""
 
-CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed"), "skipped": N_("skipped")}
+CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed"), "skipped": N_("skipped"), "rejected": N_("refused")}
 """How a tool call stands, as the agents' own states are said."""
 _WORDS = {
     ChunkType.WORKFLOW_START: N_("Run started"),
@@ -77,6 +78,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.LIMIT_REACHED: ("triangle-alert", "warn"),
     ChunkType.LOOP_DETECTED: ("rotate-ccw", "warn"),
     ChunkType.RETRY: ("refresh-cw", "warn"),
+    ChunkType.NUDGE: ("list-todo", "muted"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
 
@@ -93,6 +95,8 @@ def entry_title(entry: Entry) -> str:
             return _(_DECIDED.get(status, status))
         case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
             return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
+        case payloads.Nudge(details=details):
+            return nudge_words(int(details.get("tasks") or 0))
         case payloads.MessageSaid(role="user"):
             return _("Message to {agent}", agent=entry.agent_name) if entry.depth else _("Your message")
         case payloads.MessageSaid():
@@ -126,6 +130,8 @@ def _telling(said: payloads.Payload | None) -> str:
             return said.user_question.question
         case payloads.ValidationRequired():
             return _(said.presentation.title) or bare_tool(said.tool) or said.reason
+        case payloads.Nudge():
+            return ""  # the title says it all
         case payloads.Notice() | payloads.ContextChanged():
             return said.reason
     return ""
@@ -136,7 +142,7 @@ def entry_icon(entry: Entry) -> tuple[str, Role]:
     if not entry.is_call:
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
-    states["skipped"] = ("minus", "muted")
+    states["skipped"] = states["rejected"] = ("minus", "muted")
     return states.get(entry.status, ("terminal", "muted"))
 
 
@@ -144,8 +150,8 @@ def entry_time(entry: Entry) -> str:
     """A call's duration or progress, an event's time of day."""
     if not entry.is_call:
         return clock_time(entry.time)
-    if entry.status == "skipped":
-        return _("skipped")
+    if entry.status in ("skipped", "rejected"):
+        return _(CALL_WORDS[entry.status])
     if entry.duration_ms is not None:
         return duration(entry.duration_ms)
     return f"{number(entry.progress)} %" if entry.progress is not None else "…"

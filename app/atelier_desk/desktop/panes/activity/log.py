@@ -33,8 +33,8 @@ _WORDLESS = frozenset(
 class Entry:
     """One row: a tool call (``call_id`` set, start and end merged) or an event (``payload``; ``data`` is what is exported and filtered).
 
-    ``status`` is running, ok, error or skipped (by the person who was asked, no failure) for calls; ``presentation`` is a call in its
-    tool's words.
+    ``status`` is running, ok, error, or skipped or rejected (by the person who was asked, no failure) for calls; ``presentation`` is a
+    call in its tool's words.
     """
 
     time: datetime
@@ -92,6 +92,11 @@ class ActivityLog:
         self._calls: dict[tuple[str, str], Entry] = {}
         self._seen: set[tuple[int, str, str]] = set()
 
+    @property
+    def root(self) -> str:
+        """The run a person started whose activity is listed; empty for none."""
+        return self._root
+
     def clear(self) -> None:
         """Forget everything, for another workflow."""
         self._seen.clear()
@@ -148,7 +153,7 @@ class ActivityLog:
             case payloads.ToolProgress():
                 entry.progress = said.progress
             case payloads.ToolEnd():
-                skipped = isinstance(said.result, dict) and said.result.get("code") == "skipped"
-                entry.status = "ok" if said.success else "skipped" if skipped else "error"
+                code = said.result.get("code") if isinstance(said.result, dict) else ""
+                entry.status = "ok" if said.success else code if code in ("skipped", "rejected") else "error"
                 entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
         return True

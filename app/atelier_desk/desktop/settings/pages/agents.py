@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
+from atelier_desk.desktop.chat.compose.choices import model_labels
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
@@ -48,6 +49,7 @@ class AgentsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._agents: list[Agent] = []
+        self._labels: dict[tuple[str, str], str] = {}
         self._chosen = ""
         self._adding = False
         self._default = ""
@@ -101,6 +103,8 @@ class AgentsPage(SettingsPage):
             self.list.setCurrentRow(ids.index(self._chosen) if self._chosen in ids else 0)
             self._select()
         models = await self.bridge.engine.models.list()
+        self._labels = model_labels(models)
+        self._fill_list()
         self.form.set_models([config.name for config in providers], models)
         self._check()
 
@@ -108,7 +112,8 @@ class AgentsPage(SettingsPage):
         self.list.blockSignals(True)
         self.list.clear()
         for agent in self._agents:
-            facts = [f"{agent.config.provider} · {agent.config.model}"]
+            config = agent.config
+            facts = [f"{config.provider} · {self._labels.get((config.provider, config.model), config.model)}"]
             if agent.id == self._default:
                 facts.append(_("for new workflows"))
             two_line_item(self.list, agent.id, agent.name, " · ".join(facts), "bot", "accent")

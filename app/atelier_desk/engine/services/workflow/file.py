@@ -88,7 +88,8 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     finish = str(message.details.get("finish_reason", ""))
     title, text = unfinished_words(finish, content=bool(message.content.strip()), thought=bool(message.reasoning))
     if title:
-        lines += [f"> {_('{title}. {text}', title=title, text=text)}", ""]
+        said = _("{title}. {text}", title=title, text=text)
+        lines += [f"> {said}", ""]
     for call in entry.calls:
         lines += _call(call)
     for asked in entry.questions:
