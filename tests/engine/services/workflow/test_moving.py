@@ -202,7 +202,7 @@ async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) ->
         started["agent"]["approval"] = started["approvals"]["mode"] = "auto"
         started["approvals"] |= {"allowed": [{"what": "tool", "target": "Plotter"}], "risks": {"Plotter": "low"}}
         imported = (await atelier.workflows.import_(json.dumps(file))).workflow
-        assert imported.choices == Choices(approval=ApprovalMode.SELECTIVE, budget=Budget(max_tokens=60, max_tool_calls=7))
+        assert imported.choices == Choices(budget=Budget(max_tokens=60, max_tool_calls=7))
         kept = json.loads(await atelier.workflows.export(imported.id))["events"][0]["body"]
         assert kept["agent"]["approval"] == "selective"
         assert kept["approvals"] == ApprovalPolicy().model_dump(mode="json")
