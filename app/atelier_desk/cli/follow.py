@@ -158,8 +158,8 @@ class Follower:
             self._respond(event)
             if event.run_id != run_id:
                 continue
-            if event.chunk_type is ChunkType.WORKFLOW_COMPLETE:
-                self._said = str(event.data["status"])
+            if isinstance(end := event.payload, payloads.WorkflowComplete):
+                self._said = end.status
                 if self._said not in STANDING:
                     return STATUS.get(self._said, FAILED)
             elif event.chunk_type is ChunkType.ERROR and not event.durable:

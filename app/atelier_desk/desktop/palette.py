@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QListView, QStyle, QSt
 from atelier_desk.desktop.actions import GROUPS, ActionRegistry, shortcut_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.matching import plain
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.i18n import N_, _
 
@@ -41,16 +41,6 @@ class Command:
     keywords: str = ""
     key: str = ""
     group: str = ""
-
-
-def plain(text: str) -> str:
-    """Lower case without accents, for comparing."""
-    return "".join(c for c in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(c))
-
-
-def fits(needle: str, text: str) -> bool:
-    """Whether a text has every word of what is searched, without regard to case and accents."""
-    return all(word in plain(text) for word in plain(needle).split())
 
 
 def score(needle: str, command: Command) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -238,7 +239,7 @@ class WindowActions(WindowParts):
         from atelier_desk.desktop.palette_sources import commands
 
         if self._palette is None:
-            self._palette = CommandPalette(self.actions_, self, lambda: commands(self))
+            self._palette = CommandPalette(self.actions_, self, lambda: commands(self, self.settings_pages, self.show_settings))
             self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
             self._palette.ran.connect(self._on_ran)
         self._palette.popup()
@@ -250,9 +251,7 @@ class WindowActions(WindowParts):
             self.ran_last = "\n".join(self._palette.recent)
 
     async def _find_pages(self) -> None:
-        """The pages' modules take half a second to import: not in this thread."""
-        import asyncio
-
+        """The pages' modules take half a second to import: this thread only waits for them."""
         from atelier_desk.desktop.settings.registry import pages
 
         self.settings_pages = tuple(await asyncio.to_thread(pages))

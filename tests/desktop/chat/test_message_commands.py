@@ -128,13 +128,12 @@ async def test_pin_is_kept_shown_and_listed(qtbot: QtBot, desk: Desk) -> None:
 
 
 async def test_a_deleted_branch_can_be_undone(desk: Desk) -> None:
-    told: list[tuple[str, str, Any]] = []
-    desk.panel.commands.told.connect(lambda *said: told.append(said))
+    deleted: list[tuple[str, Any]] = []
+    desk.panel.commands.deleted.connect(lambda *said: deleted.append(said))
     choose(menu_of(desk, 1), "delete-branch")
     await settle()
     assert desk.engine.calls("workflows.delete_branch") == [(("w1", "r1"), {})]
-    ((_text, words, undo),) = told
-    assert words == "Undo"
+    ((_text, undo),) = deleted
     undo()
     await settle()
     assert desk.engine.calls("workflows.undo_delete_branch") == [(("w1", "r1"), {})]

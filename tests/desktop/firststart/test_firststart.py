@@ -369,8 +369,6 @@ def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
         notice.findChild(QWidget, "better-models").click()
     notice.set_model("Ollama", "qwen3:4b")
     assert not notice.isVisible()
-    notice.set_info(ModelInfo(provider="local", name="x", starter=True))
-    assert notice.isVisible()
 
 
 async def test_tab_visits_a_found_server_where_it_stands(guide: FirstStart, find: Find) -> None:

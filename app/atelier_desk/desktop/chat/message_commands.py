@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
 from atelier_desk.desktop.chat.speech import Speaker
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.format import cut
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -81,11 +82,13 @@ class MessageCommands(QObject):
     """One for the conversation in the middle. What it does to the workflow goes through the engine.
 
     Signals:
-        told: something to say in passing: the text, the words of a button and what it does.
+        told: something to say in passing.
+        deleted: what was deleted, in words, and what brings it back.
         workflow_made: a branch went into this new workflow.
     """
 
-    told = Signal(str, str, object)
+    told = Signal(str)
+    deleted = Signal(str, object)
     workflow_made = Signal(str)
 
     def __init__(
@@ -171,7 +174,7 @@ class MessageCommands(QObject):
     def _run(self, command: Command) -> None:
         entry = self._current(command.applies)
         if entry is None:
-            self.told.emit(_("There is no message for that here."), "", None)
+            self.told.emit(_("There is no message for that here."))
         else:
             self._call(command, entry, self._host)
 
@@ -260,7 +263,7 @@ class MessageCommands(QObject):
             await self._reload(workflow_id)
 
         jobs = self._bridge.jobs
-        self.told.emit(_("The branch was deleted."), _("Undo"), lambda: jobs.once(("undo-delete-branch", run_id), bring_back))
+        self.deleted.emit(_("The branch was deleted."), lambda: jobs.once(("undo-delete-branch", run_id), bring_back))
 
     async def _reload(self, workflow_id: str) -> None:
         if self._pages.workflow_id == workflow_id:
@@ -287,5 +290,4 @@ def brief(text: str) -> str:
     """A message in a line of a list."""
     from atelier_desk.desktop.chat.markdown.plain import plain_text
 
-    words = " ".join(plain_text(text).split())
-    return words if len(words) <= EXCERPT else words[: EXCERPT - 1] + "…"
+    return cut(" ".join(plain_text(text).split()), EXCERPT)

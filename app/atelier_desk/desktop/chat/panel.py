@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
@@ -28,6 +28,7 @@ from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.items import item_maker
 from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
 from atelier_desk.desktop.chat.transcript.view import ChatView
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
@@ -103,10 +104,7 @@ class ChatPanel(Translated, QWidget):
         """The next message starts a run that waits before each step."""
         self._draft_of = ""
         self._starter: Any = None
-        self._draft_timer = QTimer(self)
-        self._draft_timer.setSingleShot(True)
-        self._draft_timer.setInterval(DRAFT_MS)
-        self._draft_timer.timeout.connect(self.keep_draft)
+        self._draft_timer = Soon(self, DRAFT_MS, self.keep_draft)
         self._lay_out()
         self._connect()
         self.retranslate()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
+from atelier_desk.desktop.widgets.format import cut
 from atelier_desk.i18n import _
 
 _COUNT = re.compile(r"^\(\d+\) ")
@@ -47,8 +48,7 @@ class Attention(QObject):
         self._then = then
         QApplication.alert(window)
         if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
-            short = text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
-            self._tray_icon().showMessage(title, short, window.windowIcon())
+            self._tray_icon().showMessage(title, cut(text, _EXCERPT), window.windowIcon())
         return True
 
     def click(self) -> None:

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
-from atelier_desk.desktop.palette import fits
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_, _
 

@@ -9,10 +9,10 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.palette import fits
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.window import fitting
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.presets import Preset, presets
 from atelier_desk.llm.registry import find

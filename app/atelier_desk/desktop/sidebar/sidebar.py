@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.sidebar.foot import SidebarFoot
 from atelier_desk.desktop.sidebar.list_view import WorkflowListView
 from atelier_desk.desktop.sidebar.model import ARCHIVE, Found, Shown, WorkflowModel
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated, control, fill, say
 from atelier_desk.i18n import N_, _
@@ -74,8 +75,8 @@ class Sidebar(Translated, QWidget):
         self.empty.hide()
         self.foot = SidebarFoot(self)
         fill(QVBoxLayout(self), self.new, self.search, (self.list, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8)
-        self._search_timer = _single_shot(self, SEARCH_MS, self.reload)
-        self._reload_timer = _single_shot(self, RELOAD_MS, self.reload)
+        self._search_timer = Soon(self, SEARCH_MS, self.reload)
+        self._reload_timer = Soon(self, RELOAD_MS, self.reload)
         self._day_timer = QTimer(self)
         self._day_timer.timeout.connect(self.model.regroup)
         self._day_timer.start(DAY_CHECK_MS)
@@ -189,8 +190,8 @@ class Sidebar(Translated, QWidget):
             self.reload()
 
     def _on_changed(self, topic: Topic, _key: str) -> None:
-        if topic in {"workflow", "question", "approval"} and not self._reload_timer.isActive():
-            self._reload_timer.start()
+        if topic in {"workflow", "question", "approval"}:
+            self._reload_timer.ask()
 
     # -- changing -------------------------------------------------------------------------------------------------------------
     def rename_current(self) -> None:
@@ -260,11 +261,3 @@ class Sidebar(Translated, QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and hasattr(self, "list"):
             self.list.doItemsLayout()
-
-
-def _single_shot(parent: QWidget, interval: int, run: Any) -> QTimer:
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.setInterval(interval)
-    timer.timeout.connect(run)
-    return timer

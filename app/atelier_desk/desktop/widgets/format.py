@@ -1,4 +1,4 @@
-"""Sizes and dates as Qt writes them in the reader's language; numbers and durations are in ``atelier_desk.figures``."""
+"""Sizes, dates and short texts as Qt writes them in the reader's language; numbers and durations are in ``atelier_desk.figures``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from atelier_desk.i18n import language
 def locale() -> QLocale:
     """Qt's locale of the program's language."""
     return QLocale(QLocale.Language.French if language() == "fr" else QLocale.Language.English)
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a text, of at most ``most`` characters with the ellipsis that stands for the rest."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def size(count: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QPainterPath, QRegion, QResizeEvent, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QResizeEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -22,6 +22,8 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import fill
+from atelier_desk.desktop.widgets.matching import fits
+from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.desktop.widgets.words import control, say
 from atelier_desk.i18n import N_, _
 
@@ -65,10 +67,7 @@ class Choice:
 
 def matching(choices: Sequence[Choice], needle: str) -> list[Choice]:
     """Those in which every word of ``needle`` occurs, without case and accents, in their order."""
-    from atelier_desk.desktop.palette import plain
-
-    words = plain(needle).split()
-    return [each for each in choices if all(word in plain(f"{each.text} {each.group} {each.spoken}") for word in words)]
+    return [each for each in choices if fits(needle, f"{each.text} {each.group} {each.spoken}")]
 
 
 class _Delegate(QStyledItemDelegate):
@@ -293,11 +292,8 @@ class PickerMenu(QFrame):
         return super().eventFilter(watched, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Round corners that need no compositor."""
         super().resizeEvent(event)
-        path = QPainterPath()
-        path.addRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
-        self.setMask(QRegion(path.toFillPolygon().toPolygon()))
+        round_popup(self, _RADIUS)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

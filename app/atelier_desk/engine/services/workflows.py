@@ -416,7 +416,7 @@ class WorkflowService:
         rule = OnConflict.parse(on_conflict)
         checks.importable(text, _("workflow file"))
         progress("checking")
-        file, folders = await in_storage_thread(checked, text)
+        file, folders = await in_storage_thread(checked, text, (await self._context.settings.get()).approvals)
         existing = await self._existing(file.workflow.id)
         if existing is None:
             progress("storing")

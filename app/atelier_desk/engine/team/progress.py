@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.domain.stream.payloads import SubAgentProgress
+from atelier_desk.domain.stream.payloads import RunStatusChanged, SubAgentProgress, ToolEnd, ToolStart
 from atelier_desk.domain.team import ChildStatus
+from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.environment import RunEnvironment
@@ -40,14 +41,14 @@ class ProgressReporter:
     def _note(self, event: StreamEvent) -> None:
         if event.depth == 0 or event.parent_run_id is None:
             return
-        if event.chunk_type is ChunkType.RUN_STATUS and event.data.get("status") in ("completed", "error", "cancelled", "abandoned"):
-            self._forget(event.run_id)
-            return
-        if event.chunk_type is ChunkType.TOOL_START:
-            title = event.data.get("presentation", {}).get("title", "")
-            self._tools[event.run_id] = str(event.data.get("tool", "")), str(title)
-        elif event.chunk_type is ChunkType.TOOL_END:
-            self._tools.pop(event.run_id, None)
+        match event.payload:
+            case RunStatusChanged(status=status) if RunStatus(status).final:
+                self._forget(event.run_id)
+                return
+            case ToolStart() as started:
+                self._tools[event.run_id] = started.tool, started.presentation.title
+            case ToolEnd():
+                self._tools.pop(event.run_id, None)
         if event.chunk_type not in TOLD or event.run_id in self._due:
             return
         early = self._told.get(event.run_id, -EVERY_S) + EVERY_S - self._env.clock.monotonic()

@@ -280,7 +280,7 @@ INDEXES: dict[str, dict[str, str]] = {
     "run": {"by_workflow": "workflow, created_at", "by_status": "status", "by_parent": "parent_run", "by_team": "correlation_id"},
     "run_event": {"by_run": "run, seq UNIQUE", "by_stream": "workflow, stream_from"},
     "partial_reply": {"by_workflow": "workflow"},
-    "message": {"newest": "workflow, back"},
+    "message": {"newest": "workflow, back", "pinned": "workflow, pinned, seq"},
     "tool_execution": {"by_run": "run", "by_message": "message_id", "newest": "workflow, recency"},
     "task": {"by_position": "workflow, position"},
     "memory": {"newest": "workflow, recency", "by_type": "type, recency", "by_origin": "origin"},

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import pytest
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Choices
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.parts import ArtefactPart
@@ -168,6 +169,25 @@ async def test_a_file_grants_no_folder(open_atelier: Opener, tmp_path: Path) -> 
         assert (imported.workflow.folders, imported.folders) == ((), (str(tmp_path),))
         started = json.loads(await atelier.workflows.export(imported.workflow.id))["events"][0]["body"]
         assert (started["type"], started["workspace"]) == ("run_started", [])
+
+
+async def test_a_file_lets_no_agent_work_unasked(open_atelier: Opener) -> None:
+    unasked = AGENT.model_copy(update={"approval": ApprovalMode.AUTO})
+    async with open_atelier(model()) as atelier:
+        atelier.registry.register(Plotter())
+        workflow = await atelier.workflows.create("Plotted", choices=Choices(approval=ApprovalMode.AUTO, instructions="Be brief."))
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Plot.", agent=unasked))
+        text = await atelier.workflows.export(workflow.id)
+        assert json.loads(text)["events"][0]["body"]["agent"]["approval"] == "auto"
+        own = ApprovalSettings(always_confirm_high=True)
+        await atelier.settings.update(approvals=own)
+        imported = (await atelier.workflows.import_(text)).workflow
+        assert imported.choices == Choices(instructions="Be brief.")
+        stored = json.loads(await atelier.workflows.export(imported.id))["events"]
+        agents = [event["body"]["agent"] for event in stored if event["body"].get("agent")]
+        assert agents
+        assert {agent["approval"] for agent in agents} == {"selective"}
+        assert stored[0]["body"]["approvals"] == ApprovalPolicy(**own.__dict__).model_dump(mode="json")
 
 
 async def test_an_import_can_be_stopped_until_it_is_stored(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,13 +92,13 @@ def _written(value: float | None) -> str:
 
 
 def _number(text: str, *, whole: bool) -> float | None:
-    """What was written, in the reader's language or with a point; None when it is no number above 0."""
+    """What was written, in the reader's language or with a point; None when it is no number above 0, or not the whole one it has to be."""
     value, fine = locale().toDouble(text.strip())
     if not fine:
         try:
             value = float(text.strip())
         except ValueError:
             return None
-    if value <= 0 or value > 1e12:
+    if not 0 < value <= 1e12 or (whole and not value.is_integer()):  # "nan" is a number, too
         return None
     return int(value) if whole else value

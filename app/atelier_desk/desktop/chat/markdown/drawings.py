@@ -73,7 +73,8 @@ class Drawings(QObject):
         return answer or ""
 
     def _start(self) -> subprocess.Popen[str] | None:
-        command = [sys.executable, "-m", "atelier_desk.desktop.chat.markdown.draw_process"]
+        # -P: no module of the folder the program was started in takes the place of one of Python's.
+        command = [sys.executable, "-P", "-m", "atelier_desk.desktop.chat.markdown.draw_process"]
         try:
             self._child = subprocess.Popen(
                 command,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import IconButton, control, fill, label
 from atelier_desk.i18n import N_, _, ngettext
@@ -45,10 +46,7 @@ class FindBar(QFrame):
         fill(QHBoxLayout(self), (self.field, 1), self._count, self._up, self._down, self._close, margins=(16, 6, 12, 6), spacing=6)
         self._hits: list[Hit] = []
         self._at = -1
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_DELAY_MS)
-        self._timer.timeout.connect(lambda: self.needle_changed.emit(self.needle))
+        self._timer = Soon(self, _DELAY_MS, lambda: self.needle_changed.emit(self.needle))
         self.field.textChanged.connect(lambda *_: self._timer.start())
         self.hide()
 

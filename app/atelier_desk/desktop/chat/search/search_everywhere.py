@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.search.hit_rows import HIT, NEEDLE, HitDelegate, spoken, who
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.i18n import N_, _, ngettext
@@ -51,10 +52,7 @@ class SearchEverywhere(Translated, QDialog):
         self.list.setModel(self._model)
         self._count = label("", "small", self)
         fill(QVBoxLayout(self), self.field, (self.list, 1), self._count, margins=(16, 16, 16, 12), spacing=10)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_DELAY_MS)
-        self._timer.timeout.connect(self.search)
+        self._timer = Soon(self, _DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_: self._timer.start())
         self.field.installEventFilter(self)
         self.list.activated.connect(lambda *_: self._choose())

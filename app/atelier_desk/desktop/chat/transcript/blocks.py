@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
@@ -44,14 +44,6 @@ if TYPE_CHECKING:
 
 _OPENABLE = {"http", "https", "mailto"}
 MAX_IMAGE_SIDE = 4096
-
-
-class Fitting(Protocol):
-    """A widget that lays itself out for a width."""
-
-    def fit(self, width: int) -> int:
-        """Take this width and return the height needed, in logical pixels."""
-        ...
 
 
 class ProseBlock(QTextBrowser):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -94,10 +94,7 @@ class ActivityPane(Pane):
         self._build_parts()
         self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
         self._turn_timer = Soon(self, RELOAD_MS, self._look_at_turn)
-        self._redraw = QTimer(self)
-        self._redraw.setSingleShot(True)
-        self._redraw.setInterval(REDRAW_MS)
-        self._redraw.timeout.connect(self._show)
+        self._redraw = Soon(self, REDRAW_MS, self._show)
         say(self.heading, N_("ACTIVITY"))
         say(self._find, tip=N_("Filter the activity"))
         say(self._export, tip=N_("Export as JSON…"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.jobs import error_text
@@ -13,6 +13,7 @@ from atelier_desk.desktop.panes.base import Pane, offer_undo
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
 from atelier_desk.domain import limits
@@ -63,10 +64,7 @@ class MemoryPane(Pane):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         self.column.addWidget(self._stack, 1)
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(DEBOUNCE_MS)
-        self._typing.timeout.connect(self.reload)
+        self._typing = Soon(self, DEBOUNCE_MS, self.reload)
         self.search.textChanged.connect(lambda _text: self._typing.start())
         self.search.returnPressed.connect(self.reload)
         self.filters.changed.connect(self.reload)

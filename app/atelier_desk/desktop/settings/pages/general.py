@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import Changed, Choice, Field, Number, RowsPage, Section, Toggle, bounds
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill
 from atelier_desk.desktop.widgets.inputs import Slider
@@ -38,10 +39,7 @@ class ScaleSlider(QWidget):
         self.percent = QLabel(self)
         self.percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         fill(QHBoxLayout(self), self.slider, self.percent, margins=(0, 0, 0, 0), spacing=10)
-        self.saving = QTimer(self)
-        self.saving.setSingleShot(True)
-        self.saving.setInterval(SAVE_MS)
-        self.saving.timeout.connect(lambda: changed(self.slider.value() * SCALE_STEP))
+        self.saving = Soon(self, SAVE_MS, lambda: changed(self.slider.value() * SCALE_STEP))
         self.slider.sliderMoved.connect(self.say)
         self.slider.valueChanged.connect(self._set)
 

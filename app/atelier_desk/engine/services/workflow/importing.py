@@ -11,11 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.domain.events.run import PauseReason, RunEvent, RunPaused, RunStarted, TaskChanged
+from atelier_desk.domain.events.run import (
+    ApprovalDecided,
+    ChildrenPlanned,
+    EventBody,
+    PauseReason,
+    RunEvent,
+    RunPaused,
+    RunStarted,
+    TaskChanged,
+    UserMessage,
+)
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -28,6 +39,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.file import WorkflowFile
 from atelier_desk.i18n import N_, _
+from atelier_desk.policy.approvals import stricter
 from atelier_desk.storage.folder.files import sha256
 from atelier_desk.threads import in_storage_thread
 
@@ -124,13 +136,35 @@ def _check_artefacts(file: WorkflowFile) -> None:
             raise _damaged(f"the file {each.sha256} is not the one that was made")
 
 
-def _without_grants(file: WorkflowFile) -> WorkflowFile:
-    """The file without the folders that were granted where it comes from: no file grants a folder of this machine, a person does."""
-    events = tuple(
-        event.model_copy(update={"body": event.body.model_copy(update={"workspace": ()})}) if isinstance(event.body, RunStarted) else event
-        for event in file.events
-    )
-    return file.model_copy(update={"workflow": file.workflow.model_copy(update={"folders": ()}), "events": events})
+def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> WorkflowFile:
+    """The file without what was granted where it comes from. No file grants a folder of this machine or lets an agent work unasked; a
+    person does."""
+    events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals)}) for event in file.events)
+    workflow, choices = file.workflow, file.workflow.choices
+    if choices.approval is ApprovalMode.AUTO:
+        choices = choices.model_copy(update={"approval": None})
+    return file.model_copy(update={"workflow": workflow.model_copy(update={"folders": (), "choices": choices}), "events": events})
+
+
+def _body_without_grants(body: EventBody, approvals: ApprovalSettings) -> EventBody:
+    match body:
+        case RunStarted():
+            policy = ApprovalPolicy(**approvals.__dict__, mode=stricter(body.approvals.mode, ApprovalMode.SELECTIVE))
+            return body.model_copy(update={"workspace": (), "agent": _asking(body.agent), "approvals": policy})
+        case ApprovalDecided():
+            return body.model_copy(update={"scope": ApprovalScope.ONCE})
+        case UserMessage(agent=AgentConfig() as agent):
+            return body.model_copy(update={"agent": _asking(agent)})
+        case ChildrenPlanned():
+            return body.model_copy(
+                update={"children": tuple(each.model_copy(update={"agent": _asking(each.agent)}) for each in body.children)}
+            )
+    return body
+
+
+def _asking(agent: AgentConfig) -> AgentConfig:
+    """The agent asking at least as often as a new one does."""
+    return agent.model_copy(update={"approval": stricter(agent.approval, ApprovalMode.SELECTIVE)})
 
 
 def _runs_of(row: Any) -> set[Any]:
@@ -146,15 +180,16 @@ def _damaged(problem: str) -> UsageError:
     return UsageError(N_("The workflow file is damaged: {problem}."), code="invalid", problem=problem)
 
 
-def checked(text: str | bytes) -> tuple[WorkflowFile, tuple[str, ...]]:
-    """The file's content when its parts fit each other, without the folders it was granted, and these; takes a second for 10 MB.
+def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFile, tuple[str, ...]]:
+    """The file's content when its parts fit each other, without what it was granted, and the folders it was; takes a second for 10 MB.
+    ``approvals`` hold in its runs in place of those of whoever exported it.
 
     Raises:
         UsageError: it is no workflow file, or damaged.
     """
     file = parse(text)
     check(file)
-    return _without_grants(file), file.workflow.folders
+    return _without_grants(file, approvals), file.workflow.folders
 
 
 def parse(text: str | bytes) -> WorkflowFile:
