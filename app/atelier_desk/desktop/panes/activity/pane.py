@@ -93,13 +93,8 @@ class ActivityPane(Pane):
         self.list.setMinimumHeight(LEAST_LOG)
         self._build_parts()
         self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
-<<<<<<< HEAD
         self._redraw = Soon(self, REDRAW_MS, self._show)
         self._turn_timer = Soon(self, RELOAD_MS, self._look_at_turn)
-=======
-        self._turn_timer = Soon(self, RELOAD_MS, self._look_at_turn)
-        self._redraw = Soon(self, REDRAW_MS, self._show)
->>>>>>> user
         say(self.heading, N_("ACTIVITY"))
         say(self._find, tip=N_("Filter the activity"))
         say(self._export, tip=N_("Export as JSON…"))
