@@ -50,6 +50,7 @@ class LiveRuns:
         self.alive: dict[str, str] = {}
         self.teams = Teams(env, self)
         self._runs: dict[str, LiveRun] = {}
+        self._expected: dict[str, RunHandle] = {}
         self._finished: OrderedDict[str, None] = OrderedDict()
         self._loading = asyncio.Lock()
         self._beginning: dict[str, asyncio.Lock] = {}
@@ -59,9 +60,21 @@ class LiveRuns:
         """The run, when it is in memory."""
         return self._runs.get(run_id)
 
+    def expect(self, handle: RunHandle) -> None:
+        """A run is about to be committed: whoever hears of it and loads it gets this one, not a second one read from the journal."""
+        self._expected[handle.run_id] = handle
+
+    def unexpect(self, handle: RunHandle) -> None:
+        """It was committed and added, or could not be written."""
+        if self._expected.get(handle.run_id) is handle:
+            del self._expected[handle.run_id]
+
     def add(self, handle: RunHandle) -> LiveRun:
         """Take up a run whose start was just committed."""
-        live = self._runs[handle.run_id] = LiveRun(handle)
+        self.unexpect(handle)
+        live = self._runs.get(handle.run_id)
+        if live is None or live.handle is not handle:
+            live = self._runs[handle.run_id] = LiveRun(handle)
         self.revived(live)
         return live
 
@@ -87,7 +100,13 @@ class LiveRuns:
             if live is not None:
                 await self._env.journal.refresh(live.handle)
                 return live
+            begun = self._expected.get(run_id)
+            if begun is not None and begun.state is not None:
+                live = self._runs[run_id] = LiveRun(begun)
+                return live
             handle = await history.load(self._env.repos, self.conversations, run_id)
+            if (live := self._runs.get(run_id)) is not None:
+                return live  # it was added while its journal was read
             live = self._runs[run_id] = LiveRun(handle)
             if handle.current.status.final:
                 self._over(run_id)

@@ -62,6 +62,10 @@ class RunsInMemory(Protocol):
 
     def get(self, run_id: str) -> LiveRun | None: ...
 
+    def expect(self, handle: RunHandle) -> None: ...
+
+    def unexpect(self, handle: RunHandle) -> None: ...
+
     def add(self, handle: RunHandle) -> LiveRun: ...
 
     async def load(self, run_id: str) -> LiveRun: ...
@@ -112,10 +116,13 @@ class Teams:
         children = {plan.id: RunHandle(run_id=plan.id, workflow_id=handle.workflow_id) for plan in plans.values()}
         journal = self._env.journal
         begun: list[ChildPlan] = []
+        for child in children.values():
+            self._live.expect(child)
         try:
             await journal.append_together([handle, *children.values()], lambda: self._starting(handle, plans, children, begun))
         finally:
             for child in children.values():
+                self._live.unexpect(child)
                 if child.state is not None:
                     self.born(child.state)
                     self._live.drive(self._live.add(child))
