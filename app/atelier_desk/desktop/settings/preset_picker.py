@@ -63,14 +63,14 @@ class PresetPicker(QDialog):
         self._rows: list[tuple[str, str, str, str]] = []
         for server in self._found:
             about = _("runs on this computer: {url}", url=server.base_url)
-            self._add(needle, server.software, about, (server.kind, server.software, server.base_url, ""), "local")
+            self._add(needle, server.software, about, (server.kind, server.software, server.base_url, ""))
         for preset in presets():
             row = (preset.kind, preset.title or _("Server"), preset.url, preset.example)
             title = preset.title or _("Another server")
             self._add(needle if preset.title else "", title, self._about(preset), row, preset.words)  # any other one is always there
         self.list.setCurrentRow(0)
 
-    def _add(self, needle: str, title: str, about: str, row: tuple[str, str, str, str], words: str) -> None:
+    def _add(self, needle: str, title: str, about: str, row: tuple[str, str, str, str], words: str = "") -> None:
         if fits(needle, f"{title} {about} {words}"):
             entry = find(row[0])
             two_line_item(self.list, str(len(self._rows)), title, about, entry.icon if entry is not None else "server")
