@@ -209,8 +209,14 @@ class World:
     async def settle(self) -> None:
         """Let everything come to an end or to a wait."""
         async with asyncio.timeout(20):
-            for run in await self.atelier.repos.runs.alive():
-                await self.atelier.runs.wait(run.id)
+            # Again, because one that was waited for may have started or woken another.
+            while [run for run in await self._rest() if run.status is RunStatus.PROCESSING]:
+                await asyncio.sleep(0)
+
+    async def _rest(self) -> list[Run]:
+        for run in await self.atelier.repos.runs.alive():
+            await self.atelier.runs.wait(run.id)
+        return await self.atelier.repos.runs.alive()
 
 
 async def check(world: World) -> None:
