@@ -23,22 +23,27 @@ KEYS = Keys.read("Ctrl+Alt+Space")
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
-    """An X11 server of the test's own, on a number it chooses; the window system of the program is said to be it."""
+    """An X11 server of this process's own number; the window system of the program is said to be it."""
     program = shutil.which("Xvfb")
     if program is None:
         pytest.skip("Xvfb is not installed (Debian: apt install xvfb)")
     read, write = os.pipe()
-    arguments = [program, "-displayfd", str(write), "-screen", "0", "320x240x24", "-nolisten", "tcp"]
+    name = f":{1000 + os.getpid() % 50_000}"  # two servers that look for a free number at once can take the same
+    arguments = [program, name, "-displayfd", str(write), "-screen", "0", "320x240x24", "-nolisten", "tcp"]
     process = subprocess.Popen(arguments, pass_fds=(write,), stderr=subprocess.DEVNULL)
     os.close(write)
-    number = await asyncio.get_running_loop().run_in_executor(None, os.read, read, 16)
-    os.close(read)
-    monkeypatch.setenv("DISPLAY", f":{int(number)}")
+    with os.fdopen(read) as told:  # the whole line: the server ends when nobody takes its end of it
+        await asyncio.get_running_loop().run_in_executor(None, told.readline)
+    monkeypatch.setenv("DISPLAY", name)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setattr(QGuiApplication, "platformName", staticmethod(lambda: "xcb"))
-    yield f":{int(number)}"
-    process.kill()
-    process.wait(5)
+    yield name
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(5)
 
 
 def press(display: str, *names: str) -> None:

@@ -12,14 +12,14 @@ from atelier_desk.desktop.system.notifications import DesktopNotifications
 from atelier_desk.desktop.system.shortcut import GlobalShortcut, ways
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.window import MainWindow
+    from atelier_desk.desktop.window_actions import WindowActions
     from atelier_desk.domain.settings import Settings
 
 
 class SystemLink(QObject):
     """One a window; ``apply`` follows the settings."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: WindowActions) -> None:
         super().__init__(window)
         self._window = window
         self.bus = SessionBus()
