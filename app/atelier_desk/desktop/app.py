@@ -112,6 +112,9 @@ class Program(QObject):
         self._paint_first()
         import asyncio
 
+        # Whole before a second thread imports it: Qt's binding asks each new module for an attribute, and the answer of a half imported
+        # pydantic imports more, which fails now and then when two threads do it.
+        import pydantic.main  # noqa: F401
         import qasync
 
         loop = qasync.QEventLoop(self._qt, already_running=False)
