@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
-from atelier_desk.desktop.widgets.format import cut
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import _
 
 _COUNT = re.compile(r"^\(\d+\) ")
@@ -48,7 +48,7 @@ class Attention(QObject):
         self._then = then
         QApplication.alert(window)
         if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
-            self._tray_icon().showMessage(title, cut(text, _EXCERPT), window.windowIcon())
+            self._tray_icon().showMessage(title, shorten(text, _EXCERPT), window.windowIcon())
         return True
 
     def click(self) -> None:
