@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QListView
+from PySide6.QtWidgets import QCheckBox, QComboBox, QListView, QSlider
 
+from atelier_desk.cli.dispatch import execute
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.theme import theme
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import rendered
+from tests.e2e.harness import child, rendered
 from tests.e2e.launcher import ANSWER, TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,6 +121,34 @@ def test_a_program_that_is_asked_to_end_does_and_the_next_start_goes_on(start: C
     second.until("ack workflow_complete completed")
     assert second.said.count("ack tool_end") == 1
     assert second.end() == 0
+
+
+def test_what_the_command_line_sets_is_seen_in_the_open_window(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process sets it, the window's own engine serves it; the settings page that is open follows too."""
+    monkeypatch.setattr("atelier_desk.engine.ipc.commands._handler", execute)
+    desk = open_desk()
+    desk.action("settings")
+    page = desk.find("settings-page-general", SettingsPage)
+
+    def box(name: str) -> QComboBox:
+        return child(page, QComboBox, name)
+
+    def set_(key: str, value: str, shown: Callable[[], bool]) -> None:
+        command = [sys.executable, "-m", "atelier_desk", "--data-dir", str(desk.data), "settings", "set", key, value]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment())
+        desk.until(lambda: process.poll() is not None, "the command ended", timeout_ms=WAIT_S * 1000)
+        said, _error = process.communicate()
+        assert (process.returncode, said.strip()) == (0, value)
+        desk.until(shown, f"{key} is {value} in the window")
+
+    set_("theme", "dark", lambda: theme().mode == "dark" and box("theme-select").currentData() == "dark")
+    set_("font_scale", "120", lambda: theme().scale == 1.2 and child(page, QSlider, "font-scale").value() == 12)
+    set_("language", "fr", lambda: desk.find("new-workflow").accessibleName() == "Nouveau workflow")
+    desk.until(lambda: box("language-select").currentData() == "fr", "the page shows the language")
+    desk.until(lambda: page.title.text() == "Général", "the page speaks it")
+    set_("notifications", "false", lambda: not child(page, QCheckBox, "notifications").isChecked())
+    desk.engine(lambda a: a.settings.update(language="en", theme="light", font_scale=100))
+    desk.until(lambda: theme().scale == 1.0, "the window is as it was")
 
 
 def test_a_second_start_raises_the_window_of_the_first(start: Callable[..., Program], tmp_path: Path) -> None:
