@@ -109,7 +109,7 @@ def _run_notice(said: payloads.Notice) -> str:
             return retry_line(said.reason, details)
         case payloads.ContextCompacted():
             how = _(COMPACTIONS[said.reason]) if said.reason in COMPACTIONS else said.reason
-            return _("The workflow was shortened for the model: {how}.", how=how)
+            return _("The history was shortened for the model: {how}.", how=how)
         case payloads.LimitReached():
             used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
             value, cap = _amount(said.reason, used), _amount(said.reason, most)
