@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QListView, QSlider
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.theme import theme
+from atelier_desk.storage.folder.lock import FolderLock
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import child, rendered
 from tests.e2e.launcher import ANSWER, TASKS
@@ -157,6 +158,25 @@ def test_a_second_start_raises_the_window_of_the_first(start: Callable[..., Prog
     second = atelier(tmp_path / "data")
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
     first.until("raised")
+    assert first.end() == 0
+
+
+def test_what_is_asked_of_a_window_that_is_still_opening_waits_for_it(start: Callable[..., Program], tmp_path: Path) -> None:
+    """Impatient presses of a key: each of them once opened a window of its own, which said that the data were in use."""
+    data = tmp_path / "data"
+    first = start()
+    waiting = time.monotonic() + WAIT_S
+    while (free := FolderLock.claim(data / "logs")) is not None and time.monotonic() < waiting:
+        free.release()
+        time.sleep(0.01)
+    command = [sys.executable, "-m", "atelier_desk", "--data-dir", str(data)]
+    asked = [subprocess.Popen([*command, *more], cwd=ROOT, env=environment()) for more in (["quick"], ["quick"], [])]
+    try:
+        assert [process.wait(WAIT_S) for process in asked] == [0, 0, 0]
+    finally:
+        for process in asked:
+            process.kill()
+    first.until("open")
     assert first.end() == 0
 
 
