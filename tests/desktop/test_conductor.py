@@ -159,11 +159,11 @@ async def test_step_mode_is_a_switch_and_shows(program: Program) -> None:
     assert toggle.isHidden()
     switch.trigger()
     assert switch.isChecked()
-    assert program.window.chat.stepping
+    assert program.window.chat.sending.stepping
     assert not toggle.isHidden()
     toggle.click()
     assert not switch.isChecked()
-    assert not program.window.chat.stepping
+    assert not program.window.chat.sending.stepping
     assert not program.window.actions_["next-step"].isEnabled()
 
 

@@ -112,6 +112,9 @@ class Program(QObject):
         self._paint_first()
         import asyncio
 
+        # Whole before a second thread imports it: Qt's binding asks each new module for an attribute, and the answer of a half imported
+        # pydantic imports more, which fails now and then when two threads do it.
+        import pydantic.main  # noqa: F401
         import qasync
 
         loop = qasync.QEventLoop(self._qt, already_running=False)
@@ -189,6 +192,16 @@ class Program(QObject):
         elif self.quick:
             self.window.quick_ask()
         await self.bridge.engine.go_on()
+        await self._clear_left()
+
+    @staticmethod
+    async def _clear_left() -> None:
+        """Delete the files for the browser that a killed program has left."""
+        import asyncio
+
+        from atelier_desk.desktop.chat.cards.browser_page import clear_left
+
+        await asyncio.to_thread(clear_left)
 
     def _first_start(self) -> None:
         from atelier_desk.desktop.firststart import FirstStart

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 from atelier_desk.desktop.system.notice import Notice, Notifier
-from atelier_desk.desktop.widgets.format import cut
+from atelier_desk.domain.text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")
 _EXCERPT = 200
@@ -67,7 +67,7 @@ class Attention(QObject):
     def _by_tray(self, notice: Notice) -> None:
         self._then = notice.open
         if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
-            self._tray_icon().showMessage(notice.title, cut(notice.text, _EXCERPT), self._window.window().windowIcon())
+            self._tray_icon().showMessage(notice.title, shorten(notice.text, _EXCERPT), self._window.window().windowIcon())
 
     def click(self) -> None:
         """The newest notification was clicked."""

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.system.notice import Action, Notice
-from atelier_desk.desktop.widgets.format import cut
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import _
 
 TEXT = 200
@@ -47,7 +47,7 @@ def question_notice(question: UserQuestion, show: Callable[[], object], answer: 
     reply = None
     if whole and not spec.options:
         reply = lambda said: answer(QuestionAnswer(text_response=said)) if said.strip() else show()  # noqa: E731
-    return Notice(title, cut(text, TEXT), show, question.id, tuple(actions), reply)
+    return Notice(title, shorten(text, TEXT), show, question.id, tuple(actions), reply)
 
 
 def approval_notice(
@@ -58,7 +58,7 @@ def approval_notice(
     actions = [Action(_("Reject"), reject)]
     if may_allow(request):
         actions.insert(0, Action(_("Allow once"), allow))
-    return Notice(plain(wording.title(request)), cut(summary if len(whole) > TEXT else whole, TEXT), show, request.id, tuple(actions))
+    return Notice(plain(wording.title(request)), shorten(summary if len(whole) > TEXT else whole, TEXT), show, request.id, tuple(actions))
 
 
 def call_text(request: ApprovalRequest) -> str:
