@@ -110,6 +110,7 @@ def test_a_killed_program_goes_on_where_it_was(start: Callable[..., Program], op
     assert len(desk.all("tool-card")) == len(TASKS)
 
 
+@pytest.mark.usefixtures("hang_ups")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_program_that_is_asked_to_end_does_and_the_next_start_goes_on(start: Callable[..., Program], number: signal.Signals) -> None:
     first = start("--hold-at", "2", "--send", "Build the shelf")

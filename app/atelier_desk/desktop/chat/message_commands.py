@@ -15,7 +15,7 @@ from atelier_desk.desktop.chat.compose.choices import key_of
 from atelier_desk.desktop.chat.speech import Speaker
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
-from atelier_desk.desktop.widgets.format import cut
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -284,4 +284,4 @@ def brief(text: str) -> str:
     """A message in a line of a list."""
     from atelier_desk.desktop.chat.markdown.plain import plain_text
 
-    return cut(" ".join(plain_text(text).split()), EXCERPT)
+    return shorten(" ".join(plain_text(text).split()), EXCERPT)
