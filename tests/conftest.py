@@ -13,6 +13,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
+os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)  # no notification on the desktop of who runs the tests
+
 import pytest
 from hypothesis import HealthCheck, settings
 

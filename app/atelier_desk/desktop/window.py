@@ -109,6 +109,7 @@ class MainWindow(Translated, WindowActions):
         from atelier_desk.desktop.background import BackgroundWatch
         from atelier_desk.desktop.conductor import Conductor
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
+        from atelier_desk.desktop.system.link import SystemLink
 
         self.setWindowIcon(app_icon())
 
@@ -125,6 +126,7 @@ class MainWindow(Translated, WindowActions):
         self.conductor = Conductor(self)
         self.chat.keep_focus(self)
         self._background = BackgroundWatch(self)
+        self.system = SystemLink(self)
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel
@@ -139,8 +141,7 @@ class MainWindow(Translated, WindowActions):
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
         self.sidebar.foot.show_connection("ready")
-        self.presenter.set_notifications(settings.notifications, settings.remind_minutes)
-        self.show_tray(settings.tray)
+        self.system.apply(settings)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
