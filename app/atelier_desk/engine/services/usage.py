@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from datetime import date, datetime, timedelta, tzinfo
 
 from atelier_desk.domain.events.run import RunStarted
 from atelier_desk.domain.usage import UsageRow, UsageSum
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.storage.repositories.used import UsingRun
 
 RUNS_AT_ONCE = 100
 """Runs whose events one query reads."""
@@ -32,11 +33,9 @@ class UsageService:
             since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
             since = since if zone is not None else since.replace(tzinfo=None).astimezone()  # midnight may have another offset than now
         used = self._context.repos.used
-        runs = {run.id: run for run in await used.runs(since)}
         sums: dict[_Key, UsageSum] = {}
-        ids = list(runs)
-        for start in range(0, len(ids), RUNS_AT_ONCE):
-            events = await used.events(ids[start : start + RUNS_AT_ONCE], since)
+        async for runs in self._runs(since):
+            events = await used.events(list(runs), since)
             models = await self._models(each.run_id for each in events if not each.model)
             for each in events:
                 run = runs[each.run_id]
@@ -48,6 +47,13 @@ class UsageService:
             UsageRow(day, workflow, names.get(workflow, ""), agent, provider, model, total)
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
+
+    async def _runs(self, since: datetime | None) -> AsyncIterator[dict[str, UsingRun]]:
+        """All runs since then by their ids, a few at once: memory holds no more of them and their events, however long the history is."""
+        page: list[UsingRun] = []
+        while page := await self._context.repos.used.runs(since, after=page[-1].id if page else ""):
+            for start in range(0, len(page), RUNS_AT_ONCE):
+                yield {run.id: run for run in page[start : start + RUNS_AT_ONCE]}
 
     async def _models(self, run_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Provider and model of these runs, for events that do not name them."""

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, get_args
 
 from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Store
 
@@ -39,12 +40,15 @@ class UsedRepository:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def runs(self, since: datetime | None = None) -> list[UsingRun]:
-        """The runs in which something may have happened since then."""
-        where = " WHERE updated_at >= $since" if since is not None else ""
+    async def runs(self, since: datetime | None = None, *, after: str = "", limit: int = LIST_MAX) -> list[UsingRun]:
+        """Runs in which something may have happened since then, by their ids: the first ``limit`` that come after ``after``."""
+        when = " AND updated_at >= $since" if since is not None else ""
         rows = await self._store.query(
-            f"SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM run{where}",  # noqa: S608
+            "SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM "  # noqa: S608
+            f"(SELECT id, workflow, agent_name FROM run WHERE id > $after{when} ORDER BY id LIMIT $limit)",
             since=since,
+            after=record("run", after),
+            limit=limit,
         )
         return [UsingRun(*row) for row in rows]
 
