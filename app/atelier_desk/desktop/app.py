@@ -192,6 +192,16 @@ class Program(QObject):
         elif self.quick:
             self.window.quick_ask()
         await self.bridge.engine.go_on()
+        await self._clear_left()
+
+    @staticmethod
+    async def _clear_left() -> None:
+        """Delete the files for the browser that a killed program has left."""
+        import asyncio
+
+        from atelier_desk.desktop.chat.cards.browser_page import clear_left
+
+        await asyncio.to_thread(clear_left)
 
     def _first_start(self) -> None:
         from atelier_desk.desktop.firststart import FirstStart

@@ -157,7 +157,8 @@ class CommandPalette(QDialog):
             row = self.list.currentIndex().row()
             self._commands = self._collect()
             self._filter(self.field.text())
-            self.list.setCurrentIndex(self._model.index(row, 0))
+            if row >= 0:
+                self.list.setCurrentIndex(self._model.index(row, 0))
 
     def _collect(self) -> list[Command]:
         found = [

@@ -86,7 +86,7 @@ class ChatPanel(Translated, QWidget):
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
-        self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, lambda: self.choices.models, self)
+        self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = StartPage(bridge, self)
         self.composer = Composer(self)
