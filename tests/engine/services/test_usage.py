@@ -156,7 +156,7 @@ async def test_a_long_history_is_read_in_parts_and_each_run_counted_once(open_at
             await begin(atelier, workflow.id, "Ada", ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=used))
         read, sizes = atelier.repos.used.runs, []
 
-        async def runs(since: datetime | None = None, *, after: str = "") -> list[UsingRun]:
+        async def runs(since: datetime | None = None, *, after: str, limit: int) -> list[UsingRun]:
             sizes.append(len(page := await read(since, after=after, limit=3)))
             return page
 
