@@ -72,14 +72,21 @@ class UsedRepository:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def runs(self, since: datetime | None = None, ids: Sequence[str] | None = None) -> list[UsingRun]:
-        """The runs in which something may have happened since then; ``ids``: these of them."""
-        conditions = ["updated_at >= $since"] * (since is not None) + ["id IN $ids"] * (ids is not None)
+    async def runs(
+        self, since: datetime | None = None, ids: Sequence[str] | None = None, *, after: str = "", limit: int | None = None
+    ) -> list[UsingRun]:
+        """The runs in which something may have happened since then; ``ids``: these of them. ``limit``: by their ids, no more than that, of
+        those that come after ``after``."""
+        conditions = ["updated_at >= $since"] * (since is not None) + ["id IN $ids"] * (ids is not None) + ["id > $after"] * bool(after)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        part = " ORDER BY id LIMIT $limit" if limit is not None else ""
         rows = await self._store.query(
-            f"SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM run{where}",  # noqa: S608
+            "SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM "  # noqa: S608
+            f"(SELECT id, workflow, agent_name FROM run{where}{part})",
             since=since,
             ids=[record("run", each) for each in ids or ()],
+            after=record("run", after),
+            limit=limit,
         )
         return [UsingRun(*row) for row in rows]
 
