@@ -42,6 +42,9 @@ QUESTION_TEXT_RESPONSE: Final = 10_000
 QUESTION_PENDING: Final = 50
 QUESTION_TIMEOUT_S: Final = 300
 
+RULE_TEXT: Final = 1_000
+"""Characters of a permission rule."""
+
 REPORT: Final = 200_000
 REPORT_NAME: Final = 128
 CALCULATOR_EXPRESSION: Final = 1_000
