@@ -24,9 +24,9 @@ LINES = 5_000
 _WRITES = ("write_file", "edit_file", "delete_path", "move_file", "copy_file", "create_directory")
 _READS = ("read_file", "search_files", "get_file_info", "copy_file")
 _TOOLS = {
-    "Bash": ("run_command",), "Shell": ("run_command",), "Read": ("read_file",), "Write": ("write_file",), 
+    "Bash": ("run_command",), "Shell": ("run_command",), "Read": ("read_file",), "Write": ("write_file",),
     "Edit": ("edit_file", "write_file"),
-    "MultiEdit": ("edit_file",), "NotebookEdit": ("edit_file",), "Glob": ("glob_files",), "Grep": ("search_files",), 
+    "MultiEdit": ("edit_file",), "NotebookEdit": ("edit_file",), "Glob": ("glob_files",), "Grep": ("search_files",),
     "LS": ("list_directory",),
     "WebFetch": ("fetch_web_page",), "WebSearch": ("search_web",), "Task": ("SpawnAgentTool",), "Agent": ("SpawnAgentTool",),
     "TodoWrite": ("TodoTool",), "AskUserQuestion": ("UserQuestionTool",), "Skill": ("activate_skill",),
