@@ -23,49 +23,10 @@ LONGEST = 20_000
 
 GLOB = "*?["
 _KEYWORDS = frozenset(
-    [
-        "time",
-        "coproc",
-        "if",
-        "then",
-        "elif",
-        "else",
-        "fi",
-        "for",
-        "while",
-        "until",
-        "do",
-        "done",
-        "case",
-        "esac",
-        "in",
-        "select",
-        "function",
-        "exec",
-        "eval",
-        "source",
-        ".",
-        "command",
-        "builtin",
-        "alias",
-        "unalias",
-        "export",
-        "declare",
-        "typeset",
-        "local",
-        "readonly",
-        "set",
-        "unset",
-        "shopt",
-        "trap",
-        "enable",
-        "hash",
-        "let",
-        "read",
-        "mapfile",
-        "readarray",
-    ]
-)
+    ["time", "coproc", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select", "function"]
+    + ["eval", "exec", "source", ".", "command", "builtin", "alias", "unalias", "export", "declare", "typeset", "local", "readonly"]
+    + ["set", "unset", "shopt", "trap", "enable", "hash", "let", "read", "mapfile", "readarray"]
+)  # fmt: skip
 """First words that change how what follows is read, or run it: no program of the disk is meant."""
 
 _READS, _WRITES, _APPENDS = "<", ">", ">>"
@@ -282,15 +243,14 @@ class _Reader:
         return Simple(tuple(words), tuple(redirects))
 
     def apart(self, nodes: list[Node]) -> None:
-        """Refuse words that touch: bash takes ``]\\;`` for one word, the grammar for two. A redirection may touch a word that is no number."""
+        """Refuse words that touch: bash takes ``]\\;`` for one word, the grammar for two.
+
+        A redirection may touch a word that is no number.
+        """
         for one, other in pairwise(nodes):
             gap = self._source[one.end_byte : other.start_byte].decode("utf-8")
-            touches = (
-                not gap
-                and other.type == "file_redirect"
-                and other.children[0].type != "file_descriptor"
-                and not self.text(one)[-1:].isdigit()
-            )
+            is_mark = other.type == "file_redirect" and other.children[0].type != "file_descriptor"
+            touches = is_mark and not self.text(one)[-1:].isdigit()
             if gap.strip(" \t") or not (gap or touches):
                 raise self.refuse(other, N_("its words touch one another"))
 
