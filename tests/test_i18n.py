@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+from pathlib import Path
 
 import pytest
 
+import atelier_desk
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import LANGUAGES, _, language, ngettext, on_language_changed, set_language, spoken, system_language
 
@@ -56,3 +59,24 @@ def test_the_system_language_is_a_supported_one(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("LANG", "xx_YY")
     assert system_language() in LANGUAGES
     assert set_language("no such language") in LANGUAGES
+
+
+def test_numbers_in_errors_are_grouped_as_the_reader_groups_them() -> None:
+    error = UsageError("{low} to {high}, not {value}", low=1024, high=2_000_000, value=1000.5)
+    assert error.localized(_) == "1,024 to 2,000,000, not 1,000.5"
+    set_language("fr")
+    assert error.localized(_) == "1\u202f024 to 2\u202f000\u202f000, not 1\u202f000,5"
+    set_language("en")
+    assert UsageError("{flag}", flag=True).localized(_) == "True"
+
+
+def test_no_text_to_be_translated_hides_in_an_f_string() -> None:
+    """There the catalogues do not find it, and it stays English."""
+    hidden = []
+    for path in sorted(Path(atelier_desk.__file__).parent.rglob("*.py")):
+        for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
+                called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+                if isinstance(node, ast.Call) and called in ("_", "N_", "ngettext") and isinstance(node.args[0], ast.Constant):
+                    hidden.append(f"{path.name}:{node.lineno}")
+    assert hidden == []

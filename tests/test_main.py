@@ -20,12 +20,12 @@ from atelier_desk.storage.folder.datadir import DataDir
 
 
 @contextmanager
-def holder(datadir: DataDir, on_raise: Callable[[], bool] | None) -> Iterator[None]:
+def holder(datadir: DataDir, on_raise: Callable[[], bool] | None, on_quick: Callable[[], bool] | None = None) -> Iterator[None]:
     """Another process's server, here on a thread of its own."""
     ready, done = threading.Event(), threading.Event()
 
     async def serve() -> None:
-        async with IpcServer(None, datadir, on_raise):
+        async with IpcServer(None, datadir, on_raise, on_quick):
             ready.set()
             await asyncio.to_thread(done.wait)
 
@@ -49,7 +49,7 @@ def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, list[s
     """A desktop that only notes how it was opened."""
     opened: list[tuple[Path, list[str]]] = []
     module: Any = types.ModuleType("atelier_desk.desktop.app")
-    module.main = lambda data_dir, argv: opened.append((data_dir, argv)) or 7
+    module.main = lambda data_dir, argv, quick=False: opened.append((data_dir, argv, *(["quick"] if quick else []))) or 7
     monkeypatch.setitem(sys.modules, "atelier_desk.desktop.app", module)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     yield opened
@@ -62,6 +62,16 @@ def test_a_second_start_raises_the_first_window_and_ends_well(datadir: DataDir, 
         assert main(["--data-dir", str(datadir.root)]) == 0
     assert raised == [True]
     assert desktop == []
+
+
+def test_quick_ask_comes_up_in_the_program_that_runs_or_in_a_new_one(datadir: DataDir, desktop: list[Any]) -> None:
+    asked: list[str] = []
+    with holder(datadir, lambda: asked.append("window") or True, lambda: asked.append("quick") or True):
+        assert main(["--data-dir", str(datadir.root), "quick"]) == 0
+    assert asked == ["quick"]
+    assert desktop == []
+    assert main(["--data-dir", str(datadir.root), "quick"]) == 7
+    assert desktop == [(datadir.root, ["--data-dir", str(datadir.root), "quick"], "quick")]
 
 
 def test_a_folder_held_by_a_command_is_said(datadir: DataDir, desktop: list[Any], capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,3 +27,22 @@ def test_what_is_sent_stays_as_it_was_also_after_it_was_read() -> None:
     assert isinstance(said, payloads.ToolEnd)
     assert (said.tool, said.result, said.success) == ("x", {"b": [1, None], "a": 1.5}, False)
     assert list(event.wire().items())[-4:] == list(data.items())
+
+
+def test_what_was_read_is_read_once_and_a_changed_copy_anew() -> None:
+    event = StreamEvent(workflow_id="w", chunk_type=ChunkType.TOKEN, data={"content": "a"})
+    fresh = event.model_copy()
+    assert event.payload is event.payload
+    assert event == fresh
+    assert event.wire() == fresh.wire()
+    changed = event.model_copy(update={"data": {"content": "ab"}})
+    assert changed.payload == payloads.Token(content="ab")
+
+
+def test_a_field_is_sent_always_or_only_when_it_says_something() -> None:
+    quiet = payloads.ToolEnd(call_id="c", tool="x", result={"a": None})
+    empty = {"result": {"a": None}, "duration_ms": 0, "truncated": False}
+    assert quiet.said() == {"call_id": "c", "tool": "x", "success": False, "status": "", **empty}
+    assert quiet.model_copy(update={"error": "no"}).said() == {**quiet.said(), "error": "no"}
+    assert payloads.Reasoning(content="a").said() == {"content": "a", "message_id": ""}
+    assert payloads.Attachment(name="a", media_type="text/plain", text="").said() == {"media_type": "text/plain", "name": "a", "text": ""}

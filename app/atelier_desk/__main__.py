@@ -22,13 +22,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse_or_exit(given)
     if isinstance(arguments, int):
         return arguments
+    if arguments.command == "quick":
+        return open_something(arguments, given, quick=True)
     if arguments.command is not None:
         return run_command(arguments, given)
     return open_something(arguments, given)
 
 
-def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
-    """The desktop; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
+def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: bool = False) -> int:
+    """The desktop, or its quick ask; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
     from atelier_desk.cli.main import data_root, parse_or_exit, register_commands, run_command, utf8_streams
     from atelier_desk.display import desktop_problem
     from atelier_desk.i18n import _
@@ -36,14 +38,17 @@ def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
     problem = desktop_problem()
     if problem is None:
         root = data_root(arguments)
-        raised = ask_holder_to_raise(root)
+        raised = ask_holder_to_raise(root, quick=quick)
         if raised is not None:
             return raised
         register_commands()
         from atelier_desk.desktop.app import main as desktop
 
-        return desktop(root, argv)
+        return desktop(root, argv, quick=quick)
     utf8_streams()
+    if quick:
+        sys.stderr.write(_("Quick ask cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
+        return 1
     sys.stderr.write(_("The desktop cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_("Opening the chat in this terminal instead (atelier chat).") + "\n")
@@ -55,8 +60,12 @@ def open_something(arguments: argparse.Namespace, argv: list[str]) -> int:
     return parsed if isinstance(parsed, int) else run_command(parsed, [*argv, *command])
 
 
-def ask_holder_to_raise(root: Path) -> int | None:
-    """Ask the process that holds the data folder to show its window: 0 when it does, 1 when it has none, None when nobody holds it."""
+def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:
+    """Ask the process that holds the data folder to show its window, or its quick ask.
+
+    Returns:
+        0 when it does, 1 when it has none, None when nobody holds the folder.
+    """
     from atelier_desk.domain.errors import AtelierError
     from atelier_desk.engine.ipc.client import find_holder
     from atelier_desk.i18n import _
@@ -66,7 +75,7 @@ def ask_holder_to_raise(root: Path) -> int | None:
         if holder is None:
             return None
         try:
-            if await holder.raise_window():
+            if await holder.raise_window(quick=quick):
                 return 0
             sys.stderr.write(_("A command is using the data folder {path} at the moment; try again when it has ended.", path=root) + "\n")
             return 1

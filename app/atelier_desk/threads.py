@@ -3,7 +3,7 @@
 Opening the database and the syncs of the files, the work of Atelier's own tools, functions that a Python program gives as tools, and
 reading standard input each have threads of their own; what is left (keyring, downloads and checks of models, large JSON, name look-ups)
 stays on the event loop's default executor. Embeddings have the one thread of their embedder. A user's tool files run in no thread at all
-but in a process, see ``atelier_desk.tools.process``. A leaf module: it imports nothing of Atelier.
+but in a process, see ``atelier_desk.tools.own.process``. A leaf module: it imports nothing of Atelier.
 """
 
 from __future__ import annotations

@@ -40,6 +40,7 @@ from atelier_desk.tools.services import ToolServices
 
 PROMPTS = Path(__file__).parent.parent / "llm" / "guided"
 TOOLS = ["CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool", "ReportTool"]
+SPECS = create_default_tool_registry().get_definitions_by_names(TOOLS)
 TOLERANCE = 0.01
 
 
@@ -92,7 +93,7 @@ class Bench:
         if not first.tool_calls:
             return "" if first.content.strip() else "no answer"
         call = first.tool_calls[0]
-        action = action_of(call.name, call.arguments)
+        action = action_of(call, SPECS)
         if action is not None and (fault := _argument_fault(prompt, str(call.arguments.get(action.argument, "")))):
             return f"{fault}: {call.arguments}"
         messages += _exchange(first, await self.tool(call.name, call.arguments))
@@ -130,7 +131,7 @@ def _argument_fault(prompt: dict[str, Any], argument: str) -> str:
 
 def _action(reply: ChatReply) -> str:
     call = reply.tool_calls[0] if reply.tool_calls else None
-    action = action_of(call.name, call.arguments) if call else None
+    action = action_of(call, SPECS) if call else None
     return action.name if action else "chat"
 
 

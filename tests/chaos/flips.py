@@ -208,7 +208,7 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
-    from atelier_desk.tools.files import FileStatus, list_candidates
+    from atelier_desk.tools.own.files import FileStatus, list_candidates
 
     datadir = DataDir(root)
     noticed: list[str] = []

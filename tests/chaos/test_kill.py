@@ -53,7 +53,7 @@ async def _check(world: World) -> None:
         lost = await world.lost(atelier, workflow.id)
     started = {event.body.call_id for event in events if isinstance(event.body, ToolCallStarted)}
     done = [event.body for event in events if isinstance(event.body, ToolCallFinished)]
-    interrupted = sum(body.status == "interrupted" for body in done)
+    interrupted = sum(body.status == "unknown" for body in done)
     lines = world.effects()
     twice = doubled(lines) + doubled(tasks)
     made = [event.body for event in events if isinstance(event.body, TaskChanged)]

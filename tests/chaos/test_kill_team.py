@@ -84,7 +84,7 @@ async def _check_run(atelier: Atelier, row: Run, rows: list[Run]) -> int:
     done = Counter(body.call_id for body in bodies if isinstance(body, ToolCallFinished))
     assert made == done
     assert set(made.values()) <= {1}
-    return sum(isinstance(body, ToolCallFinished) and body.status == "interrupted" for body in bodies)
+    return sum(isinstance(body, ToolCallFinished) and body.status == "unknown" for body in bodies)
 
 
 def _check_effects(world: World, tasks: list[str], interrupted: int) -> None:

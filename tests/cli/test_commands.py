@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,13 @@ from atelier_desk.domain.chat import ChatDelta, ChatRequest, TextDelta, ToolCall
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.models import ModelService
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Result
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
 from tests.engine.services.test_agents import FILE
+from tests.llm.test_listed import ModelsDev, told
 
 
 def talk(cli: Cli, prompt: str = "Tell me about herons", *answers: str) -> str:
@@ -39,6 +43,33 @@ def test_workflows_are_listed_shown_and_searched(cli: Cli) -> None:
     hits = cli("workflows", "search", "fish", "--json").json
     assert [(hit["kind"], hit["workflow_id"]) for hit in hits] == [("message", workflow)]
     assert cli("workflows", "search", "", "--json").json == []
+
+
+def test_an_imported_file_grants_no_folder(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    workflow = str(cli("run", "go", "--workspace", "work", "--json", steps=["done"]).events[0]["workflow_id"])
+    (tmp_path / "w.json").write_text(cli("workflows", "export", workflow).out)
+    imported = cli("workflows", "import", "w.json", "--json")
+    assert imported.json["workflow"]["folders"] == []
+    assert f"The folder {tmp_path / 'work'} is not granted" in imported.err
+
+
+def test_workflows_are_named_filed_and_put_away(cli: Cli) -> None:
+    workflow = talk(cli, "Tell me about herons. Be brief.")
+    assert [each["name"] for each in cli("workflows", "list", "--json").json] == ["Tell me about herons"]
+    titled = cli("workflows", "title", workflow, "--json", steps=["A bird that fishes"]).json
+    assert (titled["name"], titled["named_by"]) == ("A bird that fishes", "person")
+    assert "Birds" in cli("workflows", "title", workflow, "Birds").out
+    assert "(Nature)" in cli("workflows", "move", workflow, "Nature").out
+    assert [each["id"] for each in cli("workflows", "list", "--folder", "Nature", "--json").json] == [workflow]
+    assert cli("workflows", "list", "--folder", "Other", "--json").json == []
+    assert cli("workflows", "move", workflow, "--json").json["collection"] == ""
+    assert cli("workflows", "move", workflow, "x" * 65).status == 2
+    cli("workflows", "archive", workflow)
+    assert cli("workflows", "list", "--json").json == []
+    assert [each["id"] for each in cli("workflows", "list", "--archived", "--json").json] == [workflow]
+    cli("workflows", "archive", workflow, "--undo")
+    assert [each["id"] for each in cli("workflows", "list", "--json").json] == [workflow]
 
 
 def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
@@ -420,3 +451,52 @@ def test_a_folder_that_cannot_be_written_is_named(cli: Cli, tmp_path: Path) -> N
     assert result.status == 1
     assert "Traceback" not in result.err
     assert str(tmp_path / "file") in result.err
+
+
+@contextmanager
+def on_another_thread(server: ModelsDev) -> Iterator[ModelsDev]:
+    """The server answers while a command has this thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
+    try:
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
+
+
+def test_the_list_of_hosted_models_is_refreshed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with on_another_thread(ModelsDev()) as server:
+        server.answer = {"groq": {"models": {"llama": told()}}}
+        monkeypatch.setattr(ModelService, "list_source", server.root)
+        done = cli("models", "refresh", "--json")
+        assert done.err == ""
+        assert (done.status, done.json["models"], done.json["services"]) == (0, 1, 1)
+        server.answer = "no list"
+        refused = cli("models", "refresh")
+        assert refused.status != 0
+        assert "the old one is kept" in refused.err
+
+
+def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path) -> None:
+    workflow = talk(cli)
+    shown = cli("workflows", "show", workflow, "--json").json["workflow"]["usage"]
+    for by, name in (("workflow", "Tell me about herons"), ("agent", "Assistant")):
+        told = cli("usage", "--by", by, "--json").json
+        [row] = told["rows"]
+        assert (row["name"], row["requests"]) == (name, 1)
+        assert (row["tokens_input"], row["tokens_output"]) == (shown["tokens_input"], shown["tokens_output"])
+        assert told["total"]["tokens_input"] == shown["tokens_input"]
+    assert "Tell me about herons" in cli("usage", "--by", "workflow").out
+    assert "Total" in cli("usage").out
+    assert cli("usage", "--csv", "u.csv").status == 0
+    lines = (tmp_path / "u.csv").read_text("utf-8-sig").splitlines()
+    assert lines[0].startswith("day,workflow_id,workflow,agent,")
+    assert len(lines) == 2
+    assert cli("usage", "--csv", "-").out.splitlines() == lines
+    assert cli("usage", "--by", "colour").status == 2
+    assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2

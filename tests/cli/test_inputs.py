@@ -20,6 +20,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.chat import ChatReply, Usage
 from atelier_desk.domain.errors import LimitError
 from atelier_desk.domain.task import TaskStatus
+from atelier_desk.figures import number
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli
 from tests.cli.test_run import call
@@ -130,7 +131,7 @@ ENDLESS = Path("/dev/zero")
 def test_a_file_without_an_end_is_refused_with_the_size_that_is_allowed(cli: Cli, command: tuple[Any, ...]) -> None:
     result = cli(*map(str, command), steps=["never"])
     assert result.status == 2
-    assert str(limits.IMPORT_FILE) in result.err
+    assert number(limits.IMPORT_FILE) in result.err
 
 
 @pytest.mark.skipif(not ENDLESS.exists(), reason="the system has no /dev/zero")

@@ -15,7 +15,7 @@ from atelier_desk.cli.argparse_words import WORDS
 from atelier_desk.cli.commands import memory
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.cli.parser import HelpShown, Usage, parse
-from atelier_desk.domain.agent import ApprovalMode, Effort, ToolDialect, ToolMode
+from atelier_desk.domain.agent import ApprovalMode, Thinking, ToolDialect, ToolMode
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
@@ -109,8 +109,16 @@ def test_argparse_speaks_the_readers_language(cli: Cli, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e400", "abc"])
 def test_a_number_is_a_finite_one(text: str) -> None:
-    with pytest.raises(Usage, match=f"--timeout must be a number, not '{text}'"):
+    with pytest.raises(Usage, match=f"argument --timeout: it must be a number, not '{text}'"):
         parse(["run", "a", f"--timeout={text}"])
+
+
+def test_what_is_wrong_with_a_number_names_its_option_once() -> None:
+    with pytest.raises(Usage) as caught:
+        parse(["models", "edit", "P", "m", "--window", "0"])
+    problem = caught.value.text.splitlines()[-1]
+    assert problem.count("--window") == 1
+    assert "at least 1" in problem
 
 
 def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
@@ -124,7 +132,7 @@ def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
 def test_the_choices_are_the_domain_s() -> None:
     assert set(agent_options.TOOL_MODES) == {mode.value for mode in ToolMode}
     assert set(agent_options.DIALECTS) == {dialect.value for dialect in ToolDialect}
-    assert set(agent_options.EFFORTS) == {effort.value for effort in Effort}
+    assert set(agent_options.EFFORTS) == {level.value for level in Thinking}
     assert set(agent_options.APPROVALS) == {mode.value for mode in ApprovalMode}
     assert set(memory.TYPES) == {kind.value for kind in MemoryType}
     assert set(memory.SCOPES) == {scope.value for scope in MemoryScope}

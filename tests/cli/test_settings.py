@@ -42,3 +42,11 @@ def test_what_cannot_be_set_says_what_is_allowed_and_changes_nothing(cli: Cli, k
     assert refused.status == 2
     assert said in refused.err
     assert cli("settings", "list", "--json").json == before
+
+
+def test_shortcuts_are_read_and_changed(cli: Cli) -> None:
+    assert cli("settings", "set", "shortcuts", '{"new-workflow": "Ctrl+J", "run-on": ""}').status == 0
+    assert cli("settings", "get", "shortcuts", "--json").json == {"new-workflow": "Ctrl+J", "run-on": ""}
+    refused = cli("settings", "set", "shortcuts", '{"new-workflow": "two words"}')
+    assert refused.status == 2
+    assert cli("settings", "set", "shortcuts", "{}").status == 0

@@ -141,6 +141,39 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
     assert engine.closed
 
 
+def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_closed(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine()
+    kept: list[str] = []
+    opening: list[str] = []
+    monkeypatch.setattr("atelier_desk.desktop.layout_keeper.WAIT_MS", 1)
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        yield engine
+
+    def then(program: desktop.Program) -> bool:
+        if not program.bridge.ready:
+            opening.append(program.window.pages.currentWidget().objectName())
+            return False
+        if not engine.calls("go_on"):
+            return False
+        if not kept:
+            kept.append("")
+            program.window.rail.show_pane("timeline")
+            program.window.resize(1111, 777)
+        look = json.loads((tmp_path / desktop.FIRST_LOOK).read_text())
+        if "window" in look and look["window"].get("geometry", "") and engine.values.window:
+            kept.append(look["window"]["geometry"])
+        return len(kept) > 1
+
+    drive(monkeypatch, then)
+    assert desktop.main(tmp_path, [], opener=opener) == 0
+    assert opening[0] == "opening-page"
+    assert kept[1]
+
+
 def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:
     from atelier_desk import logs
 

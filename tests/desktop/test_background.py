@@ -26,7 +26,7 @@ async def test_the_end_is_shown_in_the_window_until_somebody_comes_back(away: Pr
     monkeypatch.setattr(QApplication, "alert", lambda window, *_: alerted.append(window))
     away.end("w2")
     await settle()
-    assert away.unread("w2")
+    assert await away.unread("w2")
     assert alerted == [away.window]
     assert away.toast() == "“Second” is done"
     toast = away.window.toasts.current

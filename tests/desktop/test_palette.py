@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow
@@ -34,6 +36,10 @@ def window(qtbot: QtBot) -> Window:
     return made
 
 
+def lines(palette: CommandPalette) -> list[str]:
+    return [str(palette._model.index(row, 0).data()) for row in range(palette._model.rowCount())]
+
+
 def command(text: str, keywords: str = "") -> Command:
     return Command(text, lambda: None, keywords=keywords)
 
@@ -59,9 +65,11 @@ def test_beginnings_come_first() -> None:
 
 
 def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
-    palette = CommandPalette(ActionRegistry(window), window, lambda: [Command("Workflow A", lambda: window.ran.append("A"))])
+    palette = CommandPalette(
+        ActionRegistry(window), window, lambda: [Command("Workflow A", lambda: window.ran.append("A"), group="Workflows")]
+    )
     palette.popup()
-    assert palette._model.rowCount() == 3
+    assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Workflows", "Workflow A"]
     qtbot.keyClicks(palette.field, "find")
     assert palette._model.rowCount() == 1
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
@@ -77,10 +85,53 @@ def test_disabled_actions_are_not_offered(window: Window) -> None:
     registry["first"].setEnabled(False)
     palette = CommandPalette(registry, window)
     palette.popup()
-    assert [palette._model.index(i, 0).data() for i in range(palette._model.rowCount())] == ["Search everywhere"]
+    assert lines(palette) == ["Search everywhere"]
 
 
 def test_a_name_is_registered_once(window: Window) -> None:
     registry = ActionRegistry(window)
     with pytest.raises(ValueError, match="first"):
         registry.add(ActionSpec("first", "x", "view"), lambda: None)
+
+
+def test_what_was_run_last_stands_first_and_breaks_ties(qtbot: QtBot, window: Window) -> None:
+    agents = [Command(f"Agent {name}", partial(window.ran.append, name), key=f"agent:{name}", group="Agents") for name in "abc"]
+    palette = CommandPalette(ActionRegistry(window), window, lambda: agents)
+    kept: list[str] = []
+    palette.ran.connect(kept.append)
+    palette.popup()
+    assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Agents", "Agent a", "Agent b", "Agent c"]
+    assert palette.list.currentIndex().data() == "Show tasks"
+    qtbot.keyClicks(palette.field, "agent")
+    assert lines(palette) == ["Agent a", "Agent b", "Agent c"]
+    qtbot.keyClick(palette.field, Qt.Key.Key_Down)
+    qtbot.keyClick(palette.field, Qt.Key.Key_Down)
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert (window.ran, kept, palette.recent) == (["c"], ["agent:c"], ["agent:c"])
+    palette.popup()
+    assert lines(palette)[:3] == ["Recent", "Agent c", "Commands"]
+    qtbot.keyClicks(palette.field, "agent")
+    assert lines(palette) == ["Agent c", "Agent a", "Agent b"]
+
+
+def test_headings_are_passed_over_and_nothing_found_is_said(qtbot: QtBot, window: Window) -> None:
+    palette = CommandPalette(ActionRegistry(window), window, lambda: [Command("W", lambda: None, key="w", group="Workflows")])
+    palette.popup()
+    seen = []
+    for _ in range(4):
+        seen.append(palette.list.currentIndex().data())
+        qtbot.keyClick(palette.field, Qt.Key.Key_Down)
+    assert seen == ["Show tasks", "Search everywhere", "W", "Show tasks"]
+    qtbot.keyClicks(palette.field, "xyzzy")
+    assert palette.nothing.isVisible()
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert palette.isVisible()
+
+
+def test_its_corners_are_round_without_a_compositor(window: Window) -> None:
+    palette = CommandPalette(ActionRegistry(window), window)
+    palette.popup()
+    assert not palette.testAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
+    assert not palette.mask().contains(palette.rect().topLeft())
+    assert not palette.mask().contains(palette.rect().bottomRight())
+    assert palette.mask().contains(palette.rect().center())

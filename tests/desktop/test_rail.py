@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -120,3 +120,34 @@ async def test_headings_stay_where_they_are_when_large_text_comes_and_goes(windo
     await settle(30)
     assert [pane.heading.height() for pane in panes if pane.isVisible()] == before
     assert before
+
+
+async def test_in_a_low_window_the_panes_are_tabs_and_stand_again_where_there_is_room(window: MainWindow, qtbot: QtBot) -> None:
+    docks = window.rail.docks
+    assert not window.tabifiedDockWidgets(docks["tasks"])
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: docks["activity"] in window.tabifiedDockWidgets(docks["tasks"]))
+    assert docks["memory"] in window.tabifiedDockWidgets(docks["tasks"])
+    qtbot.waitUntil(lambda: any(dock.height() > 400 for dock in docks.values() if not dock.visibleRegion().isEmpty()))
+    window.resize(1300, 860)
+    qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
+
+
+async def test_a_pane_that_is_torn_off_does_not_cover_the_others(window: MainWindow, qtbot: QtBot) -> None:
+    dock = window.rail.docks["tasks"]
+    others = window.rail.docks["memory"].mapToGlobal(QPoint(0, 0)).x()
+    window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+    assert dock.isFloating()
+    assert dock.geometry().right() < others
+    window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+    assert not dock.isFloating()
+
+
+async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window: MainWindow) -> None:
+    window.resizeDocks([window.rail.docks["tasks"]], [380], Qt.Orientation.Horizontal)
+    await settle()
+    wide = window.rail.docks["tasks"].width()
+    assert wide > 340
+    theme().set_mode("dark")
+    await settle()
+    assert window.rail.docks["tasks"].width() == wide

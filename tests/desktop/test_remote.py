@@ -11,7 +11,6 @@ import pytest
 
 import atelier_desk.desktop
 from atelier_desk.desktop.remote import SERVICES, check_callable
-from atelier_desk.engine.atelier import SERVICES as ENGINES
 from atelier_desk.engine.atelier import Atelier
 from tests.support.fake_bridge import FakeAtelier, service_class
 
@@ -43,7 +42,8 @@ def test_no_closure_runs_in_the_engines_thread() -> None:
 
 
 def test_every_service_can_be_called() -> None:
-    assert {*ENGINES, "runs"} == SERVICES
+    for service in SERVICES:
+        assert inspect.isclass(service_class(service))
     for name in ("go_on", "check_up"):
         check_callable(Atelier, name)
 

@@ -73,7 +73,7 @@ async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
     await desk.until(lambda: desk.says == "Next, Tester asks its model.")
     assert desk.model.requests == []
     desk.press("step-next")
-    await desk.until(lambda: desk.says == "Next, Tester runs CalculatorTool.")
+    await desk.until(lambda: desk.says == "Next, Tester runs Calculator.")
     assert len(desk.model.requests) == 1
     desk.press("step-next")
     await desk.until(lambda: desk.says == "Next, Tester asks its model." and not desk.bar._busy)
@@ -86,7 +86,7 @@ async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
 async def test_every_double_click_is_one_step(desk: Desk) -> None:
     """Also where the click comes between the engine's answer and the news of what waits then."""
     run_id = await desk.send()
-    for words in ("Next, Tester asks its model.", "Next, Tester runs CalculatorTool.", "Next, Tester asks its model."):
+    for words in ("Next, Tester asks its model.", "Next, Tester runs Calculator.", "Next, Tester asks its model."):
         await desk.until(lambda words=words: desk.says == words and not desk.bar._busy)  # type: ignore[misc]
         before = len(desk.model.requests)
         for _ in range(2):
@@ -116,7 +116,7 @@ async def test_step_mode_catches_a_run_at_work_and_lets_it_go_again(desk: Desk) 
     desk.bar.set_stepping(True)
     await asyncio.sleep(0)
     desk.model.gate.set()
-    await desk.until(lambda: desk.says == "Next, Tester runs CalculatorTool.")
+    await desk.until(lambda: desk.says == "Next, Tester runs Calculator.")
     desk.bar.set_stepping(False)
     await desk.until(lambda: desk.bar.isHidden())
     assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
@@ -135,17 +135,15 @@ async def test_a_paused_run_goes_on_from_here(desk: Desk) -> None:
     await desk.until(lambda: not desk.says)
 
 
-async def test_an_interrupted_run_goes_on_from_here(desk: Desk) -> None:
+async def test_an_interrupted_run_is_taken_up_in_the_transcript_alone(desk: Desk) -> None:
     desk.model.gate = asyncio.Event()
     run_id = await desk.send(RunMode.AUTO)
     await desk.until(lambda: len(desk.model.requests) == 1)
     await desk.engine.runs.interrupt(run_id)
-    await desk.until(lambda: desk.says == "Tester was interrupted.")
-    assert desk.bar.next.isHidden()
-    desk.model.gate.set()
-    desk.press("step-run-on")
-    await desk.until(lambda: not desk.says)
-    assert (await desk.engine.runs.wait(run_id)).status is not RunStatus.INTERRUPTED
+    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.INTERRUPTED
+    assert await desk.engine.stepping.held(desk.workflow) is None
+    await desk.bar._ask(desk.workflow)
+    assert desk.bar.isHidden()
 
 
 async def test_another_workflows_run_is_not_its_business(desk: Desk) -> None:

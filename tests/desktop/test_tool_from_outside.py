@@ -126,7 +126,7 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
             frame = QWidget()
             qtbot.addWidget(frame)
             card = make_widget(entry, host, frame).findChild(ToolCard)
-            assert (card.tool_title(), card.title(), card.call.presentation.icon) == ("Watering can", "5 litres for roses", "tag")
+            assert (card.words(), card.call.presentation.icon) == (("Watering can", "5 litres for roses"), "tag")
             views = card.findChildren(PartView)
             assert [view.words() for view in views][:3] == ["Log", "The bed", "Changed beds.txt · +1 −1"]
             assert views[3].words().startswith("Save plan.bin · ")
@@ -148,7 +148,7 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
 
     stranger.speak_french(monkeypatch)
     card.refresh()
-    assert (card.tool_title(), card.title()) == ("Arrosoir", "5 litres pour roses")
+    assert card.words() == ("Arrosoir", "5 litres pour roses")
 
 
 def test_the_command_line_lists_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
@@ -15,9 +18,12 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow, first_view
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.engine.services.stepping import WaitingStep
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.wheel import changed_by_wheel, inputs
 
 NAMES = [
     "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button", "stop-button", "task-pane",
@@ -36,6 +42,7 @@ class Program:
         )
         self.bridge = FakeBridge(self.engine)
         self.window = MainWindow(self.bridge)
+        self.window.prepare()
         qtbot.addWidget(self.window)
         self.window.show()
 
@@ -47,6 +54,14 @@ class Program:
 @pytest.fixture
 def program(qtbot: QtBot) -> Program:
     return Program(qtbot)
+
+
+async def wait_for(done: Callable[[], bool]) -> None:
+    """Work on another thread ends when it ends."""
+    async with asyncio.timeout(20):
+        while not done():
+            await asyncio.sleep(0.01)
+    await settle()
 
 
 async def test_every_name_of_the_interfaces_is_there_and_speaks(program: Program) -> None:
@@ -107,6 +122,15 @@ async def test_panes_float_and_hide(program: Program) -> None:
     assert not rail.docks["memory"].isHidden()
 
 
+async def test_the_wheel_changes_no_input_of_the_window(program: Program) -> None:
+    await program.start(workflow="w1")
+    for name in ("activity", "context", "tasks", "memory"):  # some are made when they are first shown
+        program.window.rail.show_pane(name)
+    await settle()
+    assert inputs(program.window)
+    assert changed_by_wheel(program.window) == []
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -129,7 +153,7 @@ def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: st
     program.window.findChild(QPushButton, "startup-retry").click()
     assert tried == [1]
     program.window.leave_engine_error()
-    assert program.window.pages.currentWidget() is program.window.middle
+    assert program.window.pages.currentWidget() is program.window.opening
 
 
 def test_problems_become_toasts(program: Program) -> None:
@@ -222,6 +246,20 @@ def test_the_first_view_is_what_was_cut_off_then_what_was_seen_last_then_what_wa
     assert first_view([*rows, cut_off], "done") == "cut"
 
 
+async def test_a_message_covers_neither_the_composer_nor_the_step_bar_which_is_as_wide_as_it(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    window, chat = program.window, program.window.chat
+    window.resize(1500, 860)
+    toast = window.toasts.show("Saved")
+    left = chat.composer.mapTo(window, QPoint()).x()
+    bar = program.window.conductor.step_bar
+    bar.paused = WaitingStep("r1", "r1", "A very long name of an agent " * 8, 0)
+    bar._show(())
+    qtbot.waitUntil(lambda: bar.isVisible() and bar.width() == chat.composer.width())
+    qtbot.waitUntil(lambda: toast.geometry().bottom() < bar.mapTo(window, QPoint()).y())
+    assert chat.composer.mapTo(window, QPoint()).x() == left, "the bar pushes the composer aside"
+
+
 async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_conversation(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
     window = program.window
@@ -244,3 +282,63 @@ async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_c
     window.toggle_sidebar()
     qtbot.waitUntil(lambda: window.pages.property("variant") == "middle-left")
     assert window.pages.contentsRect().left() == 1
+
+
+async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot) -> None:
+    program = Program(qtbot)
+    await program.start()
+    window = program.window
+    window.new_workflow()
+    window.hold(True)
+    await settle()
+    said = [each.text() for each in window.chat.empty.findChildren(QLabel) if each.isVisible()]
+    assert said == []
+    assert not window.chat.composer.isVisible()
+    window.hold(False)
+    await settle()
+    assert window.chat.composer.isVisible()
+    assert window.focusWidget() is window.chat.composer.field
+
+
+async def test_the_palette_reaches_workflows_agents_models_and_settings(program: Program, qtbot: QtBot) -> None:
+    models = [ModelInfo(provider="Groq", name="llama", context_window=131_072), ModelInfo(provider="p", name="e", embedding=True)]
+    agents = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bert")]
+    program.engine.set("models", "list", models)
+    program.engine.set("agents", "list", agents)
+    program.engine.set("agents", "default", agents[0])
+    await program.start(workflow="w1")
+    window = program.window
+    window.actions_["command-palette"].trigger()
+    palette = window._palette
+    assert palette is not None
+    await wait_for(lambda: bool(window.settings_pages))
+    texts = {palette._model.index(row, 0).data() for row in range(palette._model.rowCount())}
+    assert {"First", "Agent: Bert", "Model: llama", "Providers", "Shortcuts", "Dark theme", "French"} <= texts
+    assert "Model: e" not in texts
+    qtbot.keyClicks(palette.field, "bert")
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    await settle(30)
+    assert window.chat.choices.agent is not None
+    assert window.chat.choices.agent.id == "Bert"
+    window.actions_["command-palette"].trigger()
+    qtbot.keyClicks(palette.field, "llama")
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    await settle(30)
+    assert window.chat.choices.model == ("Groq", "llama")
+    window.actions_["command-palette"].trigger()
+    qtbot.keyClicks(palette.field, "shortcuts")
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    await settle(30)
+    assert window._settings_window is not None
+    assert window._settings_window.current == "shortcuts"
+    assert window.layout_state()["commands"].split("\n") == ["page:shortcuts", "model:Groq/llama", "agent:Bert"]
+    window._settings_window.close()
+
+
+async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> None:
+    await program.start(workflow="w1")
+    program.window.sidebar.foot.resize(400, 60)
+    program.window.set_shortcuts({"command-palette": "Ctrl+P", "new-workflow": ""})
+    assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+P")
+    assert program.window.actions_["new-workflow"].shortcut().isEmpty()
+    assert program.window.sidebar.foot.palette_button.text() == "Ctrl+P"

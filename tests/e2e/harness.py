@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.app import Program
+from atelier_desk.desktop.widgets.picker import Picker
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.ipc.server import IpcServer
@@ -117,6 +118,8 @@ class Desk:
         factory = None if model is None else lambda _agent: model
         async with Atelier.open(data_dir, model_factory=factory, vault=KeyVault(environ={}), fsync=False) as atelier:
             settings = await atelier.settings.get()
+            if not settings.first_start_done:
+                await atelier.settings.update(name_by_model=False)  # no script knows of such a request
             if not settings.first_start_done and not self._first_start:
                 await atelier.settings.update(first_start_done=True, language="en", theme="light")
             async with IpcServer(atelier, atelier.datadir, on_raise=self.program._on_raise):
@@ -334,6 +337,8 @@ def rendered(widget: QWidget) -> str:
             continue
         if isinstance(child, (QTextEdit, QPlainTextEdit)):
             lines.append(child.toPlainText())
+        elif isinstance(child, Picker):
+            lines.append(child.whole_text)  # what is chosen, however little of it there is room for
         elif isinstance(child, (QLabel, QAbstractButton, QLineEdit)):
             lines.append(child.text())
         elif isinstance(child, QComboBox):

@@ -43,7 +43,7 @@ def test_a_tool_card_opens_with_arguments_and_result(open_desk: OpenDesk) -> Non
     desk.last_reply("eighty-four")
     desk.wait_done()
     card = desk.find("tool-card")
-    assert "Calculator" in rendered(card)
+    assert "Calculated" in rendered(card)
     assert "84" not in rendered(card)
     desk.click(_head(card))
     desk.until(lambda: "84" in rendered(card), "the card shows the result")

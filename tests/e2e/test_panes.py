@@ -49,8 +49,8 @@ def test_the_activity_pane_lists_the_calls(open_desk: OpenDesk) -> None:
     desk.send("Count")
     desk.last_reply("Done.")
     desk.wait_done()
-    desk.until_row("activity-list", "CalculatorTool")
+    desk.until_row("activity-list", "Calculat")
     desk.close()
     desk = open_desk()
-    desk.until_row("activity-list", "CalculatorTool")
+    desk.until_row("activity-list", "Calculat")
     assert desk.all("toast") == []

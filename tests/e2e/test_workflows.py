@@ -65,16 +65,40 @@ def test_deleting_can_be_undone(open_desk: OpenDesk) -> None:
     desk.click("toast-action")
     desk.until_row("workflow-list", "Apples")
     desk.last_reply("One.")
+    desk.action("delete-workflow")
+    desk.until(lambda: rows(desk.window.sidebar.list) == [], "the list is empty again")
+    field = desk.find("chat-input", QPlainTextEdit)
+    desk.type(field, "x")
+    desk.press(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert field.toPlainText() == ""  # what was typed is undone first
+    desk.press(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    desk.until_row("workflow-list", "Apples")
+    desk.last_reply("One.")
 
 
-def test_the_list_is_searched_by_name(open_desk: OpenDesk) -> None:
-    desk = open_desk(["One.", "Two."])
-    converse(desk, ("Apples", "One."), ("Pears", "Two."))
+def test_the_list_is_searched_by_name_and_by_what_was_said(open_desk: OpenDesk) -> None:
+    desk = open_desk(["The ferry leaves at nine.", "Two."])
+    converse(desk, ("Apples", "ferry"), ("Pears", "Two."))
     desk.type("search-field", "appl")
     desk.until(lambda: [row for row in rows(desk.window.sidebar.list) if "Pears" in row] == [], "only one is left")
     desk.until_row("workflow-list", "Apples")
     desk.find("search-field", QLineEdit).clear()
     desk.until_row("workflow-list", "Pears")
+    desk.type("search-field", "ferry")
+    desk.until_row("workflow-list", "Apples: The ferry leaves at nine.")
+    desk.press("search-field", Qt.Key.Key_Down)
+    desk.press("workflow-list", Qt.Key.Key_Return)
+    desk.last_reply("The ferry leaves at nine.")
+
+
+def test_the_model_names_a_workflow_after_its_first_answer(open_desk: OpenDesk) -> None:
+    desk = open_desk(["The ferry leaves at nine.", '"Timetable of the ferry."'])
+    desk.engine(lambda atelier: atelier.settings.update(name_by_model=True))
+    desk.click("new-workflow")
+    desk.send("Hello! When does the ferry leave? I am in a hurry.")
+    desk.last_reply("The ferry leaves at nine.")
+    desk.until_row("workflow-list", "Timetable of the ferry")
+    desk.until(lambda: desk.window.chat.header.title.text() == "Timetable of the ferry", "the title follows")
 
 
 def test_everything_is_searched_and_a_hit_is_opened(open_desk: OpenDesk) -> None:

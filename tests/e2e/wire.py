@@ -93,6 +93,10 @@ class ModelServer:
         """What the agent says whose first message of the user contains ``key``, in order; a text is a whole reply."""
         self.scripts.setdefault(key, []).extend(Reply(text=step) if isinstance(step, str) else step for step in steps)
 
+    def models(self, *names: str) -> None:
+        """The models that the server lists from now on."""
+        self._server.models = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in names]
+
     def free(self, gate: asyncio.Event) -> None:
         """Let go on what waits for a gate."""
         self._loop.call_soon_threadsafe(gate.set)

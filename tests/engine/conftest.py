@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ import pytest
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.bus import EventBus
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 
@@ -53,22 +52,6 @@ def open_atelier(tmp_path: Path) -> Opener:
             yield atelier
 
     return opener
-
-
-@pytest.fixture(autouse=True)
-def _typed_events(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever is published in a test is known to the class of its ``chunk_type``, field by field."""
-    published: list[StreamEvent] = []
-    publish = EventBus.publish
-
-    def kept(bus: EventBus, event: StreamEvent) -> None:
-        published.append(event)
-        publish(bus, event)
-
-    monkeypatch.setattr(EventBus, "publish", kept)
-    yield
-    for event in published:
-        assert event.payload.model_dump(mode="json", exclude_unset=True) == event.data
 
 
 class Recorder:

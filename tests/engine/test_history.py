@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatRequest, Role, ToolCall
 from atelier_desk.domain.events.run import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
@@ -269,6 +269,8 @@ async def test_an_imported_copy_is_forked_like_its_original(open_atelier: Opener
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         text = await atelier.workflows.export(workflow_id, "json")
+        # What the original was allowed does not come with its file: the owner's own settings hold.
+        await atelier.settings.update(approvals=ApprovalSettings(flags=ApprovalFlags(sub_agents=False)))
         copy = (await atelier.workflows.import_(text, on_conflict="rename")).workflow
         events = [event async for event in workflow_events(atelier.repos, copy.id)]
         assert not {event.id for event in events} & {event.id async for event in workflow_events(atelier.repos, workflow_id)}

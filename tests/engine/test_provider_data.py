@@ -23,6 +23,8 @@ from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.servers.base import Call, Failure, Reply
+from tests.support.servers.mistral import FakeMistral
+from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.signing import SIGNING, SigningServer
 
@@ -104,6 +106,29 @@ async def test_restarts_copies_forks_and_files(server: SigningServer, tmp_path: 
         await say(elsewhere, imported.id, "five")
         assert returned(sent(server))[: len(before)] == before
     assert server.refusals == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize(("kind", "model"), [("mistral", "magistral-small"), ("ollama", "qwen3")])
+async def test_thinking_goes_back_to_mistral_and_ollama(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, model: str, kept: bool
+) -> None:
+    """Also in the next run; without it both refuse the request, so that a conversation that lost it cannot pass here."""
+    async with FakeMistral() if kind == "mistral" else FakeOllama() as server:
+        if isinstance(server, FakeMistral):
+            server.listed_content = True
+        else:
+            server.installed["qwen3:latest"] = ["completion", "tools", "thinking"]
+        if not kept:
+            monkeypatch.setattr(f"atelier_desk.llm.{kind}.returned", lambda data: {})
+        server.script(*turn(2), *turn(3))
+        async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"MISTRAL_API_KEY": "k"})) as atelier:
+            await atelier.providers.save(ProviderConfig(name="server", kind=kind, base_url=server.url))
+            workflow = await atelier.workflows.create("W")
+            for text in ("two", "three"):
+                run_id = await say(atelier, workflow.id, text, model=model)
+            assert not kept or (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+        assert bool(server.thoughts.refused) is not kept
 
 
 @pytest.mark.parametrize("server", ["gemini"], indirect=True)

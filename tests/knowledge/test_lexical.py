@@ -142,9 +142,7 @@ def test_removing_a_workflow() -> None:
     index = LexicalIndex()
     index.load([entry(0, "cat"), entry(1, "cat", workflow="a")])
     index.add(entry(2, "cat", workflow="a", kind="decision"))
-    index.remove_where("a", "decision")
-    assert set(found(index, "cat")) == {0, 1}
-    index.remove_where("a")
+    index.remove_of("a")
     assert found(index, "cat") == [0]
 
 

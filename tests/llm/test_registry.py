@@ -22,8 +22,8 @@ from tests.support.servers.base import Call, Reply, Request, Response
 from tests.support.servers.openai import FakeOpenAI
 
 APP = Path(atelier_desk.__file__).parent
-OWN = ("llm/providers/", "llm/local/", "llm/openai_compatible.py", "llm/mistral.py", "llm/ollama.py")
-"""The files of the kinds themselves: what is registered, and their adapters."""
+OWN = ("llm/providers/", "llm/local/", "llm/openai_compatible.py", "llm/mistral.py", "llm/ollama.py", "llm/presets.py")
+"""The files of the kinds themselves: what is registered, their adapters, and the list of services to choose from, which is data."""
 
 
 @pytest.fixture

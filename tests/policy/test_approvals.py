@@ -54,7 +54,7 @@ def test_what_holds_when_nobody_changed_anything() -> None:
     asked = {kind for kind in ApprovalKind if reason(policy, facts(kind)) is not None}
     assert asked == {ApprovalKind.SUB_AGENT, ApprovalKind.MCP, ApprovalKind.FILE_OP, ApprovalKind.DB_OP}
     assert [reason(policy, facts(ApprovalKind.SUB_AGENT, risk)) for risk in RISKS] == [None, "selective", "selective"]
-    assert (policy.timeout_s, policy.on_timeout) == (60, "reject")
+    assert (policy.timeout_s, policy.on_timeout) == (0, "reject")  # it waits; a limit set by hand rejects
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL)
     assert [reason(manual, facts(risk=risk)) for risk in RISKS] == [None, "manual", "manual"]
     assert reason(ApprovalPolicy(mode=ApprovalMode.AUTO), facts(risk="high", kind=ApprovalKind.FILE_OP)) is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.agent import Agent, AgentConfig, Budget, Choices, Thinking
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events.run import RunEvent, ToolCallFinished, ToolCallStarted
@@ -20,22 +20,29 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import insert_all, upsert
+from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.repositories.runs import EVENTS
 from atelier_desk.storage.rows import Table, record
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.writing.commit_rows import insert_all
 from tests.storage.strategies import JSON, SPECS, TEXT, models
 
 AGENTS = models(Agent, config=st.builds(AgentConfig, name=TEXT.map(lambda text: f"a{text}"), provider=st.just("p"), model=st.just("m")))
 BODIES = st.builds(ToolCallStarted, call_id=TEXT, tool=TEXT, arguments=st.dictionaries(TEXT, JSON, max_size=3)) | st.builds(
     ToolCallFinished, call_id=TEXT, tool=TEXT, result=JSON, text=TEXT
 )
+CHOICES = st.builds(
+    Choices,
+    instructions=TEXT,
+    thinking=st.none() | st.sampled_from(Thinking),
+    budget=st.builds(Budget, max_tokens=st.none() | st.integers(1, 10**6), max_cost=st.none() | st.floats(0, 100)),
+)
 NAMES = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9 ._-]{0,20}\Z")
 
 KINDS = st.from_regex(r"\A[a-z][a-z0-9-]{0,31}\Z")
 
 CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
-    (tables.WORKFLOWS, models(Workflow), {}),
+    (tables.WORKFLOWS, models(Workflow, choices=CHOICES), {}),
     (tables.RUNS, models(Run), {}),
     (EVENTS, models(RunEvent, body=BODIES), {}),
     (tables.MESSAGES, models(Message), {}),

@@ -23,12 +23,16 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from atelier_desk.desktop.bridge import Bridge
 from atelier_desk.desktop.remote import SERVICES, check_callable
-from atelier_desk.engine import atelier
+from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.service_list import SERVICES as CLASSES
 
 _DEFAULTS: dict[str, Any] = {
+    "runs.queued": (),
+    "settings.get": Settings(),
     "workflows.list": [],
     "workflows.transcript": [],
     "workflows.branches": {},
+    "messages.pinned": [],
     "agents.list": [],
     "agents.prompt_cost": {},
     "models.list": [],
@@ -56,7 +60,7 @@ def service_class(name: str) -> type:
         from atelier_desk.engine.runs.manager import RunManager
 
         return RunManager
-    found: type = getattr(import_module(f"atelier_desk.engine.services.{name}"), atelier.SERVICES[name])
+    found: type = getattr(import_module(f"atelier_desk.engine.services.{name}"), CLASSES[name])
     return found
 
 
@@ -125,6 +129,7 @@ class FakeAtelier:
         results = self._services.setdefault(name, {})
         if name == "workflows":
             results.setdefault("opened", self._opened)
+            results.setdefault("listing", self._listing)
         service = self.__dict__[name] = _fake_class(name)(name, results, self.log)
         return service
 
@@ -134,6 +139,17 @@ class FakeAtelier:
 
         workflows: Any = self.workflows
         return Opened(await workflows.get(workflow_id), tuple(await workflows.transcript(workflow_id, limit=limit)), self.run)
+
+    async def _listing(self, limit: int = 100, *, archive: bool = False) -> Any:
+        """What the list at the left shows, from the answer of ``list``."""
+        from atelier_desk.engine.services.workflows import Listing
+
+        workflows: Any = self.workflows
+        found = await workflows.list(limit=limit)
+        away = tuple(each for each in found if each.archived)
+        kept = [each for each in found if not each.archived]
+        recent, filed = (tuple(each for each in kept if bool(each.collection) is on) for on in (False, True))
+        return Listing(recent, filed, away if archive else (), len(away))
 
     async def go_on(self) -> None:
         self.log.append(("go_on", (), {}))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from atelier_desk.tools.files import ToolFile, list_candidates
+from atelier_desk.tools.own.files import ToolFile, list_candidates
 
 HEAD = "from atelier_desk.tools.custom import tool\nfrom atelier_desk.tools.base import ToolContext\nimport os, signal, sys, time\n"
 

@@ -9,7 +9,8 @@ import pytest
 from pydantic import Field
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.call import Words
+from atelier_desk.domain.call import Presentation, Words
+from atelier_desk.i18n import _
 from atelier_desk.tools.base import Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.call import SubjectKind, subjects_of, summary_of
 from atelier_desk.tools.registry import ToolRegistry
@@ -90,9 +91,30 @@ def test_a_tool_that_cannot_say_what_its_call_is_is_taken_to_do_anything() -> No
 def test_a_summary_is_one_line_and_short() -> None:
     assert summary_of({"text": "a\n  b"}, "Says {text}") == Words(text="Says {text}", params={"text": "a b"})
     assert len(summary_of({"text": "x" * 1000}, "{text}").params["text"]) == 200
-    assert summary_of({"a": 1, "b": "two", "c": ["no"], "d": ""}).text == "1 · two"
-    plain = summary_of({"a": "{not a placeholder}"})
-    assert plain.localized(lambda text, **params: text.format(**params) if params else text) == "{not a placeholder}"
+    assert summary_of({"a": 1, "b": "two", "c": ["no"], "d": ""}).localized(_) == "1 · two"
+    assert summary_of({"a": "{not a placeholder}"}).localized(_) == "{not a placeholder}"
+    assert summary_of({"d": ""}) == Words()
+
+
+@pytest.mark.parametrize(
+    ("template", "parts"),
+    [
+        ("Calculated {value}", ("Calculated", "12 × 7")),
+        ("Asked you: {value}", ("Asked you", "12 × 7")),
+        ("Wrote “{value}”", ("Wrote", "“12 × 7”")),
+        ("{value}", ("", "12 × 7")),
+        ("List the tasks", ("List the tasks", "")),
+        ("", ("", "12 × 7")),
+    ],
+)
+def test_a_summary_says_first_what_is_done_and_then_with_what(template: str, parts: tuple[str, str]) -> None:
+    assert summary_of({"value": "12 × 7"}, template).parts(_) == parts
+
+
+def test_a_call_that_is_over_is_told_as_done() -> None:
+    call = Presentation(summary=Words(text="Start {name}", params={"name": "Ada"}), done="Started {name}")
+    assert (call.words().localized(_), call.words(over=True).localized(_)) == ("Start Ada", "Started Ada")
+    assert Presentation(summary=Words(text="New task")).words(over=True).localized(_) == "New task"
 
 
 def test_subjects_of_every_kind() -> None:

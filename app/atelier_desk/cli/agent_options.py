@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,34 +13,39 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
-    from atelier_desk.domain.agent import AgentConfig
+    from atelier_desk.domain.agent import Agent, AgentConfig, Choices
     from atelier_desk.domain.workflow import Workflow
     from atelier_desk.engine.atelier import Atelier
 
 TOOL_MODES = ("direct", "sections", "invoke")
 DIALECTS = ("auto", "native", "xml", "guided")
 APPROVALS = ("auto", "manual", "selective")
-EFFORTS = ("low", "medium", "high")
+EFFORTS = ("off", "low", "medium", "high")
 ON_APPROVAL = ("ask", "allow", "deny")
 
 
 def add_agent_options(parser: Parser) -> None:
     """Options that choose or make up an agent."""
     who = parser.add_argument_group(_("agent"))
-    who.add_argument("--agent", metavar="NAME", help=_("the agent that works (the workflow's own, else the default one)"))
-    who.add_argument("--provider", metavar="P", help=_("another provider than the agent's"))
-    who.add_argument("--model", metavar="M", help=_("another model than the agent's"))
+    add_model_options(who)
     who.add_argument("--system", metavar="TEXT", help=_("other instructions than the agent's"))
-    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, where it can be told"))
     who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
     who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("how it sees its tools"))
     who.add_argument("--tool-dialect", choices=DIALECTS, help=_("how calls are written"))
     who.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need an approval (the agent's own mode)"))
-    who.add_argument("--max-cost", metavar="USD", type=number(float, least=0, name="--max-cost"), help=_("stop at this cost"))
-    who.add_argument("--max-tokens", metavar="N", type=number(int, least=1, name="--max-tokens"), help=_("stop at this many tokens"))
-    who.add_argument("--timeout", metavar="S", type=number(float, least=0.001, name="--timeout"), help=_("stop after this many seconds"))
+    who.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop at this cost"))
+    who.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop at this many tokens"))
+    who.add_argument("--timeout", metavar="S", type=number(float, least=0.001), help=_("stop after this many seconds"))
     add_people_options(who)
     who.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
+
+
+def add_model_options(who: argparse._ActionsContainer) -> None:
+    """Options that choose what a workflow keeps until another is chosen."""
+    who.add_argument("--agent", metavar="NAME", help=_("the agent that works, from now on (the workflow's own, else the default one)"))
+    who.add_argument("--provider", metavar="P", help=_("another provider than the agent's, from now on"))
+    who.add_argument("--model", metavar="M", help=_("another model than the agent's, from now on"))
+    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, where it can be told"))
 
 
 def add_workflow_options(parser: Parser) -> None:
@@ -73,12 +79,32 @@ def add_people_options(parser: argparse._ActionsContainer) -> None:
     )
 
 
-async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow: Workflow | None) -> tuple[AgentConfig | None, str]:
-    """The agent to send with: ``(None, id)`` for a stored one as it is, ``(configuration, id)`` when options change it.
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Who works.
+
+    Attributes:
+        config: the configuration to send with, when options change more than a workflow keeps; None: the stored one, as chosen.
+        choices: what the workflow keeps: the model and how long it thinks.
+    """
+
+    config: AgentConfig | None
+    agent_id: str
+    choices: Choices
+
+    async def keep(self, atelier: Atelier, workflow: Workflow) -> None:
+        """Agent and model hold in the workflow until others are chosen, as if they were picked in the window."""
+        if (self.agent_id, self.choices) != (workflow.agent_id, workflow.choices):
+            await atelier.workflows.choose(workflow.id, self.choices, agent_id=self.agent_id)
+
+
+async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow: Workflow | None) -> Chosen:
+    """The agent to send with: the one that is named, else the workflow's, else the default one, as the options change it.
 
     Raises:
         UsageError: an unknown agent, provider or tool, or values that do not fit together.
     """
+    from atelier_desk.engine.choosing import chosen
     from atelier_desk.engine.services.common import checks
 
     if arguments.agent:
@@ -87,33 +113,47 @@ async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow
         agent = await _or_default(atelier, workflow.agent_id)
     else:
         agent = await atelier.agents.default()
+    choices = await chosen_model(atelier, arguments, agent, workflow)
     changes = _changes(arguments)
-    if "provider" in changes:
-        await atelier.providers.get(changes["provider"])
-        if "model" not in changes:
-            changes["model"] = await first_model(atelier, changes["provider"])
     budget = {
         key: value
         for key, value in (("max_cost", arguments.max_cost), ("max_tokens", arguments.max_tokens), ("max_seconds", arguments.timeout))
         if value is not None
     }
+    config = chosen(choices, agent.config)
     if budget:
-        changes["budget"] = agent.config.budget.model_copy(update=budget)
+        changes["budget"] = config.budget.model_copy(update=budget)
     if not changes:
-        return None, agent.id
-    config = checks.changed(agent.config, _("agent"), **changes)
+        return Chosen(None, agent.id, choices)
+    config = checks.changed(config, _("agent"), **changes)
     if "tools" in changes:
         atelier.agents.check_tools(config)
-    return config, agent.id
+    return Chosen(config, agent.id, choices)
+
+
+async def chosen_model(atelier: Atelier, arguments: argparse.Namespace, agent: Agent, workflow: Workflow | None) -> Choices:
+    """What was chosen for the workflow before, with the model and the effort that the options name; another agent begins with its own."""
+    from atelier_desk.domain.agent import Choices, Thinking
+    from atelier_desk.engine.services.common import checks
+
+    choices = workflow.choices if workflow is not None else Choices()
+    if workflow is not None and agent.id != workflow.agent_id:
+        choices = choices.without_model()
+    changes: dict[str, Any] = {}
+    if arguments.provider is not None or arguments.model is not None:
+        provider = arguments.provider or choices.provider or agent.config.provider
+        await atelier.providers.get(provider)
+        changes = {"provider": provider, "model": arguments.model or await first_model(atelier, provider)}
+    if arguments.effort is not None:
+        changes["thinking"] = Thinking(arguments.effort)
+    return checks.changed(choices, _("agent"), **changes) if changes else choices
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    fields = ("provider", "model", "tools", "tool_mode", "tool_dialect", "approval", "effort")
+    fields = ("tools", "tool_mode", "tool_dialect", "approval")
     found = {name: getattr(arguments, name) for name in fields if getattr(arguments, name) is not None}
     if arguments.system is not None:
         found["system_prompt"] = arguments.system
-    if arguments.effort is not None:
-        found["enable_thinking"] = True
     if "tools" in found:
         found["tools"] = tuple(found["tools"])
     return found

@@ -16,6 +16,7 @@ from atelier_desk.cli.notices import unfinished
 from atelier_desk.cli.output import Output, ReaderGone
 from atelier_desk.cli.render import Renderer
 from atelier_desk.domain.errors import AtelierError, ConflictError
+from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
 from atelier_desk.ending import CANCELLED
@@ -157,8 +158,8 @@ class Follower:
             self._respond(event)
             if event.run_id != run_id:
                 continue
-            if event.chunk_type is ChunkType.WORKFLOW_COMPLETE:
-                self._said = str(event.data["status"])
+            if isinstance(end := event.payload, payloads.WorkflowComplete):
+                self._said = end.status
                 if self._said not in STANDING:
                     return STATUS.get(self._said, FAILED)
             elif event.chunk_type is ChunkType.ERROR and not event.durable:
@@ -173,10 +174,11 @@ class Follower:
             # First, so that it goes with the words that show the event: both arrive, or neither.
             self._out.shown(self._workflow_id, run_id, event.seq)
         self._renderer.show(event)
-        if event.chunk_type is ChunkType.MESSAGE and event.depth == 0 and (ended := unfinished(event.data)):
-            self._out.note(ended, "warn")
-        elif event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.run_id == run_id and event.data["status"] not in STANDING:
-            self._offer_more(str(event.data.get("finish_reason", "")))
+        match said := event.payload:
+            case payloads.MessageSaid() if event.depth == 0 and (ended := unfinished(said)):
+                self._out.note(ended, "warn")
+            case payloads.WorkflowComplete() if event.run_id == run_id and said.status not in STANDING:
+                self._offer_more(said.finish_reason)
 
     async def _catch_up(self, run_id: str, after: int) -> None:
         """Show what happened while nobody was told: what another process did, and did not get across."""
@@ -203,19 +205,20 @@ class Follower:
     def _streamed_before(self, event: StreamEvent, run_id: str) -> bool:
         """Whether the process that ended has shown this part of a reply already, word by word."""
         request = self._out.request
-        cut = event.chunk_type is ChunkType.MESSAGE and event.run_id == run_id and bool(event.data.get("interrupted"))
+        said = event.payload
+        cut = isinstance(said, payloads.MessageSaid) and event.run_id == run_id and said.cut_off
         return cut and request.again and request.streaming and not self._out.json
 
     def _respond(self, event: StreamEvent) -> None:
-        match event.chunk_type:
-            case ChunkType.USER_QUESTION_START:
-                self._ask(str(event.data["user_question"]["question_id"]), self._answer)
-            case ChunkType.VALIDATION_REQUIRED:
-                self._ask(str(event.data["validation_id"]), self._decide)
-            case ChunkType.USER_QUESTION_COMPLETE:
-                self._answered(str(event.data["question_id"]), self._answers.given)
-            case ChunkType.VALIDATION_RESPONSE:
-                self._answered(str(event.data["validation_id"]), self._decisions.given)
+        match said := event.payload:
+            case payloads.UserQuestionStart():
+                self._ask(said.user_question.question_id, self._answer)
+            case payloads.ValidationRequired():
+                self._ask(said.validation_id, self._decide)
+            case payloads.UserQuestionComplete():
+                self._answered(said.question_id, self._answers.given)
+            case payloads.ValidationResponse():
+                self._answered(said.validation_id, self._decisions.given)
 
     def _offer_more(self, finish: str) -> None:
         """How to have a last reply continued that is not whole."""

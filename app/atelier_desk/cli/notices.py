@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from atelier_desk.cli import approval_words
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, retry_words, too_little, unfinished_words
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, nudge_words, retry_words, too_little, unfinished_words
 from atelier_desk.figures import cost, duration, number
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.failure_words import explain
@@ -34,94 +35,81 @@ Said = tuple[str, str]
 
 def notice(event: StreamEvent) -> Said:
     """What happened, in one line or more."""
-    data, kind = event.data, event.chunk_type
-    match kind:
-        case ChunkType.TOOL_START:
-            return f"→ {data['tool']} {short(data.get('arguments'))}", "dim"
-        case ChunkType.TOOL_END:
-            mark = "✓" if data["success"] else "✗"
-            error = data.get("error", "")
-            shown = explain(data["tool"], data.get("result"), error) if error else short(data.get("result"))
-            return f"{mark} {data['tool']} ({duration(data['duration_ms'])}) {shown}", "dim" if data["success"] else "warn"
-        case ChunkType.MESSAGE:
+    match said := event.payload:
+        case payloads.ToolStart():
+            return f"→ {said.tool} {short(said.arguments)}", "dim"
+        case payloads.ToolEnd():
+            mark = "✓" if said.success else "✗"
+            shown = explain(said.tool, said.result, said.error) if said.error else short(said.result)
+            return f"{mark} {said.tool} ({duration(said.duration_ms)}) {shown}", "dim" if said.success else "warn"
+        case payloads.MessageSaid():
             # Of a sub-agent; what it was told stands in the line of its start.
-            return _said(data) if data.get("role") == "assistant" else ("", "")
-        case ChunkType.SUB_AGENT_START | ChunkType.SUB_AGENT_COMPLETE | ChunkType.SUB_AGENT_ERROR:
-            return _sub_agent(kind, data)
-        case ChunkType.SUB_AGENT_QUESTION:
-            return _(
-                "{agent} asks {parent}: {question}", agent=data["sub_agent_name"], parent=event.agent_name, question=data["question"]
-            ), ""
-        case ChunkType.SUB_AGENT_ANSWER:
-            answered = ANSWERED[data["by"]]
-            return _(answered, agent=data["sub_agent_name"], text=data["content"]), ""
-        case ChunkType.VALIDATION_REQUIRED | ChunkType.VALIDATION_RESPONSE:
-            return _approval(kind, data)
-        case ChunkType.ERROR:
-            return _("Error: {problem}", problem=data["message"]), "error"
+            return _reply(said) if said.role == "assistant" else ("", "")
+        case payloads.SubAgentStart():
+            text = "▸ " + _("{name}: {text}", name=said.sub_agent_name, text=short(said.task_description))
+            return (text + " " + _("(in the background)") if said.background else text), "dim"
+        case payloads.SubAgentComplete():
+            return _sub_agent_end(said)
+        case payloads.SubAgentQuestion():
+            return _("{agent} asks {parent}: {question}", agent=said.sub_agent_name, parent=event.agent_name, question=said.question), ""
+        case payloads.SubAgentAnswer():
+            return _(ANSWERED[said.by], agent=said.sub_agent_name, text=said.content), ""
+        case payloads.ValidationRequired():
+            call, why = approval_words.call_name(said.tool, said.operation), approval_words.reason(said.reason)
+            return _("Needs an approval: {tool} {arguments} ({reason})", tool=call, arguments=short(said.arguments), reason=why), "warn"
+        case payloads.ValidationResponse():
+            return approval_words.decision(said.status, said.decided_by, said.note, said.edited), "dim"
+        case payloads.Failure():
+            return _("Error: {problem}", problem=said.message), "error"
+        case payloads.TaskCreate() | payloads.TaskUpdate() | payloads.TaskComplete():
+            return _("Task {name}: {status}", name=said.task_name, status=_(TASK_STATES[said.task_status])), "dim"
+        case payloads.Notice():
+            return _run_notice(said), "dim"
         case _:
-            return _run_notice(kind, data), "dim"
+            return "", "dim"
 
 
-def _said(data: dict[str, Any]) -> Said:
+def _reply(said: payloads.MessageSaid) -> Said:
     """What a sub-agent said, with how it ended when that is not the whole of it."""
-    content, ended = str(data.get("content", "")), unfinished(data)
-    return ("\n".join(filter(None, (content, ended))), "warn" if ended else "dim")
+    ended = unfinished(said)
+    return ("\n".join(filter(None, (said.content, ended))), "warn" if ended else "dim")
 
 
-def unfinished(data: dict[str, Any]) -> str:
-    """How the reply of a ``message`` event ended, in one sentence; nothing for a whole one."""
-    content, thought = bool(str(data.get("content", "")).strip()), bool(data.get("reasoning"))
-    title, text = unfinished_words(str(data.get("finish_reason", "")), content=content, thought=thought)
+def unfinished(said: payloads.MessageSaid) -> str:
+    """How a reply ended, in one sentence; nothing for a whole one."""
+    title, text = unfinished_words(said.finish_reason, content=bool(said.content.strip()), thought=bool(said.reasoning))
     return _("{title}. {text}", title=title, text=text) if title else ""
 
 
-def _sub_agent(kind: ChunkType, data: dict[str, Any]) -> Said:
-    name = data["sub_agent_name"]
-    if kind is ChunkType.SUB_AGENT_START:
-        text = "▸ " + _("{name}: {text}", name=name, text=short(data.get("task_description")))
-        return (text + " " + _("(in the background)") if data.get("background") else text), "dim"
-    metrics = data.get("metrics") or {}
+def _sub_agent_end(said: payloads.SubAgentComplete) -> Said:
     spent = _(
         "{time}, {input} tokens in, {output} out",
-        time=duration(metrics.get("duration_ms", 0)),
-        input=number(metrics.get("tokens_input", 0)),
-        output=number(metrics.get("tokens_output", 0)),
+        time=duration(said.metrics.get("duration_ms", 0)),
+        input=number(said.metrics.get("tokens_input", 0)),
+        output=number(said.metrics.get("tokens_output", 0)),
     )
-    if kind is ChunkType.SUB_AGENT_COMPLETE:
-        return f"◂ {name} ({spent}) {short(data.get('report'))}", "dim"
-    return f"✗ {name} ({spent}) {data.get('error', '')}", "warn"
+    if isinstance(said, payloads.SubAgentError):
+        return f"✗ {said.sub_agent_name} ({spent}) {said.error}", "warn"
+    return f"◂ {said.sub_agent_name} ({spent}) {short(said.report)}", "dim"
 
 
-def _approval(kind: ChunkType, data: dict[str, Any]) -> Said:
-    if kind is ChunkType.VALIDATION_REQUIRED:
-        call = approval_words.call_name(data["tool"], data.get("operation", ""))
-        why = approval_words.reason(data.get("reason", ""))
-        return _("Needs an approval: {tool} {arguments} ({reason})", tool=call, arguments=short(data.get("arguments")), reason=why), "warn"
-    return approval_words.decision(data["status"], data["decided_by"], data.get("note", ""), bool(data.get("edited"))), "dim"
-
-
-def _run_notice(kind: ChunkType, data: dict[str, Any]) -> str:
-    details = data.get("details") or {}
-    match kind:
-        case ChunkType.TASK_CREATE | ChunkType.TASK_UPDATE | ChunkType.TASK_COMPLETE:
-            state = TASK_STATES[data["task_status"]]
-            return _("Task {name}: {status}", name=data["task_name"], status=_(state))
-        case ChunkType.RETRY:
-            return retry_line(data["reason"], details)
-        case ChunkType.CONTEXT_COMPACTED:
-            method = str(data["reason"])
-            return _(
-                "The conversation was shortened for the model: {how}.", how=_(COMPACTIONS[method]) if method in COMPACTIONS else method
-            )
-        case ChunkType.LIMIT_REACHED:
-            limit = str(data["reason"])
+def _run_notice(said: payloads.Notice) -> str:
+    details = said.details
+    match said:
+        case payloads.Retry():
+            return retry_line(said.reason, details)
+        case payloads.ContextCompacted():
+            how = _(COMPACTIONS[said.reason]) if said.reason in COMPACTIONS else said.reason
+            return _("The conversation was shortened for the model: {how}.", how=how)
+        case payloads.LimitReached():
             used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
-            value, cap = _amount(limit, used), _amount(limit, most)
-            text = _("{limit}: {value} of {cap}", limit=_(LIMITS.get(limit, N_("Limit reached"))), value=value, cap=cap)
-            why = too_little(limit, used, most)
+            value, cap = _amount(said.reason, used), _amount(said.reason, most)
+            text = _("{limit}: {value} of {cap}", limit=_(LIMITS.get(said.reason, N_("Limit reached"))), value=value, cap=cap)
+            why = too_little(said.reason, used, most)
             return f"{text}. {why}" if why else text
-        case ChunkType.LOOP_DETECTED:
+        case payloads.Nudge():
+            return nudge_words(int(said.details.get("tasks") or 0))
+        case payloads.LoopDetected():
             return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
         case _:
             return ""

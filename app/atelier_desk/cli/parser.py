@@ -14,8 +14,8 @@ from atelier_desk.cli.ids import ids_of
 from atelier_desk.i18n import LANGUAGES, _
 
 GROUPS = (
-    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "tasks", "memory", "reports", "questions", "approvals",
-    "settings", "backup", "doctor", "completion",
+    "run", "chat", "resume", "workflows", "agents", "models", "providers", "tools", "tasks", "queue", "memory", "reports", "questions",
+    "approvals", "usage", "quick", "settings", "backup", "doctor", "completion",
 )  # fmt: skip
 """Command groups; ``atelier_desk.cli.commands.<name>.register(add)`` adds each, in the order of the help."""
 DATABASE, TOOLS, ENGINE = "database", "tools", "engine"
@@ -136,8 +136,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def number(kind: type, *, least: float, name: str) -> Any:
-    """An argument type: a number of ``kind`` that is at least ``least``."""
+def number(kind: type, *, least: float) -> Any:
+    """An argument type: a number of ``kind`` that is at least ``least``. argparse names the option before what is wrong with it."""
 
     def convert(text: str) -> Any:
         try:
@@ -145,9 +145,9 @@ def number(kind: type, *, least: float, name: str) -> Any:
         except ValueError:
             value = nan
         if value != value or value in (inf, -inf):  # not a number, or not a finite one
-            raise argparse.ArgumentTypeError(_("{name} must be a number, not {text}", name=name, text=repr(text)))
+            raise argparse.ArgumentTypeError(_("it must be a number, not {text}", text=repr(text)))
         if value < least:
-            raise argparse.ArgumentTypeError(_("{name} must be at least {least}, not {text}", name=name, least=least, text=text))
+            raise argparse.ArgumentTypeError(_("it must be at least {least}, not {text}", least=least, text=text))
         return value
 
     return convert

@@ -13,11 +13,19 @@ SLOW_S = 1.0
 
 
 @asynccontextmanager
-async def noted_when_slow(out: Output, text: str) -> AsyncIterator[None]:
-    """Say ``text`` on standard error when the block takes longer than a second."""
-    timer = asyncio.get_running_loop().call_later(SLOW_S, out.note, text)
+async def noted_when_slow(out: Output, text: str) -> AsyncIterator[Callable[[str], None]]:
+    """Say ``text`` on standard error when the block takes longer than a second. What it gives begins the next step, which has a text and a
+    second of its own."""
+    loop = asyncio.get_running_loop()
+    timer = loop.call_later(SLOW_S, out.note, text)
+
+    def go_on(text: str) -> None:
+        nonlocal timer
+        timer.cancel()
+        timer = loop.call_later(SLOW_S, out.note, text)
+
     try:
-        yield
+        yield go_on
     finally:
         timer.cancel()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol
+from typing import Protocol
 
 from atelier_desk.cli.notices import notice
 from atelier_desk.cli.output import Output
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.figures import cost, number
 from atelier_desk.i18n import _
 
@@ -41,11 +42,12 @@ class QuietRenderer:
         self._answer = ""
 
     def show(self, event: StreamEvent) -> None:
-        if event.chunk_type is ChunkType.MESSAGE and event.depth == 0:
-            if event.data.get("role") == "assistant" and event.data.get("output_type") != "progress":
-                self._answer = event.data.get("content", "")
+        if event.depth:
             return
-        if event.depth == 0:
+        if isinstance(said := event.payload, payloads.MessageSaid):
+            if said.role == "assistant" and said.output_type != "progress":
+                self._answer = said.content
+        else:
             text, style = notice(event)
             if text and style in ("warn", "error"):
                 self._out.note(text, style)
@@ -69,25 +71,24 @@ class TextRenderer:
         self._out = out
         self._usage = usage
         self._streamed = ""
-        self._totals: dict[str, Any] = {}
+        self._total = payloads.Sum()
 
     def show(self, event: StreamEvent) -> None:
-        data = event.data
-        match event.chunk_type:
-            case ChunkType.TOKEN if event.depth == 0:
-                self._out.write(data["content"])
-                self._streamed += data["content"]
-            case ChunkType.REASONING if event.depth == 0 and data.get("all_before"):
+        match said := event.payload:
+            case payloads.Token() if event.depth == 0:
+                self._out.write(said.content)
+                self._streamed += said.content
+            case payloads.Reasoning(all_before=True) if event.depth == 0:
                 # What was written cannot be taken back; the answer begins on a line of its own.
                 self._break()
-            case ChunkType.REASONING if event.depth == 0:
-                self._out.think(data["content"])
-            case ChunkType.MESSAGE if event.depth == 0:
+            case payloads.Reasoning() if event.depth == 0:
+                self._out.think(said.content)
+            case payloads.MessageSaid() if event.depth == 0:
                 self._out.think("")
-                self._message(data)
-            case ChunkType.USAGE:
-                self._totals = data
-            case ChunkType.WORKFLOW_COMPLETE if event.depth == 0:
+                self._message(said)
+            case payloads.UsageTold():
+                self._total = said.team or said.run or said
+            case payloads.WorkflowComplete() if event.depth == 0:
                 self._complete()
             case _:
                 self._notice(event)
@@ -96,13 +97,13 @@ class TextRenderer:
         """End an answer that was cut off."""
         self._break()
 
-    def _message(self, data: dict[str, Any]) -> None:
-        if data.get("role") != "assistant":
+    def _message(self, said: payloads.MessageSaid) -> None:
+        if said.role != "assistant":
             return
-        if data.get("output_type") == "progress":
-            self._out.note(data["content"])
+        content = said.content
+        if said.output_type == "progress":
+            self._out.note(content)
             return
-        content = data.get("content", "")
         if self._streamed:
             rest = content[len(self._streamed) :] if content.startswith(self._streamed) else ""
             self._out.write(rest)
@@ -125,15 +126,12 @@ class TextRenderer:
 
     def _complete(self) -> None:
         self._break()
-        if not self._usage or not self._totals:
+        total = self._total
+        if not self._usage or not (total.tokens_input or total.tokens_output):
             return
-        total = self._totals.get("team") or self._totals.get("run") or self._totals
-        if not total.get("tokens_input") and not total.get("tokens_output"):
-            return
-        counts = {"input": number(total.get("tokens_input", 0)), "output": number(total.get("tokens_output", 0))}
-        parts = [_("{input} tokens in, {output} out", **counts)]
-        if total.get("cost"):
-            parts.append(cost(total["cost"]))
+        parts = [_("{input} tokens in, {output} out", input=number(total.tokens_input), output=number(total.tokens_output))]
+        if total.cost:
+            parts.append(cost(total.cost))
         self._out.note(" · ".join(parts))
 
     def _break(self) -> None:

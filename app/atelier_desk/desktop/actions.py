@@ -5,12 +5,12 @@ A window's method becomes an action with ``@action("new-workflow", N_("New workf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import theme
@@ -20,6 +20,7 @@ Method = TypeVar("Method", bound=Callable[..., object])
 
 GROUPS = {
     "workflow": N_("Workflow"),
+    "message": N_("Message"),
     "run": N_("Agent"),
     "view": N_("View"),
     "program": N_("Program"),
@@ -52,11 +53,18 @@ def action(
 
 
 class ActionRegistry(QObject):
-    """The actions of one window, in the order of their definition; ``add`` brings more at run time."""
+    """The actions of one window, in the order of their definition; ``add`` brings more at run time.
+
+    Signals:
+        shortcuts_changed: other keys do something now.
+    """
+
+    shortcuts_changed = Signal()
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
+        self._chosen: Mapping[str, str] = {}
         self._entries: dict[str, tuple[ActionSpec, QAction]] = {}
         for cls in reversed(type(window).__mro__):
             for attribute in vars(cls).values():
@@ -71,9 +79,8 @@ class ActionRegistry(QObject):
         made = QAction(self._window)
         made.setObjectName(f"action-{spec.name}")
         made.setCheckable(spec.checkable)
-        if spec.shortcut:
-            made.setShortcut(spec.shortcut)
-            made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+        made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+        made.setShortcut(self._chosen.get(spec.name, spec.shortcut))
         made.triggered.connect((lambda on: run(on)) if spec.checkable else (lambda *_: run()))
         self._window.addAction(made)
         order = list(self._entries)
@@ -82,6 +89,19 @@ class ActionRegistry(QObject):
         self._entries = {name: known[name] for name in order}
         self._dress(spec, made)
         return made
+
+    def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
+        """Keys by action in place of its own, empty for none (``settings.shortcuts``); an action that is not there is left alone."""
+        if chosen == self._chosen:
+            return
+        self._chosen = dict(chosen)
+        for spec, made in self:
+            made.setShortcut(chosen.get(spec.name, spec.shortcut))
+        self.shortcuts_changed.emit()
+
+    def holder(self, keys: QKeySequence, name: str) -> ActionSpec | None:
+        """The action that has these keys, other than the one called ``name``."""
+        return next((spec for spec, made in self if spec.name != name and not keys.isEmpty() and made.shortcut() == keys), None)
 
     def __getitem__(self, name: str) -> QAction:
         return self._entries[name][1]
@@ -110,8 +130,30 @@ class ActionRegistry(QObject):
         made.setText(_(spec.text))
 
 
+def registry_of(widget: QWidget) -> ActionRegistry | None:
+    """The actions of the window that a widget, or a window above which it was opened, belongs to."""
+    above: QWidget | None = widget
+    while above is not None:
+        found = above.findChild(ActionRegistry, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        if isinstance(found, ActionRegistry):
+            return found
+        above = above.parentWidget()
+    return None
+
+
+def refusal(keys: QKeySequence) -> str:
+    """Why keys cannot be a shortcut, in the reader's language; empty when they can."""
+    if keys.isEmpty():
+        return ""
+    pressed = keys[0]  # type: ignore[index]  # the stubs of PySide6 do not know it
+    held = Qt.KeyboardModifier
+    if pressed.keyboardModifiers() & (held.ControlModifier | held.AltModifier | held.MetaModifier):
+        return ""
+    if Qt.Key.Key_F1 <= pressed.key() <= Qt.Key.Key_F35:
+        return ""
+    return _("A key that writes or moves needs Ctrl, Alt or Meta with it.")
+
+
 def shortcut_text(made: Any) -> str:
     """The keys of an action as the platform writes them."""
-    from PySide6.QtGui import QKeySequence
-
     return str(made.shortcut().toString(QKeySequence.SequenceFormat.NativeText))

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge import Bridge, Opener
 from atelier_desk.desktop.crash import CrashHandler
+from atelier_desk.desktop.layout_keeper import LayoutKeeper
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
@@ -42,12 +43,13 @@ FIRST_LOOK = "window.json"
 """A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
 
 
-def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | None = None) -> int:
+def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | None = None, quick: bool = False) -> int:
     """Open the desktop on a data folder and run it to its end.
 
     Args:
         data_dir: an absolute folder, or None for the default place.
         argv: the command line, for ``--lang``, ``--log-level`` and ``--accept-loss``.
+        quick: open the small window for one question too.
         opener: gives the context manager that opens the engine; tests and benches bring their own.
     """
     sys.setswitchinterval(SWITCH_S)
@@ -58,6 +60,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
     qt.setDesktopFileName("atelier")
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)
+    program.quick = quick
     return program.run()
 
 
@@ -65,6 +68,7 @@ class Program(QObject):
     """One run of the desktop: holds bridge and window, opens and closes the engine."""
 
     _raise_asked = Signal()
+    _quick_asked = Signal()
     _crashed = Signal(str, str)
 
     def __init__(self, qt: QApplication, data_dir: Path | None, argv: Sequence[str], opener: Opener | None = None) -> None:
@@ -75,6 +79,7 @@ class Program(QObject):
         self._accept_loss = "--accept-loss" in argv
         look = self._read_first_look()
         self._closing = False
+        self.quick = False
         self._watch = EndWatch(0) if opener is None else None
         """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended with it."""
         self._closed: asyncio.Event | None = None
@@ -86,10 +91,12 @@ class Program(QObject):
         self._switch_language(self._language or look.get("language", "system"))
         self.window = MainWindow(self.bridge)
         self.window.restore_layout(look.get("window", {}))
+        self._keeper = LayoutKeeper(self.window, self._keep_soon)
         self._connect()
 
     def _connect(self) -> None:
         self._raise_asked.connect(self.window.raise_up)
+        self._quick_asked.connect(self.window.quick_ask)
         self._crashed.connect(self._show_crash)
         self.window.closing.connect(self._on_closing)
         self.window.language_wanted.connect(self._on_language)
@@ -113,6 +120,7 @@ class Program(QObject):
         self._take_signals()
         self._closed = asyncio.Event()
         self.bridge.start_engine()
+        self.window.prepare()
         with loop:
             loop.run_until_complete(self._closed.wait())
         self.bridge.wait_closed(PROGRAM_ENDS_S)
@@ -149,7 +157,7 @@ class Program(QObject):
 
         async with Atelier.open(data_dir, accept_loss=self._accept_loss) as atelier:
             self._start_logging(Path(atelier.datadir.logs))
-            async with IpcServer(atelier, atelier.datadir, on_raise=self._on_raise):
+            async with IpcServer(atelier, atelier.datadir, on_raise=self._on_raise, on_quick=self._on_quick):
                 yield atelier
 
     def _start_logging(self, folder: Path) -> None:
@@ -164,14 +172,22 @@ class Program(QObject):
         self._raise_asked.emit()
         return True
 
+    def _on_quick(self) -> bool:
+        """From the engine's thread: another process wants the small window."""
+        self._quick_asked.emit()
+        return True
+
     # -- engine ---------------------------------------------------------------------------------------------------------------
     async def _on_opened(self) -> None:
         settings = await self.bridge.engine.settings.get()
         self._apply(settings)
         await self.window.start(settings)
+        self._keeper.start()
         _calm_collector()
         if not settings.first_start_done:
             self._first_start()
+        elif self.quick:
+            self.window.quick_ask()
         await self.bridge.engine.go_on()
 
     def _first_start(self) -> None:
@@ -180,11 +196,14 @@ class Program(QObject):
         guide = FirstStart(self.bridge, self.window)
         guide.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         guide.started.connect(self.window.chat.open_workflow)
+        self.window.hold(True)
+        guide.finished.connect(lambda *_: self.window.hold(False))
         guide.open()
 
     def _apply(self, settings: Settings) -> None:
         theme().set_mode(settings.theme)
         theme().set_scale(settings.font_scale)
+        self.window.set_shortcuts(settings.shortcuts)
         wanted = self._language or settings.language
         code = wanted if wanted in LANGUAGES else system_language()
         if code != self._shown_language or code != language():  # the engine sets the stored one while it opens
@@ -210,7 +229,8 @@ class Program(QObject):
         settings = await self.bridge.engine.settings.get()
         self._apply(settings)
         if self.window.presenter is not None:
-            self.window.presenter.set_notifications(settings.notifications)
+            self.window.presenter.set_notifications(settings.notifications, settings.remind_minutes)
+            self.window.show_tray(settings.tray)
 
     # -- language ---------------------------------------------------------------------------------------------------------------
     def _on_language(self, code: str) -> None:
@@ -245,6 +265,10 @@ class Program(QObject):
                 await asyncio.wait_for(self._keep_window(), KEEP_S)
         finally:
             self.bridge.stop_engine()
+
+    def _keep_soon(self) -> None:
+        if self.bridge.ready and not self._closing:
+            self.bridge.jobs.start(self._keep_window())
 
     async def _keep_window(self) -> None:
         kept = self.window.layout_state()

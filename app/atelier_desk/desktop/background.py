@@ -51,11 +51,11 @@ class BackgroundWatch(QObject):
         if words is None or (in_view and window.isActiveWindow()):
             return
         if not in_view:
-            window.sidebar.model.set_unread(event.workflow_id, True)
+            window.sidebar.mark_unread(event.workflow_id, True)
         window.bridge.jobs.start(self._tell(event.workflow_id, words, in_view))
 
     def _on_opened(self, workflow_id: str) -> None:
-        self._window.sidebar.model.set_unread(workflow_id, False)
+        self._window.sidebar.mark_unread(workflow_id, False)
         self._take_back(workflow_id)
 
     def _take_back(self, workflow_id: str) -> None:

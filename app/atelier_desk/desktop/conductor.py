@@ -31,21 +31,22 @@ class Conductor(QObject):
         self.step_toggle.off_wanted.connect(window.actions_["step-mode"].trigger)
         self.step_bar.waiting_changed.connect(lambda *_: self.refresh_actions())
         window.chat.workflow_shown.connect(self._on_shown)
-        self._connect_panes()
+        for name in window.rail.panes:
+            self._connect_pane(name)
+        window.rail.made.connect(self._connect_pane)
         self.refresh_actions()
 
-    def _connect_panes(self) -> None:
-        activity = self._window.rail.panes["activity"]
-        timeline, context = self._window.rail.panes["timeline"], self._window.rail.panes["context"]
-        assert isinstance(activity, ActivityPane)
-        assert isinstance(timeline, TimelinePane)
-        assert isinstance(context, ContextPane)
-        activity.agent_opened.connect(self.open_agent)
-        timeline.agent_wanted.connect(self.open_agent)
-        timeline.request_wanted.connect(self.show_request)
-        timeline.replay_wanted.connect(self.show_replay)
-        timeline.fork_wanted.connect(self.fork)
-        self._context = context
+    def _connect_pane(self, name: str) -> None:
+        match self._window.rail.panes[name]:
+            case ActivityPane() as activity:
+                activity.agent_opened.connect(self.open_agent)
+            case TimelinePane() as timeline:
+                timeline.agent_wanted.connect(self.open_agent)
+                timeline.request_wanted.connect(self.show_request)
+                timeline.replay_wanted.connect(self.show_replay)
+                timeline.fork_wanted.connect(self.fork)
+            case _:
+                pass
 
     def refresh_actions(self) -> None:
         """Steps only while something waits for one; a replay only where something ran."""
@@ -81,7 +82,9 @@ class Conductor(QObject):
     def show_request(self, run_id: str, seq: int = 0) -> None:
         """Show what was sent to a run's model: the request whose reply is event ``seq`` of the run, 0 the newest."""
         self._window.rail.show_pane("context")
-        self._context.show_run(run_id, seq)
+        context = self._window.rail.panes["context"]
+        assert isinstance(context, ContextPane)
+        context.show_run(run_id, seq)
 
     # -- the past -------------------------------------------------------------------------------------------------------------
     def open_replay(self) -> None:
@@ -109,7 +112,7 @@ class Conductor(QObject):
         from atelier_desk.desktop.replay.view import ReplayView
 
         made = ReplayView(self._bridge, self._window.middle)
-        made.host.images = self._window.chat.host.images
+        made.host.images, made.host.commands = self._window.chat.host.images, self._window.chat.commands
         made.closed.connect(self.close_replay)
         made.fork_wanted.connect(self.fork)
         made.quoted.connect(self._on_quoted)
@@ -136,9 +139,5 @@ class Conductor(QObject):
         forked = await self._bridge.engine.runs.fork(workflow_id, seq)
         self.close_replay()
         self._window.chat.open_workflow(forked.id)
-        active = await self._bridge.engine.workflows.active(forked.id)
-        text = _("“{name}” was made.", name=forked.name)
-        if active:
-            self._window.toasts.show(text, _("Go on"), lambda: self._window.chat.steering.resume(active))
-        else:
-            self._window.toasts.show(text)
+        # One that was cut in the middle of a turn is paused, and says so over the composer, with the way to go on.
+        self._window.toasts.show(_("“{name}” was made.", name=forked.name))

@@ -1,38 +1,46 @@
-"""Command palette: every action and every workflow, a few letters away."""
+"""Command palette: every action, workflow, agent, model and settings page, a few letters away; what was run last stands first."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.actions import GROUPS, ActionRegistry, shortcut_text
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, say
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.matching import plain
+from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.i18n import N_, _
 
-_WIDTH, _ROWS = 560, 9
+_WIDTH, _ROWS = 560, 10
+RECENT = 5
+"""So many that were run last stand first."""
+CORNER = 14
+"""Radius of its corners: that of its card."""
+KEPT = 20
+"""So many are remembered."""
+MOST = 80
+"""Lines that are shown at once."""
 _Role = Qt.ItemDataRole
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One line of the palette. ``hint`` stands at the right: keys, or what kind of thing it is."""
+    """One line of the palette. ``hint`` stands at the right: keys, or what kind of thing it is. ``key`` is what it is remembered by when it
+    was run, ``group`` the heading it stands under while nothing is searched.
+    """
 
     text: str
     run: Callable[[], object]
     hint: str = ""
     icon: str = ""
     keywords: str = ""
-
-
-def plain(text: str) -> str:
-    """Lower case without accents, for comparing."""
-    return "".join(c for c in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(c))
+    key: str = ""
+    group: str = ""
 
 
 def score(needle: str, command: Command) -> int | None:
@@ -65,6 +73,13 @@ class _Delegate(QStyledItemDelegate):
         rect: QRect = option.rect
         state = option.state
         painter.save()
+        if not index.flags() & Qt.ItemFlag.ItemIsSelectable:
+            painter.setFont(look.font(12, 600))
+            painter.setPen(look.colour("muted"))
+            low = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
+            painter.drawText(rect.adjusted(16, 0, -16, -look.px(5)), low, str(index.data(_Role.DisplayRole)))
+            painter.restore()
+            return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if state & QStyle.StateFlag.State_Selected:
             painter.setPen(Qt.PenStyle.NoPen)
@@ -90,24 +105,36 @@ class _Delegate(QStyledItemDelegate):
 
 
 class CommandPalette(QDialog):
-    """Type to filter, arrows to choose, Enter to run, Esc to leave. Opened with ``popup``."""
+    """Type to filter, arrows to choose, Enter to run, Esc to leave. Opened with ``popup``.
+
+    Signals:
+        ran: the key of a command that was run; whoever keeps ``recent`` stores it.
+    """
+
+    ran = Signal(str)
 
     def __init__(self, registry: ActionRegistry, window: QWidget, extra: Callable[[], Iterable[Command]] = tuple) -> None:
         super().__init__(window)
         self.setObjectName("command-palette")
         self.setWindowFlags(Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
-        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
         self._registry, self._window, self._extra = registry, window, extra
         self._commands: list[Command] = []
-        self.field = control(QLineEdit(self), "palette-field", look="palette", hint=N_("Search commands and workflows"))
+        self._shown: list[Command] = []
+        self.recent: list[str] = []
+        self.field = control(
+            QLineEdit(self), "palette-field", look="palette", hint=N_("Search commands, workflows, agents, models, settings")
+        )
         self.list = control(QListView(self), "palette-list", look="plain", name=N_("Commands"), on=self._run)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setItemDelegate(_Delegate(self.list))
         self.list.setUniformItemSizes(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._model = QStandardItemModel(self)
         self.list.setModel(self._model)
+        self.nothing = control(label("", "muted", self, wrap=True), "palette-nothing", N_("Nothing is called that."))
+        self.nothing.setMargin(12)
         card = control(QFrame(self), look="card-raised")
-        fill(QVBoxLayout(card), self.field, self.list, margins=(6, 8, 6, 8), spacing=6)
+        fill(QVBoxLayout(card), self.field, self.nothing, (self.list, 1), margins=(6, 8, 6, 8), spacing=6)
         fill(QVBoxLayout(self), card, margins=(0, 0, 0, 0))
         self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
@@ -119,48 +146,111 @@ class CommandPalette(QDialog):
         self.field.clear()
         self._filter("")
         width = min(theme().px(_WIDTH), self._window.width() - 32)
-        self.setFixedSize(width, theme().px(36) * _ROWS + theme().px(64))
+        self.setFixedSize(width, min(theme().px(36) * _ROWS + theme().px(64), self._window.height() - theme().px(72) - 16))
+        round_popup(self, CORNER)  # a translucent window would have black corners where nothing composes windows
         corner = self._window.mapToGlobal(self._window.rect().topLeft())
         self.move(corner.x() + (self._window.width() - width) // 2, corner.y() + theme().px(72))
         self.show()
         self.field.setFocus()
 
+    def collect_again(self) -> None:
+        """More can be done than was known when it was opened; what is typed and chosen stays."""
+        if self.isVisible():
+            row = self.list.currentIndex().row()
+            self._commands = self._collect()
+            self._filter(self.field.text())
+            self.list.setCurrentIndex(self._model.index(row, 0))
+
     def _collect(self) -> list[Command]:
         found = [
-            Command(made.text(), made.trigger, shortcut_text(made) or _(GROUPS[spec.group]), spec.icon, spec.keywords)
+            Command(
+                made.text(), made.trigger, shortcut_text(made) or _(GROUPS[spec.group]), spec.icon, spec.keywords, spec.name, _("Commands")
+            )
             for spec, made in self._registry
-            if made.isEnabled() and spec.name != "command-palette"
+            if made.isEnabled() and made.isVisible() and spec.name != "command-palette"
         ]
         return [*found, *self._extra()]
 
     def _filter(self, needle: str) -> None:
-        scored = [
-            (value, number, command) for number, command in enumerate(self._commands) if (value := score(needle, command)) is not None
-        ]
         self._model.clear()
-        for _value, number, command in sorted(scored, key=lambda item: item[:2])[:60]:
-            item = QStandardItem(command.text)
-            item.setEditable(False)
-            item.setData(number, _Role.UserRole)
-            item.setData(command.icon, _Role.UserRole + 1)
-            item.setData(command.hint, _Role.UserRole + 2)
-            self._model.appendRow(item)
-        self.list.setCurrentIndex(self._model.index(0, 0))
+        self._shown = []
+        if needle.strip():
+            for command in self._best(needle):
+                self._append(command)
+        else:
+            self._all()
+        self.nothing.setVisible(not self._model.rowCount())
+        first = next((row for row in range(self._model.rowCount()) if self._selectable(row)), 0)
+        self.list.setCurrentIndex(self._model.index(first, 0))
+        self.list.scrollToTop()
+
+    def _best(self, needle: str) -> list[Command]:
+        """What fits, the best first; of equals, what was run last."""
+        places = {key: place for place, key in enumerate(self.recent)}
+        scored = [
+            (value, places.get(command.key, KEPT), number)
+            for number, command in enumerate(self._commands)
+            if (value := score(needle, command)) is not None
+        ]
+        return [self._commands[number] for _value, _place, number in sorted(scored)[:MOST]]
+
+    def _all(self) -> None:
+        """Under headings: what was run last, then everything by its group."""
+        known = {command.key: command for command in self._commands if command.key}
+        recent = [known[key] for key in self.recent if key in known][:RECENT]
+        groups: dict[str, list[Command]] = {_("Recent"): recent} if recent else {}
+        for command in self._commands:
+            groups.setdefault(command.group, []).append(command)
+        for title, commands in groups.items():
+            if title and len(groups) > 1:
+                heading = QStandardItem(title)
+                heading.setFlags(Qt.ItemFlag.NoItemFlags)
+                self._model.appendRow(heading)
+            for command in commands[:MOST]:
+                self._append(command)
+
+    def _append(self, command: Command) -> None:
+        item = QStandardItem(command.text)
+        item.setEditable(False)
+        item.setData(len(self._shown), _Role.UserRole)
+        self._shown.append(command)
+        item.setData(command.icon, _Role.UserRole + 1)
+        item.setData(command.hint, _Role.UserRole + 2)
+        item.setData(f"{command.text}, {command.hint}" if command.hint else command.text, _Role.AccessibleTextRole)
+        self._model.appendRow(item)
+
+    def _selectable(self, row: int) -> bool:
+        return bool(self._model.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable)
 
     def _run(self) -> None:
         index = self.list.currentIndex()
-        if index.isValid():
-            self.hide()
-            self._commands[index.data(_Role.UserRole)].run()
+        number = index.data(_Role.UserRole) if index.isValid() else None
+        if number is None:
+            return
+        command = self._shown[number]
+        self.hide()
+        if command.key:
+            self.recent = [command.key, *(key for key in self.recent if key != command.key)][:KEPT]
+            self.ran.emit(command.key)
+        command.run()
+
+    def _move(self, by: int) -> None:
+        """To another line, over headings; a single step goes round."""
+        rows = [row for row in range(self._model.rowCount()) if self._selectable(row)]
+        if not rows:
+            return
+        here = rows.index(self.list.currentIndex().row()) if self.list.currentIndex().row() in rows else 0
+        place = here + by
+        place = place % len(rows) if abs(by) == 1 else min(max(place, 0), len(rows) - 1)
+        self.list.setCurrentIndex(self._model.index(rows[place], 0))
+        if not place:
+            self.list.scrollToTop()  # with the heading above it
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             moves = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _ROWS, Qt.Key.Key_PageUp: -_ROWS}
             if event.key() in moves:
-                rows = max(1, self._model.rowCount())
-                row = self.list.currentIndex().row() + moves[Qt.Key(event.key())]
-                row = row % rows if abs(moves[Qt.Key(event.key())]) == 1 else min(max(row, 0), rows - 1)
-                self.list.setCurrentIndex(self._model.index(row, 0))
+                self._move(moves[Qt.Key(event.key())])
                 return True
             if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
                 self._run()

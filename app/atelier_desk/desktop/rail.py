@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -28,6 +30,11 @@ COMPACT_HEIGHTS = [300, 500]
 """Of the uppermost and the lowest pane, where no more fit one above the other."""
 ROOMY_SCALE = 1.2
 """Up to this font scale three panes fit one above the other on a usual screen."""
+LOW = 760
+"""Below this height of the window, in logical pixels, no two panes fit one above the other: all are tabs."""
+FIT_MS = 150
+TORN_OFF = QSize(380, 460)
+"""Size of a pane that is torn off, at 100 %, unless it was larger."""
 LEAST = (180, 90)
 """Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
 
@@ -64,9 +71,7 @@ class _DockButtons(Translated, QWidget):
     def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__()
         self._dock, self._title = dock, entry.title
-        self._float = control(
-            IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: dock.setFloating(not dock.isFloating())
-        )
+        self._float = control(IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: tear_off(dock))
         self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
         fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
         self._close.clicked.connect(dock.close)
@@ -79,8 +84,29 @@ class _DockButtons(Translated, QWidget):
         self._close.describe(_("Hide {pane}", pane=title))
 
 
+def tear_off(dock: QDockWidget) -> None:
+    """Make a pane a window of its own, beside the place it had, or put it back."""
+    if dock.isFloating():
+        dock.setFloating(False)
+        return
+    window, left = dock.window(), dock.mapToGlobal(QPoint(0, 0)).x()
+    size = (TORN_OFF * theme().scale).expandedTo(dock.size())
+    dock.setFloating(True)
+    dock.resize(size)
+    screen = dock.screen().availableGeometry()
+    x = max(screen.left(), left - size.width() - 24)
+    y = max(screen.top(), window.geometry().center().y() - size.height() // 2)
+    dock.move(x, y)
+
+
 class Rail(QWidget):
-    """Makes the docks of all registered panes in a main window. It is no visible widget itself."""
+    """Makes the docks of all registered panes in a main window. It is no visible widget itself.
+
+    Signals:
+        made: the name of a pane that is in ``panes`` from now on.
+    """
+
+    made = Signal(str)
 
     def __init__(self, window: QMainWindow, bridge: Bridge) -> None:
         super().__init__(window)
@@ -88,8 +114,10 @@ class Rail(QWidget):
         self._window, self._bridge = window, bridge
         self.docks: dict[str, QDockWidget] = {}
         self.panes: dict[str, Pane] = {}
+        self._host: PaneHost | None = None
         self._workflow_id = ""
-        self._compact = False
+        self._rows = 0
+        self._fit = Soon(self, FIT_MS, self.fit)
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
         window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
@@ -120,18 +148,20 @@ class Rail(QWidget):
     def lay_out(self) -> None:
         """The layout nobody changed yet: the stacked panes one above the other, others as tabs behind the lowest; the drawer closed.
 
-        With large text three panes would not fit one above the other: those in the middle go behind the lowest too.
+        With large text three panes would not fit one above the other: those in the middle go behind the lowest too. In a low window all do.
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        self._compact = theme().scale > ROOMY_SCALE
+        self._rows = self._fitting_rows()
         stack, behind, drawer = self._placed("stack"), self._placed("behind"), self._placed("drawer")
         for dock in self.docks.values():
             dock.setFloating(False)
             self._window.addDockWidget(below if dock in drawer else right, dock)
             dock.setVisible(dock not in drawer)
         heights = [entry.height for entry in self._entries.values() if entry.place == "stack"]
-        if self._compact:
+        if self._rows == 2:
             stack, behind, heights = [stack[0], stack[-1]], [*stack[1:-1], *behind], COMPACT_HEIGHTS
+        elif self._rows == 1:
+            stack, behind, heights = stack[:1], [*stack[1:], *behind], heights[:1]
         for first, other in pairwise(drawer):
             self._window.tabifyDockWidget(first, other)
         for upper, lower in pairwise(stack):
@@ -139,20 +169,27 @@ class Rail(QWidget):
         for dock in behind:
             self._window.tabifyDockWidget(stack[-1], dock)
         stack[-1].raise_()
-        self.size_column(1.0)
+        self.size_column(1 + (theme().scale - 1) * 0.5)
         self._window.resizeDocks(stack, heights, Qt.Orientation.Vertical)
 
     def mend(self) -> None:
         """A layout was put back that may be older than the drawer: its panes share one place again, unless somebody shows them."""
         drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
         together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in drawer)
+        self._rows = self._fitting_rows()
         if together and all(dock.isHidden() for dock in drawer):
             for first, other in pairwise(drawer):
                 self._window.tabifyDockWidget(first, other)
 
-    def fit_scale(self) -> None:
-        """The font scale changed: stack the panes anew when they fit now, or do not fit any more; those in sight stay in sight."""
-        if (theme().scale > ROOMY_SCALE) == self._compact:
+    def _fitting_rows(self) -> int:
+        """How many panes fit one above the other."""
+        if self._window.height() < LOW:
+            return 1
+        return 2 if theme().scale > ROOMY_SCALE else 3
+
+    def fit(self) -> None:
+        """The font scale or the window changed: stack the panes anew when more fit now, or fewer; those in sight stay in sight."""
+        if self._fitting_rows() == self._rows:
             return
         shown = {name for name, dock in self.docks.items() if not dock.isHidden()}
         front = [name for name, dock in self.docks.items() if not dock.visibleRegion().isEmpty()]
@@ -169,18 +206,31 @@ class Rail(QWidget):
         self._window.resizeDocks(self._placed("stack")[:1], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
-        """Make the panes; after the first paint, because they are many widgets."""
-        host = PaneHost(self._bridge, presenter)
-        for name, entry in self._entries.items():
-            pane = entry.make(host)
-            holder = self.docks[name].widget()
-            self.docks[name].setWidget(pane)
-            holder.deleteLater()
-            pane.setMinimumSize(*LEAST)
-            pane.tools.addWidget(_DockButtons(self.docks[name], entry))
-            self.panes[name] = pane
+        """Make the panes, after the first paint; those of a drawer that is closed when it is first opened. They are many widgets."""
+        self._host = PaneHost(self._bridge, presenter)
+        for name, dock in self.docks.items():
+            if self._entries[name].place != "drawer" or not dock.isHidden():
+                self._make_pane(name)
+            dock.visibilityChanged.connect(partial(self._on_visible, name))
+
+    def _on_visible(self, name: str, visible: bool) -> None:
+        if visible:
+            self._make_pane(name)
+
+    def _make_pane(self, name: str) -> None:
+        if name in self.panes or self._host is None:
+            return
+        entry, dock = self._entries[name], self.docks[name]
+        pane = entry.make(self._host)
+        holder = dock.widget()
+        dock.setWidget(pane)
+        holder.deleteLater()
+        pane.setMinimumSize(*LEAST)
+        pane.tools.addWidget(_DockButtons(dock, entry))
+        self.panes[name] = pane
         if self._workflow_id:
-            self.set_workflow(self._workflow_id)
+            pane.set_workflow(self._workflow_id)
+        self.made.emit(name)
 
     def set_workflow(self, workflow_id: str) -> None:
         """Every pane shows this workflow."""
@@ -196,6 +246,7 @@ class Rail(QWidget):
         """Bring a pane to the front, wherever it is."""
         dock = self.docks[name]
         opened = dock.isHidden()
+        self._make_pane(name)
         dock.show()
         dock.raise_()
         if opened and dock in self._placed("drawer") and not dock.isFloating():
@@ -227,8 +278,11 @@ class Rail(QWidget):
         return ((name, dock) for name, dock in self.docks.items() if not dock.isFloating())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize and watched is self._window and self._window.isVisible():
+            self._fit.ask()
         if event.type() == QEvent.Type.ChildPolished:
             for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
                 bar.setElideMode(Qt.TextElideMode.ElideNone)  # three short words always fit; Qt would cut them
                 bar.setExpanding(False)
+                say(bar, name=N_("Panes"))
         return False

@@ -10,54 +10,24 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from atelier_desk.engine.service_list import Services
+
 if TYPE_CHECKING:
     from atelier_desk.engine.doctor import Check
     from atelier_desk.engine.runs.manager import RunManager
-    from atelier_desk.engine.services.agents import AgentService
-    from atelier_desk.engine.services.approvals import ApprovalService
-    from atelier_desk.engine.services.data import DataService
-    from atelier_desk.engine.services.inspector import InspectorService
-    from atelier_desk.engine.services.memories import MemoryService
-    from atelier_desk.engine.services.models import ModelService
-    from atelier_desk.engine.services.own_tools import OwnToolService
-    from atelier_desk.engine.services.providers import ProviderService
-    from atelier_desk.engine.services.questions import QuestionService
-    from atelier_desk.engine.services.reports import ReportService
-    from atelier_desk.engine.services.settings import SettingsService
-    from atelier_desk.engine.services.stepping import SteppingService
-    from atelier_desk.engine.services.tasks import TaskService
-    from atelier_desk.engine.services.teams import TeamService
-    from atelier_desk.engine.services.tools import ToolService
-    from atelier_desk.engine.services.workflows import WorkflowService
 
 
-class EngineCalls(Protocol):
+class EngineCalls(Services, Protocol):
     """What the window may call: the services, and nothing of what they are made of. ``Atelier`` is one."""
 
     runs: RunManager
-    workflows: WorkflowService
-    agents: AgentService
-    providers: ProviderService
-    models: ModelService
-    tasks: TaskService
-    memories: MemoryService
-    reports: ReportService
-    questions: QuestionService
-    approvals: ApprovalService
-    teams: TeamService
-    inspector: InspectorService
-    settings: SettingsService
-    data: DataService
-    own_tools: OwnToolService
-    tools: ToolService
-    stepping: SteppingService
 
     async def go_on(self) -> None: ...
 
     async def check_up(self) -> list[Check]: ...
 
 
-SERVICES = frozenset(EngineCalls.__annotations__)
+SERVICES = frozenset({*EngineCalls.__annotations__, *Services.__annotations__})
 
 
 class Engine(Protocol):

@@ -8,7 +8,8 @@ from PySide6.QtCore import QObject, QTimer
 
 
 class Soon(QTimer):
-    """Runs ``action`` ``ms`` milliseconds after the first ``ask``; what is asked until then is served by the same run."""
+    """Runs ``action`` ``ms`` milliseconds after the first ``ask``; what is asked until then is served by the same run.
+    ``start`` puts it off instead: it runs ``ms`` after the last call, as while somebody types."""
 
     def __init__(self, parent: QObject, ms: int, action: Callable[[], object]) -> None:
         super().__init__(parent)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
+from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
@@ -47,7 +49,7 @@ class StepBar(Translated, QFrame):
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
         self.paused: WaitingStep | None = None
-        """The root run, when a person paused it or it was interrupted, and nothing waits for a step."""
+        """The root run, when a person paused it and nothing waits for a step. One that was cut off says so in the transcript."""
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()
@@ -176,8 +178,7 @@ class StepBar(Translated, QFrame):
         if not self.waiting and self.paused is None:
             return
         if not self.waiting and self.paused is not None:
-            cut_off = _("{agent} was interrupted.", agent=self.paused.agent_name)
-            text = cut_off if self.paused.interrupted else _("{agent} is paused.", agent=self.paused.agent_name)
+            text = _("{agent} is paused.", agent=self.paused.agent_name)
         elif len(self.waiting) == 1:
             text = what_next(self.waiting[0])
         else:
@@ -235,7 +236,12 @@ class StepToggle(QToolButton):
 
 def short_next(step: WaitingStep) -> str:
     """What a run would do, in a word or two."""
-    return ", ".join(dict.fromkeys(step.tools)) if step.tools else _("model request")
+    return ", ".join(dict.fromkeys(_tools(step))) if step.tools else _("model request")
+
+
+def _tools(step: WaitingStep) -> list[str]:
+    """The tools in the words of their cards."""
+    return [_(title) or bare_tool(tool) for tool, title in zip_longest(step.tools, step.titles, fillvalue="")]
 
 
 def what_next(step: WaitingStep) -> str:
@@ -243,8 +249,8 @@ def what_next(step: WaitingStep) -> str:
     if not step.tools:
         return _("Next, {agent} asks its model.", agent=step.agent_name)
     if len(step.tools) == 1:
-        return _("Next, {agent} runs {tool}.", agent=step.agent_name, tool=step.tools[0])
-    tools = ", ".join(step.tools)
+        return _("Next, {agent} runs {tool}.", agent=step.agent_name, tool=_tools(step)[0])
+    tools = ", ".join(_tools(step))
     return ngettext(
         "Next, {agent} runs {n} tool: {tools}", "Next, {agent} runs {n} tools: {tools}", len(step.tools), agent=step.agent_name, tools=tools
     )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
 
-from atelier_desk.desktop.actions import ActionRegistry
-from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
+from atelier_desk.desktop.opening_page import OpeningPage
 from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
+from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
@@ -41,13 +43,7 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
 
 
 class MainWindow(Translated, WindowActions):
-    """``main-window``. Shown before the engine is open; ``start`` is called when it is.
-
-    Signals:
-        closing: the person closes the window; the program ends after the engine did.
-    """
-
-    closing = Signal()
+    """``main-window``. Shown before the engine is open; ``start`` is called when it is."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()
@@ -56,14 +52,14 @@ class MainWindow(Translated, WindowActions):
         self.setAnimated(False)
         self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
-        self.chat = ChatPanel(bridge, self)
         self.middle = QStackedWidget(self)
-        self.middle.addWidget(self.chat)
         self.pages = control(QStackedWidget(self), look="middle")
         self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
+        self.opening = OpeningPage(self)
+        self.pages.addWidget(self.opening)
         self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
-        self.side = SideColumn(self, self.sidebar, self.pages, self.middle)
+        self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
@@ -72,33 +68,44 @@ class MainWindow(Translated, WindowActions):
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
         self._connect()
-        self._size_columns()
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
+        self._size_columns()
+        self._sized_for = theme().scale
+        theme().changed.connect(self._on_theme)
         say(self, name=N_("Atelier, main window"))
         self.retranslate()
 
     def _connect(self) -> None:
         self.sidebar.new_wanted.connect(self.new_workflow)
-        self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
         self.sidebar.workflow_gone.connect(self._on_gone)
+        self.sidebar.hit_chosen.connect(self._on_hit)
         self.sidebar.foot.settings_wanted.connect(self.open_settings)
         self.sidebar.foot.palette_wanted.connect(self.command_palette)
         self.sidebar.foot.menu_wanted.connect(self.main_menu)
         self.sidebar.foot.language_chosen.connect(self.language_wanted)
+        self.bridge.failed.connect(self.toasts.show)
+        self.toasts.undo.changed.connect(self.actions_["undo-delete"].setEnabled)
+        self.actions_["undo-delete"].setEnabled(False)
+
+    def _connect_chat(self) -> None:
+        self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
         self.chat.workflow_made.connect(self.sidebar.select)
         self.chat.workflow_shown.connect(self._on_shown)
+        self.chat.commands.told.connect(self.toasts.show)
+        self.chat.commands.deleted.connect(self.toasts.offer_undo)
+        self.chat.commands.workflow_made.connect(self.chat.open_workflow)
+        self.chat.commands.workflow_made.connect(self.sidebar.select)
         self.chat.better_models_wanted.connect(self._open_providers)
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
-        self.bridge.failed.connect(self.toasts.show)
-        theme().changed.connect(self._size_columns)
 
     # -- life -----------------------------------------------------------------------------------------------------------------
     def prepare(self) -> None:
-        """Make what the first paint did not need: panes and the question presenter."""
+        """Make what the first paint did not need: the conversation, the panes and the question presenter."""
         if self.presenter is not None:
             return
+        self._make_chat()
         from atelier_desk.desktop.background import BackgroundWatch
         from atelier_desk.desktop.conductor import Conductor
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
@@ -116,17 +123,28 @@ class MainWindow(Translated, WindowActions):
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
+        self.chat.keep_focus(self)
         self._background = BackgroundWatch(self)
+
+    def _make_chat(self) -> None:
+        from atelier_desk.desktop.chat.panel import ChatPanel
+
+        self.chat = ChatPanel(self.bridge, self)
+        self.middle.addWidget(self.chat)
+        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
+        self.chat.commands.register(self.actions_)
+        self._connect_chat()
 
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
-        self.pages.setCurrentWidget(self.middle)
         self.sidebar.foot.show_connection("ready")
-        self.presenter.set_notifications(settings.notifications)
+        self.presenter.set_notifications(settings.notifications, settings.remind_minutes)
+        self.show_tray(settings.tray)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
+        self.pages.setCurrentWidget(self.middle)
         view = first_view(self.sidebar.model.workflows, settings.window.get("workflow", ""))
         if view:
             self.chat.open_workflow(view)
@@ -134,6 +152,14 @@ class MainWindow(Translated, WindowActions):
             self.new_workflow()
         self.presenter.start()
         self._refresh_actions()
+
+    def hold(self, on: bool) -> None:
+        """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""
+        self.chat.empty.hold(on)
+        self.sidebar.hold(on)
+        self.chat.composer.setVisible(not on)
+        if not on:
+            self.chat.composer.field.setFocus()
 
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
         """Fill the window with what happened and what to do."""
@@ -153,7 +179,7 @@ class MainWindow(Translated, WindowActions):
         """The engine is opened again."""
         self.sidebar.foot.show_connection("opening")
         self.rail.set_visible(True)
-        self.pages.setCurrentWidget(self.middle)
+        self.pages.setCurrentWidget(self.opening)
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
@@ -163,7 +189,9 @@ class MainWindow(Translated, WindowActions):
             "state": _text(self.saveState(LAYOUT_VERSION)),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
-            "unread": " ".join(sorted(self.sidebar.model.unread)),
+            "commands": self.ran_last,
+            "closed": "\n".join(sorted(self.sidebar.closed)),
+            "folder": str(start_folder()),
         }
 
     def restore_layout(self, kept: dict[str, str]) -> None:
@@ -174,17 +202,26 @@ class MainWindow(Translated, WindowActions):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
             self.side.mend()
             self.rail.mend()
+        self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
-        for workflow_id in kept.get("unread", "").split():
-            self.sidebar.model.set_unread(workflow_id, True)
+        if "closed" in kept:
+            self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})
+        if kept.get("folder"):
+            remember_folder(Path(kept["folder"]))
+
+    def _on_theme(self) -> None:
+        """Text of another size gives the columns another width; another colour leaves the width that somebody gave them."""
+        if self._sized_for != theme().scale:
+            self._sized_for = theme().scale
+            self._size_columns()
 
     def _size_columns(self) -> None:
         """Side columns grow less than the text, so that the conversation keeps its room."""
         grown = 1 + (theme().scale - 1) * 0.5
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
-        self.chat.setMinimumWidth(round(400 * grown))
-        self.rail.fit_scale()
+        self.middle.setMinimumWidth(round(400 * grown))
+        self.rail.fit()
         self.side.size_column(grown)
         self.rail.size_column(grown)
 
@@ -201,6 +238,11 @@ class MainWindow(Translated, WindowActions):
         if self.pages.property("variant") != wanted:
             mark(self.pages, wanted)
             self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # measures the lines anew
+
+    def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
+        """Keys by action as a person chose them."""
+        self.actions_.set_shortcuts(chosen)
+        self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 
 from atelier_desk.desktop.actions import ActionSpec, action
 from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.conductor import Conductor
-    from atelier_desk.desktop.palette import Command, CommandPalette
+    from atelier_desk.desktop.palette import CommandPalette
+    from atelier_desk.desktop.quick import QuickAsk
+    from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
+    from atelier_desk.desktop.tray import Tray
 
 
 class WindowActions(WindowParts):
@@ -27,20 +31,26 @@ class WindowActions(WindowParts):
 
     Signals:
         language_wanted: switch the program's language.
+        closing: the person closes the window; the program ends after the engine did.
     """
 
     language_wanted = Signal(str)
+    closing = Signal()
 
     conductor: Conductor | None = None
     _palette: CommandPalette | None = None
+    ran_last: str = ""
+    settings_pages: tuple[PageEntry, ...] = ()
     _settings_window: SettingsWindow | None = None
     _search_dialog: SearchEverywhere | None = None
+    _quick: QuickAsk | None = None
+    _tray: Tray | None = None
 
     # -- what they share ------------------------------------------------------------------------------------------------------
     def _refresh_actions(self) -> None:
         """Only what can be done now can be chosen."""
         there = bool(self.chat.workflow_id)
-        for name in ("rename", "pin", "duplicate", "export", "delete"):
+        for name in ("rename", "title", "pin", "move", "archive", "duplicate", "export", "delete"):
             self.actions_[f"{name}-workflow"].setEnabled(there)
         self.actions_["find"].setEnabled(there)
         self.actions_["stop-run"].setEnabled(not self.chat.composer.stop.isHidden())
@@ -75,19 +85,41 @@ class WindowActions(WindowParts):
 
     @action("pin-workflow", N_("Pin or unpin workflow"), group="workflow", icon="pin")
     def pin_workflow(self) -> None:
-        self._with_current(self.sidebar.toggle_pin)
+        self._with_current(lambda key: self.sidebar.deeds.pin([key]))
 
     @action("duplicate-workflow", N_("Duplicate workflow"), group="workflow", icon="copy")
     def duplicate_workflow(self) -> None:
-        self._with_current(self.sidebar.duplicate)
+        self._with_current(self.sidebar.deeds.duplicate)
 
     @action("export-workflow", N_("Export workflow…"), group="workflow", shortcut="Ctrl+E", icon="download", keywords="json markdown")
     def export_workflow(self) -> None:
-        self._with_current(self.sidebar.export)
+        self._with_current(lambda key: self.sidebar.deeds.export([key]))
+
+    @action("title-workflow", N_("Suggest a title"), group="workflow", icon="sparkles", keywords="name rename")
+    def title_workflow(self) -> None:
+        self._with_current(self.sidebar.deeds.suggest_title)
+
+    @action("move-workflow", N_("Move workflow to a new folder…"), group="workflow", icon="folder")
+    def move_workflow(self) -> None:
+        self._with_current(lambda key: self.sidebar.deeds.move_to_new([key]))
+
+    @action("archive-workflow", N_("Archive workflow, or take it out"), group="workflow", icon="archive")
+    def archive_workflow(self) -> None:
+        self._with_current(lambda key: self.sidebar.deeds.archive([key]))
+
+    @action(
+        "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions approval"
+    )
+    def workflow_settings(self) -> None:
+        self.chat.open_settings()
 
     @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
     def delete_workflow(self) -> None:
-        self._with_current(self.sidebar.delete)
+        self._with_current(lambda key: self.sidebar.deeds.delete([key]))
+
+    @action("undo-delete", N_("Undo the last delete"), group="workflow", shortcut="Ctrl+Z", icon="undo-2", keywords="restore bring back")
+    def undo_delete(self) -> None:
+        self.toasts.undo.undo()
 
     @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
     def find_in_workflow(self) -> None:
@@ -102,13 +134,19 @@ class WindowActions(WindowParts):
             self._search_dialog.chosen.connect(self._on_hit)
         self._search_dialog.popup(self.sidebar.search.text())
 
-    def _on_hit(self, workflow_id: str, kind: str, row_id: str) -> None:
+    def _on_hit(self, workflow_id: str, kind: str, row_id: str, message_id: str = "") -> None:
         if workflow_id:
             self.chat.open_workflow(workflow_id)
-        if kind == "message":
-            QTimer.singleShot(0, self, lambda: self.chat.reveal_message(row_id))
-        elif kind in {"report", "memory"}:
+        if kind == "tool_execution":
+            self.chat.host.state.open_calls.add(row_id)
+        if kind == "message" or message_id:
+            self.chat.reveal_message(message_id or row_id)
+        if kind in {"report", "memory"}:
             self.rail.show_pane("reports" if kind == "report" else "memory")
+
+    @action("pinned-messages", N_("Pinned messages"), group="message", icon="pin")
+    def pinned_messages(self) -> None:
+        self.chat.pinned.open()
 
     # -- runs -----------------------------------------------------------------------------------------------------------------
     @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="square")
@@ -198,18 +236,68 @@ class WindowActions(WindowParts):
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command")
     def command_palette(self) -> None:
         from atelier_desk.desktop.palette import CommandPalette
+        from atelier_desk.desktop.palette_sources import commands
 
         if self._palette is None:
-            self._palette = CommandPalette(self.actions_, self, self._palette_workflows)
+            self._palette = CommandPalette(self.actions_, self, lambda: commands(self, self.settings_pages, self.show_settings))
+            self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
+            self._palette.ran.connect(self._on_ran)
         self._palette.popup()
+        if not self.settings_pages:
+            self.bridge.jobs.start(self._find_pages(), "settings pages")
 
-    def _palette_workflows(self) -> Iterable[Command]:
-        from atelier_desk.desktop.palette import Command
+    def _on_ran(self, _key: str) -> None:
+        if self._palette is not None:
+            self.ran_last = "\n".join(self._palette.recent)
 
-        def opener(workflow_id: str) -> Callable[[], object]:
-            return lambda: self.chat.open_workflow(workflow_id)
+    async def _find_pages(self) -> None:
+        """The pages' modules take half a second to import: this thread only waits for them."""
+        from atelier_desk.desktop.settings.registry import pages
 
-        return [Command(each.name, opener(each.id), _("Workflow"), "message-square") for each in self.sidebar.model.workflows]
+        self.settings_pages = tuple(await asyncio.to_thread(pages))
+        if self._palette is not None:
+            self._palette.collect_again()
+
+    def show_settings(self, page: str) -> None:
+        """The settings, at a page."""
+        self._open_settings().show_page(page)
+
+    @action("quick-ask", N_("Quick ask"), group="program", shortcut="Ctrl+Shift+K", icon="zap", keywords="tray background")
+    def quick_ask(self) -> None:
+        """The small window for one question, wherever the person is; not before the engine is open."""
+        from atelier_desk.desktop.quick import QuickAsk
+
+        if self.presenter is None:
+            return
+        if self._quick is None:
+            self._quick = QuickAsk(self.bridge, self.chat.choices)
+            self._quick.open_wanted.connect(self._on_quick_opened)
+            self.closing.connect(self._quick.close)
+        self._quick.popup()
+
+    def _on_quick_opened(self, workflow_id: str) -> None:
+        self.raise_up()
+        self.chat.open_workflow(workflow_id)
+
+    def _new_from_tray(self) -> None:
+        self.raise_up()
+        self.new_workflow()
+
+    def show_tray(self, on: bool) -> None:
+        """Follow the setting of the icon in the notification area; there is none on a desktop without such an area."""
+        from atelier_desk.desktop.tray import Tray, there_is_a_tray
+
+        if self._tray is None and on and there_is_a_tray() and self.presenter is not None:
+            entries = [
+                (N_("Quick ask"), self.quick_ask),
+                (N_("Show Atelier"), self.raise_up),
+                (N_("New workflow"), self._new_from_tray),
+                (N_("Quit"), self.quit),
+            ]
+            self._tray = Tray(self, entries)
+            self.presenter.attention.use(self._tray.icon)
+        if self._tray is not None:
+            self._tray.set_shown(on)
 
     @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings")
     def open_settings(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
@@ -91,6 +92,65 @@ class AgentConfig(Model):
         if not value.strip():
             raise ValueError("must not be blank")
         return value
+
+
+class Thinking(StrEnum):
+    """How long the model of one workflow thinks: ``off``, or an ``Effort``."""
+
+    OFF = "off"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Choices(Model):
+    """What was chosen for one workflow in place of its agent's own configuration; what is empty or None is the agent's.
+
+    Attributes:
+        provider, model: both, or neither.
+        approval: how often a person is asked.
+        budget: caps for each of its runs; one that is None is the agent's.
+        instructions: added to the agent's.
+    """
+
+    provider: str = Field(default="", max_length=64)
+    model: str = Field(default="", max_length=limits.MODEL_NAME)
+    thinking: Thinking | None = None
+    approval: ApprovalMode | None = None
+    budget: Budget = Budget()
+    instructions: str = Field(default="", max_length=limits.WORKFLOW_INSTRUCTIONS)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.provider) != bool(self.model):
+            raise ValueError("provider and model are chosen together")
+        return self
+
+    def without_model(self) -> Choices:
+        """The same without what was chosen for one agent's model, for another agent."""
+        return self.model_copy(update={"provider": "", "model": "", "thinking": None})
+
+    def applied(self, agent: AgentConfig) -> AgentConfig:
+        """The agent as it works in this workflow.
+
+        Raises:
+            ValueError: the instructions of both together are longer than an agent's may be.
+        """
+        changed: dict[str, object] = {"provider": self.provider, "model": self.model} if self.model else {}
+        if self.thinking is not None:
+            off = self.thinking is Thinking.OFF
+            changed |= {"enable_thinking": not off, "effort": agent.effort if off else Effort(self.thinking.value)}
+        if self.approval is not None:
+            changed["approval"] = self.approval
+        caps = self.budget.model_dump(exclude_none=True)
+        if caps:
+            changed["budget"] = agent.budget.model_copy(update=caps)
+        if self.instructions.strip():
+            prompt = f"{agent.system_prompt.rstrip()}\n\n{self.instructions.strip()}"
+            if len(prompt) > limits.SYSTEM_PROMPT:
+                raise ValueError(f"{len(prompt)} characters of instructions; at most {limits.SYSTEM_PROMPT}")
+            changed["system_prompt"] = prompt
+        return agent.model_copy(update=changed) if changed else agent
 
 
 class Agent(Model):

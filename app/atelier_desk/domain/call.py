@@ -7,6 +7,9 @@ from typing import Any
 
 from atelier_desk.domain.base import Model
 
+_BETWEEN = " :\u00a0\u202f"
+"""What stands between a text and its value."""
+
 
 class Words(Model):
     """A text for people as data: translated where it is shown, so that it follows the language of who reads it.
@@ -23,6 +26,12 @@ class Words(Model):
         """The text in the reader's language; ``translate`` is ``atelier_desk.i18n._``."""
         return translate(self.text, **self.params)
 
+    def parts(self, translate: Callable[..., str]) -> tuple[str, str]:
+        """The same in two: what stands before the first value, and the rest: ``Calculated`` and ``12 × 7``."""
+        whole, lead = self.localized(translate), translate(self.text).partition("{")[0] if self.params else ""
+        first = (lead or ("" if self.params else whole)).rstrip(_BETWEEN + "“«")
+        return first, whole[len(first) :].strip(_BETWEEN)
+
 
 class Presentation(Model):
     """A call as people see it, kept with it: a card needs no tool to be shown, also when the tool is gone.
@@ -30,12 +39,18 @@ class Presentation(Model):
     Attributes:
         icon: name of an icon of the theme.
         title: the tool's name for people, an English ``N_`` text; empty: its own name.
-        summary: this call in a line.
+        summary: this call in a line, as something to be done.
+        done: the template of the same, with the same params, once it is done; empty: the summary fits both.
     """
 
     icon: str = ""
     title: str = ""
     summary: Words = Words()
+    done: str = ""
+
+    def words(self, *, over: bool = False) -> Words:
+        """The call in a line: what it is to do, or with ``over`` what it did."""
+        return self.summary.model_copy(update={"text": self.done}) if over and self.done else self.summary
 
 
 class Subjects(Model):

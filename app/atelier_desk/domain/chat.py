@@ -76,12 +76,14 @@ class ToolSpec(Model):
     Attributes:
         variants: the schemas of the tool's operations one by one, where ``parameters`` is one flat object for all of them. Never sent;
             grammars are made from them, so that a held model cannot leave out what an operation needs.
+        abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it. Never sent.
     """
 
     name: str
     description: str
     parameters: dict[str, Any]
     variants: tuple[dict[str, Any], ...] = ()
+    abilities: dict[str, str] = {}
 
 
 class ChatRequest(Model):
@@ -116,13 +118,17 @@ class ChatRequest(Model):
 
 
 class Usage(Model):
-    """Tokens of one reply or a sum of replies. ``estimated`` is true when the server did not count."""
+    """Tokens of one reply or a sum of replies. ``estimated`` is true when the server did not count.
+
+    ``cost`` is in US dollars; ``tokens_unpriced`` are those of replies whose price nobody knows: what they cost is not in it.
+    """
 
     tokens_input: int = 0
     tokens_output: int = 0
     tokens_cached: int = 0
     tokens_reasoning: int = 0
     cost: float = 0.0
+    tokens_unpriced: int = 0
     estimated: bool = False
 
     def __add__(self, other: Usage) -> Usage:
@@ -132,6 +138,7 @@ class Usage(Model):
             tokens_cached=self.tokens_cached + other.tokens_cached,
             tokens_reasoning=self.tokens_reasoning + other.tokens_reasoning,
             cost=self.cost + other.cost,
+            tokens_unpriced=self.tokens_unpriced + other.tokens_unpriced,
             estimated=self.estimated or other.estimated,
         )
 

@@ -6,7 +6,13 @@ it in the reader's language: ``error.localized(_)``. ``code`` is stable and mach
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+
+from atelier_desk import figures
+
+_EMPTY = re.compile(r"[\s\u00a0\u202f]*\(\)")
+"""What is left of a detail in parentheses."""
 
 
 class AtelierError(Exception):
@@ -36,8 +42,25 @@ class AtelierError(Exception):
 
     def localized(self, translate: Callable[..., str]) -> str:
         """The sentence in the reader's language, and so the errors among its values; ``translate`` is ``atelier_desk.i18n._``."""
-        params = {name: value.localized(translate) if isinstance(value, AtelierError) else value for name, value in self.params.items()}
-        return translate(self.template, **params)
+        return self._filled(translate, self.params)
+
+    def in_words(self, translate: Callable[..., str]) -> str:
+        """The same without ``detail``, which is what a server or a library said in its own words."""
+        if "detail" not in self.params:
+            return self.localized(translate)
+        return _EMPTY.sub("", self._filled(translate, {**self.params, "detail": ""}))
+
+    def _filled(self, translate: Callable[..., str], values: Mapping[str, object]) -> str:
+        return translate(self.template, **{name: _shown(value, translate) for name, value in values.items()})
+
+
+def _shown(value: object, translate: Callable[..., str]) -> object:
+    """A value as a sentence of the reader's language has it: numbers in groups of thousands, errors in words."""
+    if isinstance(value, AtelierError):
+        return value.localized(translate)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return figures.number(value, 0 if isinstance(value, int) else 6, trim=True)
+    return value
 
 
 class UsageError(AtelierError):

@@ -3,6 +3,7 @@
 from typing import Final
 
 WORKFLOW_NAME: Final = 256
+COLLECTION: Final = 64
 MESSAGE: Final = 100_000
 ATTACHED_TEXT: Final = 100_000
 """Characters of all text files that go with one message, together."""
@@ -15,6 +16,8 @@ MODEL_NAME: Final = 512
 PROVIDER_HEADERS: Final = 20
 """Headers of the owner's that a model server is sent with each request."""
 SYSTEM_PROMPT: Final = 10_000
+WORKFLOW_INSTRUCTIONS: Final = 5_000
+"""Characters of what one workflow adds to its agent's instructions."""
 TEMPERATURE: Final = (0.0, 2.0)
 MAX_TOKENS: Final = (256, 128_000)
 TOOL_ITERATIONS: Final = (1, 200)
@@ -40,7 +43,8 @@ QUESTION_OPTION_LABEL: Final = 256
 QUESTION_CONTEXT: Final = 5_000
 QUESTION_TEXT_RESPONSE: Final = 10_000
 QUESTION_PENDING: Final = 50
-QUESTION_TIMEOUT_S: Final = 300
+QUESTION_TIMEOUT_S: Final = 0
+"""Seconds to answer while a question can be seen, unless its agent says otherwise; 0 waits for ever."""
 
 RULE_TEXT: Final = 1_000
 """Characters of a permission rule."""
@@ -70,7 +74,8 @@ INACTIVITY_S: Final = 300
 INACTIVITY: Final = (5, 3_600)
 CHILD_CHECK_S: Final = 30
 
-APPROVAL_TIMEOUT_S: Final = 60
+APPROVAL_TIMEOUT_S: Final = 0
+"""Seconds to decide while the card can be seen, unless a setting says otherwise; 0 waits for ever."""
 APPROVAL_TIMEOUT: Final = (30, 300)
 APPROVAL_NOTE: Final = 2_000
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
@@ -80,13 +82,27 @@ class ProviderConfig(Model):
         return {**data, "base_url": urlunsplit(parts._replace(query="")), "api_version": query[0][1]}
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderDraft:
+    """A server as a form has it, to be tried before anything of it is stored.
+
+    Attributes:
+        key: a key that was typed; empty for the one that is kept under the configuration's name, if any.
+        headers: values of request headers that were typed, by name.
+    """
+
+    config: ProviderConfig
+    key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 class ModelInfo(Model):
     """A model a provider offers, with what is known of it. Prices are US dollars for a million tokens; None means unknown.
 
     Attributes:
         starter: the built-in model that can only do simple, guided requests.
-        source: ``server`` (the server said so), ``profile`` (our table), ``user`` (edited), ``learned`` (the server showed it by refusing a
-            request) or ``assumed``.
+        source: ``server`` (the server said so), ``list`` (the dated list of hosted models), ``profile`` (its name), ``user`` (edited),
+            ``learned`` (the server showed it by refusing a request) or ``assumed``.
     """
 
     provider: str

@@ -76,6 +76,12 @@ class UserQuestion(Model):
     created_at: Timestamp = Field(default_factory=utc_now)
     answered_at: Timestamp | None = None
 
+    @property
+    def answer(self) -> str:
+        """What was chosen and written, in words; empty while nothing was."""
+        chosen = [option.label for option in self.spec.options if option.id in self.selected_options]
+        return ", ".join(filter(None, (*chosen, self.text_response)))
+
 
 class QuestionAnswer(Model):
     """A person's answer; ``check`` says what is missing."""

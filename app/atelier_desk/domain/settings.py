@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalSettings
 from atelier_desk.domain.base import Model
+
+ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
+Keys = Annotated[str, Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$")]
+"""A key with what is held, as Qt writes it in any language: ``Ctrl+Shift+F``, ``F5``; empty for none."""
 
 
 class EmbedderSettings(Model):
@@ -29,8 +33,14 @@ class Settings(Model):
     theme: Literal["system", "light", "dark"] = "system"
     font_scale: int = Field(default=100, ge=80, le=200)
     notifications: bool = True
+    tray: bool = True
+    """An icon in the desktop's notification area, where there is one."""
+    remind_minutes: int = Field(default=10, ge=0, le=240)
+    """Minutes after which the desktop tells again of what waits for a person; 0 tells once."""
     first_start_done: bool = False
     default_agent_id: str = ""
+    name_by_model: bool = True
+    """Ask the model for a workflow's name after its first answer; off, the first message's words are its name."""
     workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)
     inactivity_s: int = Field(default=limits.INACTIVITY_S, ge=limits.INACTIVITY[0], le=limits.INACTIVITY[1])
     """Seconds without a word after which a model's reply, or a sub-agent, is ended."""
@@ -40,8 +50,16 @@ class Settings(Model):
     approvals: ApprovalSettings = ApprovalSettings()
     max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
     """How deep agents may start agents; 0 lets none start any."""
+    favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
+    """``provider/model`` of those that stand first wherever a model is chosen."""
+    recent_models: tuple[str, ...] = Field(default=(), max_length=20)
+    """The same of those picked last, the newest first."""
+    favourite_agents: tuple[str, ...] = Field(default=(), max_length=200)
+    """Ids of the agents that stand first."""
     confirmed_tools: dict[str, str] = {}
     """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
+    shortcuts: dict[ActionName, Keys] = Field(default={}, max_length=500)
+    """Keys by action in place of the action's own; empty for none."""
     window: dict[str, str] = {}
     """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""
 

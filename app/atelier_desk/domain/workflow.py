@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.chat import Usage
@@ -57,9 +58,15 @@ class Workflow(Model):
     """A conversation with its tasks, memories and reports.
 
     Attributes:
+        named_by: where its name comes from. The model replaces words of the first message alone, and nothing but a person what a person
+            wrote.
+        collection: the folder of the list it stands in, empty for none; not to be confused with ``folders``.
+        archived: put away: the list shows it in a section of its own.
+        unread: it ended out of sight and was not opened since.
         head_run_id: the newest run of the branch that is shown; older runs are found by ``Run.previous_run_id``.
         stream_seq: number of the last durable stream event; they are numbered from 1 without gaps.
         usage: totals over all runs, sub-agents counted.
+        choices: the model and what else was chosen for it, in place of its agent's.
         draft: what the person has typed and not sent.
         folders: the workspace, absolute paths the user granted.
         deleted_at: set while an undo is still possible; lists leave such a workflow out.
@@ -67,13 +74,18 @@ class Workflow(Model):
 
     id: str = Field(default_factory=new_id)
     name: str = Field(min_length=1, max_length=limits.WORKFLOW_NAME)
+    named_by: Literal["", "words", "model", "person"] = ""
     agent_id: str = ""
+    choices: Choices = Choices()
     status: WorkflowStatus = WorkflowStatus.IDLE
     head_run_id: str | None = None
     stream_seq: int = 0
     usage: Usage = Usage()
     context_tokens: int = 0
     pinned: bool = False
+    archived: bool = False
+    collection: str = Field(default="", max_length=limits.COLLECTION)
+    unread: bool = False
     draft: str = ""
     folders: tuple[str, ...] = ()
     pending_questions: int = 0
@@ -98,6 +110,7 @@ class Run(Model):
         usage, tool_calls, elapsed_ms: its own, without those below it; ``elapsed_ms`` is working time.
         correlation_id: the root run's id.
         last_seq: number of its newest event.
+        deleted_at: when a person deleted the branch it is on; such a run is shown and found nowhere, and can be brought back for a while.
     """
 
     id: str = Field(default_factory=new_id)
@@ -119,6 +132,7 @@ class Run(Model):
     error: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)
+    deleted_at: Timestamp | None = None
 
 
 class MessageRole(StrEnum):
@@ -128,13 +142,17 @@ class MessageRole(StrEnum):
     """Something the engine tells the person or the model: a limit, a compaction, an interruption, an error."""
 
 
+QUEUED = "queued"
+"""The kind of a message that waits its turn: no part of the transcript yet."""
+
+
 class Message(Model):
     """One row of a transcript.
 
     Attributes:
         seq: place in the workflow: the stream number of the event that made it.
-        kind: for assistant ``reply``, ``output`` (the output tool) or ``interrupted``; for notice the event's type; for user its
-            dispatch strategy.
+        kind: for assistant ``reply``, ``output`` (the output tool) or ``cut_off``; for notice the event's type; for user its
+            dispatch strategy, or ``QUEUED``.
         call_ids: the tool calls this reply made, in order; their rows are ``ToolExecution``.
         details: what a notice is about, for its card (for example limit, value, cap).
     """
@@ -160,7 +178,7 @@ class Message(Model):
 
 
 class ToolExecution(Model):
-    """One tool call as the transcript and the activity pane show it. ``status`` running, ok, error, interrupted, cancelled or timeout."""
+    """One tool call as the transcript and the activity pane show it. ``status`` running, ok, error, unknown, cancelled or timeout."""
 
     id: str
     """Run id and call id joined by a colon."""

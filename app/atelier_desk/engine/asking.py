@@ -12,7 +12,8 @@ from typing import Any
 
 from atelier_desk.domain.chat import FinishReason, Usage
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.threads import in_storage_thread
 
 
@@ -73,28 +74,27 @@ class Listener:
     _problem: tuple[str, str] = ("error", "")
 
     def hear(self, event: StreamEvent) -> None:
-        data = event.data
         if not self.run_id and event.run_id:
             self.run_id, self.workflow_id = event.correlation_id or event.run_id, event.workflow_id
         root = event.run_id == self.run_id
-        match event.chunk_type:
-            case ChunkType.MESSAGE if root and data.get("role") == "assistant" and data.get("output_type") != "progress":
-                self.said = data.get("content") or self.said
-            case ChunkType.TOOL_START:
-                self._begun[event.run_id, data["call_id"]] = data.get("arguments") or {}
-            case ChunkType.TOOL_END:
-                arguments = self._begun.pop((event.run_id, data["call_id"]), {})
-                call = AnswerCall(data["tool"], arguments, data["success"], data["result"], data["duration_ms"], event.agent_name)
-                self.calls.append(call)
-            case ChunkType.USAGE:
-                self.usage = Usage(**data["team"])
-            case ChunkType.ERROR if root:
-                self._problem = (str(data.get("code", "error")), str(data.get("message", "")))
-            case ChunkType.WORKFLOW_COMPLETE if root:
-                self.status = str(data["status"])
-                self.finish_reason = FinishReason(data["finish_reason"]) if "finish_reason" in data else None
+        match said := event.payload:
+            case payloads.MessageSaid() if root and said.role == "assistant" and said.output_type != "progress":
+                self.said = said.content or self.said
+            case payloads.ToolStart():
+                self._begun[event.run_id, said.call_id] = said.arguments
+            case payloads.ToolEnd():
+                arguments = self._begun.pop((event.run_id, said.call_id), {})
+                self.calls.append(AnswerCall(said.tool, arguments, said.success, said.result, said.duration_ms, event.agent_name))
+            case payloads.UsageTold() if said.team is not None:
+                team = said.team
+                self.usage = Usage(tokens_input=team.tokens_input, tokens_output=team.tokens_output, cost=team.cost)
+            case payloads.Failure() if root:
+                self._problem = (said.code or "error", said.message)
+            case payloads.WorkflowComplete() if root:
+                self.status = said.status
+                self.finish_reason = FinishReason(said.finish_reason) if said.finish_reason else None
                 if self.status == "error":
-                    self._problem = (self._problem[0], str(data.get("error") or self._problem[1]))
+                    self._problem = (self._problem[0], said.error or self._problem[1])
 
     def answer(self, handed_over: str) -> Answer:
         """

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.service_list import SERVICES, Services
 from atelier_desk.i18n import N_, set_language
 
 if TYPE_CHECKING:
@@ -41,22 +42,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
     from atelier_desk.engine.runs.manager import RunManager, Who
-    from atelier_desk.engine.services.agents import AgentService
-    from atelier_desk.engine.services.approvals import ApprovalService
-    from atelier_desk.engine.services.data import DataService
-    from atelier_desk.engine.services.inspector import InspectorService
-    from atelier_desk.engine.services.memories import MemoryService
-    from atelier_desk.engine.services.models import ModelService
-    from atelier_desk.engine.services.own_tools import OwnToolService
-    from atelier_desk.engine.services.providers import ProviderService
-    from atelier_desk.engine.services.questions import QuestionService
-    from atelier_desk.engine.services.reports import ReportService
-    from atelier_desk.engine.services.settings import SettingsService
-    from atelier_desk.engine.services.stepping import SteppingService
-    from atelier_desk.engine.services.tasks import TaskService
-    from atelier_desk.engine.services.teams import TeamService
-    from atelier_desk.engine.services.tools import ToolService
-    from atelier_desk.engine.services.workflows import WorkflowService
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
@@ -68,35 +53,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SERVICES = {
-    "providers": "ProviderService",
-    "models": "ModelService",
-    "workflows": "WorkflowService",
-    "agents": "AgentService",
-    "tasks": "TaskService",
-    "memories": "MemoryService",
-    "reports": "ReportService",
-    "questions": "QuestionService",
-    "approvals": "ApprovalService",
-    "teams": "TeamService",
-    "inspector": "InspectorService",
-    "settings": "SettingsService",
-    "data": "DataService",
-    "own_tools": "OwnToolService",
-    "tools": "ToolService",
-    "stepping": "SteppingService",
-}
-"""The class of each service, in the module of the service's name: imported and made when it is first used, all of them by ``start``."""
 
-
-class Atelier:
-    """An open data folder with everything that works on it. Made by ``open``; one instance a process and folder.
+class Atelier(Services):
+    """An open data folder with everything that works on it. Made by ``open``; one instance a process and folder. Its services, those of
+    ``Services``, are made when they are first used, all of them by ``start``.
 
     Attributes:
         bus: stream events and change notices.
         runs: starts and steers runs.
-        workflows, agents, providers, models, tasks, memories, reports, questions, approvals, teams, inspector, settings, data,
-            own_tools, tools, stepping: the services.
         embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
     """
 
@@ -110,22 +74,6 @@ class Atelier:
     gate: WorkflowQuestionGate
     embedder: Embedder | None
     memory_search: MemorySearch
-    workflows: WorkflowService
-    agents: AgentService
-    providers: ProviderService
-    models: ModelService
-    tasks: TaskService
-    memories: MemoryService
-    reports: ReportService
-    questions: QuestionService
-    approvals: ApprovalService
-    teams: TeamService
-    inspector: InspectorService
-    settings: SettingsService
-    data: DataService
-    own_tools: OwnToolService
-    tools: ToolService
-    stepping: SteppingService
     _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:
@@ -185,31 +133,19 @@ class Atelier:
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
             UsageError: both a folder and ``temporary``.
         """
-        if temporary:
-            from atelier_desk.engine.asking import temporary_folder
-            from atelier_desk.llm.secrets import KeyVault
+        async with AsyncExitStack() as opened:
+            if temporary:
+                from atelier_desk.engine.asking import temporary_folder
+                from atelier_desk.llm.secrets import KeyVault
 
-            if data_dir is not None:
-                raise UsageError(N_("A temporary Atelier has a folder of its own: leave data_dir out."))
-            async with (
-                temporary_folder() as folder,
-                cls.open(
-                    folder,
-                    clock=clock,
-                    model_factory=model_factory,
-                    embedder=embedder,
-                    vault=vault or KeyVault(session=True),
-                    fsync=bool(fsync),
-                    fault=fault,
-                    language=language,
-                ) as opened,
-            ):
-                yield opened
-            return
-        atelier = cls(clock or SystemClock())
-        atelier._given = (model_factory, embedder, fault)
-        await atelier._open_store(data_dir, vault, fsync, accept_loss)
-        try:
+                if data_dir is not None:
+                    raise UsageError(N_("A temporary Atelier has a folder of its own: leave data_dir out."))
+                data_dir = await opened.enter_async_context(temporary_folder())
+                vault, fsync = vault or KeyVault(session=True), bool(fsync)
+            atelier = cls(clock or SystemClock())
+            atelier._given = (model_factory, embedder, fault)
+            await atelier._open_store(data_dir, vault, fsync, accept_loss)
+            opened.push_async_callback(atelier._close)
             await atelier._take_settings(fsync, language, start)
             from atelier_desk.storage.at_work import at_work
 
@@ -217,8 +153,6 @@ class Atelier:
                 # Nobody else has the folder open: what says it is at work was cut off by a kill, and no listing may show it otherwise.
                 await atelier.start()
             yield atelier
-        finally:
-            await atelier._close()
 
     # -- running -------------------------------------------------------------------------------------------------------------------
 
@@ -357,15 +291,18 @@ class Atelier:
         return stored.config, stored.id
 
     async def go_on(self) -> None:
-        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors, deleted workflows past their undo.
+        """Take up what an earlier process left undone: runs a kill cut off, memories without vectors or past their time, deleted workflows
+        past their undo. From now on the model names workflows after their first answer.
 
         The memory search is loaded in the background, so that the first search does not wait for it.
         """
+        self.runs.titles.watch()
         await self.runs.resume_all()
         if self.embedder is not None and await self.repos.memories.without_vector(self.embedder.id, limit=1):
             self.memories.start_reembed()
         self._background.append(asyncio.create_task(self._warm()))
         await self.workflows.purge_expired()
+        await self.repos.memories.delete_expired()
 
     async def check_up(self) -> list[Check]:
         """Look whether everything is as it should be; see ``doctor.checks``."""
@@ -505,22 +442,25 @@ class Atelier:
             fault=fault or no_fault,
         )
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
+        self.runs.titles.wanted = settings.name_by_model
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError
+        from atelier_desk.engine.choosing import chosen
         from atelier_desk.engine.runs.manager import Who
 
+        agent = None
         for wanted in (agent_id, workflow.agent_id):
-            if wanted:
+            if wanted and agent is None:
                 try:
                     agent = await self.agents.get(wanted)
                 except NotFoundError:
                     if wanted == agent_id:
                         raise
-                    continue
-                return Who(agent.config, agent.id)
-        agent = await self.agents.default()
-        return Who(agent.config, agent.id)
+        agent = agent or await self.agents.default()
+        # Another agent than the workflow's, for one turn, comes with its own model.
+        own = not workflow.agent_id or agent.id == workflow.agent_id
+        return Who(chosen(workflow.choices if own else workflow.choices.without_model(), agent.config), agent.id)
 
     async def _default_agent(self, workflow_id: str) -> AgentConfig:
         return (await self._resolve_agent(await self.repos.workflows.get(workflow_id), "")).agent

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream.payloads import WorkflowComplete
 from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ async def standing(engine: Engine, run_id: str) -> StreamEvent:
     # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
     cut_off = any(state.status is RunStatus.INTERRUPTED for state in states)
     broke = any(state.status is RunStatus.PROCESSING for state in states)
+    status = "waiting" if asks else "limited" if limited else "error" if broke else "interrupted" if cut_off else "waiting"
     return StreamEvent(
         seq=engine.journal.last_stream_seq(row.workflow_id),
         time=engine.clock.now(),
@@ -73,8 +75,8 @@ async def standing(engine: Engine, run_id: str) -> StreamEvent:
         agent_name=row.agent_name,
         depth=row.depth,
         durable=False,
-        chunk_type=ChunkType.WORKFLOW_COMPLETE,
-        data={"status": "waiting" if asks else "limited" if limited else "error" if broke else "interrupted" if cut_off else "waiting"},
+        chunk_type=WorkflowComplete.chunk,
+        data=WorkflowComplete(status=status).said(),
     )
 
 

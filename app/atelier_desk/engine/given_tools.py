@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Outcome, Tool, ToolContext
@@ -133,13 +134,13 @@ class GivenTools:
         known.tools[workflow_id] = tool
 
     def _on_event(self, event: StreamEvent) -> None:
-        status = event.data.get("status")
-        if event.chunk_type is ChunkType.WORKFLOW_COMPLETE and event.durable:
-            if status in _OVER:
+        match event.payload:
+            case payloads.WorkflowComplete(status=status) if event.durable:
+                if status in _OVER:
+                    self.release(event.workflow_id)
+                elif status == "error":
+                    self._failed.add(event.workflow_id)
+            case payloads.WorkflowStart() if event.workflow_id in self._failed:
                 self.release(event.workflow_id)
-            elif status == "error":
-                self._failed.add(event.workflow_id)
-        elif event.chunk_type is ChunkType.WORKFLOW_START and event.workflow_id in self._failed:
-            self.release(event.workflow_id)
-        elif event.chunk_type is ChunkType.RUN_STATUS and event.parent_run_id is None and status != "error":
-            self._failed.discard(event.workflow_id)
+            case payloads.RunStatusChanged(status=status) if event.parent_run_id is None and status != "error":
+                self._failed.discard(event.workflow_id)

@@ -10,8 +10,9 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.engine.batch import stream_events
 from atelier_desk.engine.copying import Copier
-from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events, stream_events
+from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events
 from atelier_desk.engine.run.projection.project import Totals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
@@ -155,6 +156,11 @@ async def _one_run(repos: Repositories, run_id: str) -> AsyncIterator[RunEvent]:
         yield event
 
 
+async def _deleted(repos: Repositories, workflow_id: str) -> set[str]:
+    """The runs of deleted branches."""
+    return {run.id for run in await repos.runs.list(workflow_id) if run.deleted_at is not None}
+
+
 async def replay(repos: Repositories, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
     """The durable stream of a workflow again, made from its journal alone: no model, no tool, no change.
 
@@ -163,7 +169,10 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
     await repos.workflows.get(workflow_id)
     states: dict[str, RunState] = {}
     totals = Totals()
+    deleted = await _deleted(repos, workflow_id)
     async for event in workflow_events(repos, workflow_id) if run_id is None else _one_run(repos, run_id):
+        if event.run_id in deleted:
+            continue
         if not event.run_id:
             assert isinstance(event.body, TaskChanged)
             projection = project_task(event.body)
@@ -174,7 +183,7 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
             states[event.run_id] = after
             projection = project(event, before, after, totals)
         totals = totals.after(projection)
-        for stream_event in stream_events(event, projection.chunks, after):
+        for stream_event in stream_events(event, projection.said, after):
             yield stream_event
 
 
@@ -203,12 +212,15 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
         update={
             "id": new_id(),
             "name": name,
+            "named_by": "person",
             "stream_seq": 0,
             "usage": Totals().usage,
             "head_run_id": None,
             "pending_questions": 0,
             "pending_approvals": 0,
             "pinned": False,
+            "archived": False,
+            "unread": False,
             "draft": "",
             "created_at": now,
             "updated_at": now,
@@ -216,11 +228,13 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     )
     await repos.workflows.create(target)
     copier = Copier(repos, journal, workflow_id, target.id)
+    deleted = await _deleted(repos, workflow_id)
     try:
         async for event in workflow_events(repos, workflow_id):
             if event.stream_from > at and event.commit != copier.commit:
                 break
-            await copier.take(event)
+            if event.run_id not in deleted:
+                await copier.take(event)
         await copier.flush()
         await copier.pause()
         # A person may have looked at another branch meanwhile, which no event tells, and changed tasks of it.

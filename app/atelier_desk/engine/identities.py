@@ -13,7 +13,7 @@ from atelier_desk.domain.events.run import (
     ModelReplied,
     OutputShown,
     QuestionAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     TaskChanged,
     UserMessage,
 )
@@ -36,7 +36,7 @@ def renamed(value: Any, ids: Mapping[str, str]) -> Any:
 def made_by(body: EventBody) -> tuple[str, tuple[str, ...]]:
     """The identities that come into the world with an event, and the table of the rows that have them; those of runs come with their first
     event or their plan."""
-    if isinstance(body, UserMessage | ModelReplied | ReplyInterrupted | OutputShown):
+    if isinstance(body, UserMessage | ModelReplied | ReplyCutOff | OutputShown):
         return "message", (body.message_id,)
     if isinstance(body, TaskChanged):
         return "task", (body.task.id,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,26 +22,28 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     EventBody,
     LimitsRaised,
+    QueueChanged,
     RunEvent,
     RunFinished,
     RunResumed,
     RunStarted,
     TaskChanged,
+    TitleWritten,
     event_id,
 )
-from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.engine.batch import Batch, Head, stream_events
 from atelier_desk.engine.branch_tasks import tasks_of
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.projection.project import Chunk, Projection, Totals, project, project_task
+from atelier_desk.engine.run.projection.project import project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.commit import Commit, Rename
 
 FaultPoint = Callable[[str], None]
 Decide = Callable[[RunState], Sequence[EventBody] | None]
@@ -87,87 +89,6 @@ class RunHandle:
         return self.state
 
 
-@dataclass
-class _Head:
-    """What the journal knows of a workflow, so that a commit needs no read: this process is the only writer.
-
-    Attributes:
-        lock: held from the decision what to write until it is written; one a workflow, for as long as the journal lives.
-        known: False when the workflow's row has to be read first.
-        task_version: grows with each commit that changes tasks.
-        head_run_id: the newest turn of the branch that is shown, of which the table has the tasks.
-    """
-
-    stream_seq: int = 0
-    totals: Totals = field(default_factory=Totals)
-    known: bool = False
-    task_version: int = 0
-    head_run_id: str | None = None
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def learn(self, row: Workflow) -> None:
-        self.stream_seq = row.stream_seq
-        self.head_run_id = row.head_run_id
-        self.totals = Totals(
-            usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
-        )
-        self.known = True
-
-
-@dataclass
-class _Batch:
-    """A commit in the making: the states and the sums after each event, and all rows.
-
-    Attributes:
-        unit: names the events that belong together: a copy of the workflow has all of them or none.
-        states: by run, what it is after the events so far; None before its first.
-        other_tasks: another branch is shown from here on, with the tasks it has.
-    """
-
-    stream_seq: int
-    totals: Totals
-    unit: str = field(default_factory=new_id)
-    states: dict[str, RunState | None] = field(default_factory=dict)
-    events: list[RunEvent] = field(default_factory=list)
-    streams: list[StreamEvent] = field(default_factory=list)
-    rows: Projection = field(default_factory=Projection)
-    other_tasks: bool = False
-
-    def add(self, event: RunEvent, projection: Projection, streams: list[StreamEvent]) -> None:
-        self.events.append(event)
-        self.streams += streams
-        self.stream_seq += len(streams)
-        self.rows.messages += projection.messages
-        self.rows.executions += projection.executions
-        self.rows.questions += projection.questions
-        self.rows.approvals += projection.approvals
-        self.rows.tasks += projection.tasks
-        self.rows.deleted_tasks += projection.deleted_tasks
-        self.rows.rules += projection.rules
-        self.rows.workflow.update(projection.workflow)
-        self.totals = self.totals.after(projection)
-
-
-def stream_events(event: RunEvent, chunks: Sequence[Chunk], state: RunState | None) -> list[StreamEvent]:
-    """The durable stream events of one run event, numbered from its ``stream_from``."""
-    return [
-        StreamEvent(
-            seq=event.stream_from + index,
-            time=event.time,
-            workflow_id=event.workflow_id,
-            run_id=event.run_id,
-            parent_run_id=state.parent_run_id if state else None,
-            correlation_id=state.correlation_id if state else "",
-            agent_id=state.agent_id if state else "",
-            agent_name=state.agent.name if state else "",
-            depth=state.depth if state else 0,
-            chunk_type=kind,
-            data=data,
-        )
-        for index, (kind, data) in enumerate(chunks)
-    ]
-
-
 async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
     """All events of a run, in order."""
     events: list[RunEvent] = []
@@ -191,23 +112,6 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
     return cancelled
 
 
-def _commit(batch: _Batch, rows: Sequence[Run], clear_partial: Sequence[str] = (), frames: Sequence[PromptFrame] = ()) -> Commit:
-    return Commit(
-        events=tuple(batch.events),
-        runs=tuple(rows),
-        workflow={**batch.rows.workflow, "stream_seq": batch.stream_seq, "updated_at": batch.events[-1].time},
-        messages=tuple(batch.rows.messages),
-        executions=tuple(batch.rows.executions),
-        questions=tuple(batch.rows.questions),
-        approvals=tuple(batch.rows.approvals),
-        frames=tuple(frames),
-        tasks=tuple(batch.rows.tasks),
-        deleted_tasks=tuple(batch.rows.deleted_tasks),
-        rules=tuple(batch.rows.rules),
-        clear_partial=tuple(clear_partial),
-    )
-
-
 @dataclass(frozen=True)
 class Part:
     """What one run is to get in a commit of several: its events and what follows from them, and whether its partial reply is no longer
@@ -219,17 +123,12 @@ class Part:
     follow: Follow = nothing_follows
 
 
-def _state(batch: _Batch, run_id: str) -> RunState:
-    state = batch.states[run_id]
-    assert state is not None, "an event was added"
-    return state
-
-
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context is not work."""
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or of the messages that
+    wait is not work, and neither is a title."""
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised):
         return True
-    return isinstance(body, EntryPinned | CompactionUndone)
+    return isinstance(body, EntryPinned | CompactionUndone | TitleWritten | QueueChanged)
 
 
 class Journal:
@@ -244,7 +143,7 @@ class Journal:
         self._repos = repos
         self._bus = bus
         self._clock = clock
-        self._heads: dict[str, _Head] = {}
+        self._heads: dict[str, Head] = {}
 
     async def append(
         self,
@@ -253,7 +152,7 @@ class Journal:
         clear_partial: bool = False,
         frames: Sequence[PromptFrame] = (),
         follow: Follow = nothing_follows,
-        rename: tuple[str, str] | None = None,
+        rename: Rename | None = None,
     ) -> RunState:
         """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and what ``rename`` says
         of the workflow's name (``Commit.rename``), are kept in the same transaction.
@@ -294,7 +193,7 @@ class Journal:
         handles: Sequence[RunHandle],
         decide: Callable[[], Sequence[Part]],
         frames: Sequence[PromptFrame] = (),
-        rename: tuple[str, str] | None = None,
+        rename: Rename | None = None,
     ) -> bool:
         head = self._head(workflow_id)
         async with head.lock:
@@ -305,7 +204,7 @@ class Journal:
             parts = [part for part in decide() if part.bodies]
             if not parts:
                 return False
-            batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
+            batch = Batch(stream_seq=head.stream_seq, totals=head.totals)
             await self._leave_branch(head, parts, batch)
             touched = {part.handle.run_id: part.handle for part in parts}
             for part in parts:
@@ -313,9 +212,9 @@ class Journal:
                     self._add(batch, part.handle, body)
             for part in parts:
                 self._go_on(batch, part)
-            rows = {run_id: self._row(handle, _state(batch, run_id)) for run_id, handle in touched.items()}
+            rows = {run_id: self._row(handle, batch.state(run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
-            commit = replace(_commit(batch, list(rows.values()), partial, frames), rename=rename)
+            commit = replace(batch.commit(list(rows.values()), partial, frames), rename=rename)
             try:
                 cancelled = await self._commit(head, batch, commit)
             except BaseException:
@@ -344,7 +243,7 @@ class Journal:
             bodies = decide(await self._repos.tasks.by_id(workflow_id))
             if not bodies:
                 return ()
-            batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
+            batch = Batch(stream_seq=head.stream_seq, totals=head.totals)
             for body in bodies:
                 event = RunEvent(
                     id=event_id(batch.unit, len(batch.events)),
@@ -354,15 +253,15 @@ class Journal:
                     body=body,
                 )
                 projection = project_task(body)
-                batch.add(event, projection, stream_events(event, projection.chunks, None))
-            cancelled = await self._commit(head, batch, _commit(batch, ()))
+                batch.add(event, projection, stream_events(event, projection.said, None))
+            cancelled = await self._commit(head, batch, batch.commit())
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
         return bodies
 
-    async def show_branch(self, workflow_id: str, head_run_id: str | None) -> None:
-        """Show the branch that ends with a turn, with the tasks it has, in one transaction.
+    async def show_branch(self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None) -> None:
+        """Show the branch that ends with a turn, with the tasks it has, in one transaction; ``deleted_runs`` as in ``Commit``.
 
         Raises:
             NotFoundError: no such workflow.
@@ -370,17 +269,34 @@ class Journal:
         head = self._head(workflow_id)
         async with head.lock:
             await self._know(head, workflow_id)
-            batch = _Batch(stream_seq=head.stream_seq, totals=head.totals)
+            batch = Batch(stream_seq=head.stream_seq, totals=head.totals)
             batch.rows.workflow["head_run_id"] = head_run_id
             await self._take_tasks(workflow_id, head_run_id, batch)
             rows = batch.rows
-            commit = Commit(workflow=rows.workflow, tasks=tuple(rows.tasks), deleted_tasks=tuple(rows.deleted_tasks), of=workflow_id)
+            commit = Commit(
+                workflow=rows.workflow,
+                tasks=tuple(rows.tasks),
+                deleted_tasks=tuple(rows.deleted_tasks),
+                deleted_runs=deleted_runs or {},
+                of=workflow_id,
+            )
             cancelled = await self._commit(head, batch, commit)
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
 
-    async def _leave_branch(self, head: _Head, parts: Sequence[Part], batch: _Batch) -> None:
+    async def purge_branches(self, workflow_id: str, oldest: datetime) -> None:
+        """Delete for good the branches of a workflow that were deleted at ``oldest`` or earlier. Its sums are those of what stays."""
+        head = self._head(workflow_id)
+        async with head.lock:
+            await self._know(head, workflow_id)
+            runs = await self._repos.runs.list(workflow_id)
+            gone = [run.id for run in runs if run.deleted_at is not None and run.deleted_at <= oldest]
+            usage = sum((run.usage for run in runs if run.id not in gone), Usage())
+            head.known = False
+            await to_the_end(self._repos.runs.purge(workflow_id, gone, usage))
+
+    async def _leave_branch(self, head: Head, parts: Sequence[Part], batch: Batch) -> None:
         """When a turn begins that does not follow the one in view, the tasks become those of its branch."""
         for part in parts:
             first = part.bodies[0]
@@ -388,7 +304,7 @@ class Journal:
             if left and isinstance(first, RunStarted) and head.head_run_id is not None:
                 await self._take_tasks(part.handle.workflow_id, first.previous_run_id, batch)
 
-    async def _take_tasks(self, workflow_id: str, head_run_id: str | None, batch: _Batch) -> None:
+    async def _take_tasks(self, workflow_id: str, head_run_id: str | None, batch: Batch) -> None:
         """Add to a batch what makes the table hold the tasks of the branch that ends with a turn."""
         of_type = self._repos.journal.of_type
         events = await all_rows(lambda offset, limit: of_type(workflow_id, "task_changed", offset=offset, limit=limit))
@@ -401,7 +317,7 @@ class Journal:
         batch.rows.deleted_tasks += [task_id for task_id in there if task_id not in wanted]
         batch.other_tasks = True
 
-    async def _commit(self, head: _Head, batch: _Batch, commit: Commit) -> bool:
+    async def _commit(self, head: Head, batch: Batch, commit: Commit) -> bool:
         """Write a batch, however often the wait for it is cancelled, and note where the workflow stands; returns whether it was."""
         self._reach("before_commit", batch)
         try:
@@ -452,21 +368,21 @@ class Journal:
             if not head.lock.locked():
                 del self._heads[workflow_id]
 
-    def _reach(self, point: str, batch: _Batch) -> None:
+    def _reach(self, point: str, batch: Batch) -> None:
         for kind in dict.fromkeys(event.body.type for event in batch.events):
             self._fault(f"{point}:{kind}")
 
-    def _go_on(self, batch: _Batch, part: Part) -> None:
+    def _go_on(self, batch: Batch, part: Part) -> None:
         """Add what follows from a part, each time as a unit of its own."""
         for _time in range(MOST_FOLLOWING):
-            bodies = part.follow(_state(batch, part.handle.run_id))
+            bodies = part.follow(batch.state(part.handle.run_id))
             if not bodies:
                 return
             batch.unit = new_id()
             for body in bodies:
                 self._add(batch, part.handle, body)
 
-    def _add(self, batch: _Batch, handle: RunHandle, body: EventBody) -> None:
+    def _add(self, batch: Batch, handle: RunHandle, body: EventBody) -> None:
         before = batch.states.get(handle.run_id, handle.state)
         body = mended(body)
         if before is not None and before.status.final and not _may_follow_the_end(before, body):
@@ -483,7 +399,7 @@ class Journal:
         after = reduce(before, event, handle.history)
         projection = project(event, before, after, batch.totals)
         batch.states[handle.run_id] = after
-        batch.add(event, projection, stream_events(event, projection.chunks, after))
+        batch.add(event, projection, stream_events(event, projection.said, after))
 
     def _row(self, handle: RunHandle, state: RunState) -> Run:
         now = self._clock.now()
@@ -501,6 +417,8 @@ class Journal:
             created_at=state.started_at or now,
         )
         changed = {
+            "agent_id": state.agent_id,
+            "agent_name": state.agent.name,
             "mode": state.mode,
             "status": state.status,
             "usage": state.usage,
@@ -512,14 +430,14 @@ class Journal:
         }
         return base.model_copy(update=changed)
 
-    def _head(self, workflow_id: str) -> _Head:
-        return self._heads.setdefault(workflow_id, _Head())
+    def _head(self, workflow_id: str) -> Head:
+        return self._heads.setdefault(workflow_id, Head())
 
-    async def _know(self, head: _Head, workflow_id: str) -> None:
+    async def _know(self, head: Head, workflow_id: str) -> None:
         if not head.known:
             head.learn(await self._repos.workflows.get(workflow_id))
 
-    async def _know_teams(self, head: _Head, handles: Sequence[RunHandle]) -> None:
+    async def _know_teams(self, head: Head, handles: Sequence[RunHandle]) -> None:
         """See to it that the sums of the root runs are known: a process that takes up old runs has to read them."""
         new = {handle.run_id: Usage() for handle in handles if handle.state is None}
         if new:
@@ -535,7 +453,7 @@ class Journal:
                     sums[root] = sums.get(root, Usage()) + row.usage
             head.totals = replace(head.totals, teams=sums)
 
-    def _announce(self, workflow_id: str, batch: _Batch) -> None:
+    def _announce(self, workflow_id: str, batch: Batch) -> None:
         for stream_event in batch.streams:
             self._bus.publish(stream_event)
         if batch.rows.workflow or any(isinstance(event.body, RunFinished) for event in batch.events):

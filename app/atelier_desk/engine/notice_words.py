@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.chat import LOADING, FinishReason
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
 
 TOOLS_REFUSED = "tools_refused"
 """Why a request is sent again without tool definitions."""
@@ -75,6 +75,11 @@ def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tup
     else:
         text = _("Attempt {attempt}: {reason}", attempt=attempt, reason=retry_reason(reason))
     return _("Trying the model again"), text
+
+
+def nudge_words(tasks: int) -> str:
+    """Why an agent that had answered goes on."""
+    return ngettext("Asked to go on: {n} task is open", "Asked to go on: {n} tasks are open", tasks)
 
 
 def too_little(kind: str, value: float, cap: float) -> str:

@@ -129,9 +129,9 @@ class LexicalIndex:
         index = self._large.position.get(str(memory_id))
         return index is not None and bool(self._large.live[index])
 
-    def remove_where(self, workflow_id: str | None, kind: str | None = None) -> None:
-        """Forget all memories of a workflow (None: the general ones), or those of one type among them."""
-        gone = [entry.id for entry in self._alive() if entry.workflow_id == workflow_id and kind in (None, entry.type)]
+    def remove_of(self, workflow_id: str | None) -> None:
+        """Forget all memories of a workflow (None: the general ones)."""
+        gone = [entry.id for entry in self._alive() if entry.workflow_id == workflow_id]
         for each in gone:
             self.remove(each)
 

@@ -55,7 +55,7 @@ class MemoryWords:
 
     def workflow_deleted(self, workflow_id: str) -> None:
         if self._index is not None:
-            self._index.remove_where(workflow_id)
+            self._index.remove_of(workflow_id)
 
     async def _loaded(self) -> LexicalIndex:
         async with self._loading:

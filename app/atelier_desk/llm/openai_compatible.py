@@ -112,7 +112,7 @@ class OpenAICompatibleProvider(HttpProvider):
         """``GET /models``; metadata where a server adds it (vLLM, llama.cpp, OpenRouter, LM Studio)."""
         items = self.items(await get("GET", "/models"), "data", "id")
         models = [self._info(item) for item in items if isinstance(item.get("id"), str) and item["id"]]
-        return [merge_profile(self.kind, info) for info in models]
+        return [merge_profile(self.kind, info, own=self._is_openai()) for info in models]
 
     async def model_info(self, model: str) -> ModelInfo:
         """As listed; a llama.cpp server also tells its real window, LM Studio the loaded one."""

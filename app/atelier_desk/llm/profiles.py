@@ -100,9 +100,14 @@ def profile(kind: ProviderKind, model: str) -> Profile:
     return replace(known, dialect=_dialect(family.tools))
 
 
-def merge_profile(kind: ProviderKind, info: ModelInfo) -> ModelInfo:
-    """A model with its unknown fields filled in from its profile; what is known already stays."""
+def merge_profile(kind: ProviderKind, info: ModelInfo, *, own: bool = True) -> ModelInfo:
+    """A model with its unknown fields filled in from its profile; what is known already stays.
+
+    ``own`` is whether it is on its maker's server: what the same model costs elsewhere is not known.
+    """
     known = profile(kind, info.name)
+    if not own:
+        known = replace(known, prices=None)
     guesses = {
         "supports_tools": known.supports_tools,
         "supports_thinking": known.supports_thinking,

@@ -17,6 +17,7 @@ from atelier_desk.domain.provider import KeyStyle, ModelInfo, ProviderConfig, Pr
 from atelier_desk.i18n import _
 from atelier_desk.llm.errors import Where, provider_error
 from atelier_desk.llm.profiles import merge_profile
+from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import for_server, wants_data
 from atelier_desk.llm.secrets import KeyVault
@@ -128,7 +129,8 @@ class HttpProvider(ABC):
     async def model_info(self, model: str) -> ModelInfo:
         """What the model list says of one model; a model that is not listed gets what the profile table knows."""
         models = await self.list_models()
-        return next((info for info in models if info.name == model), merge_profile(self.kind, ModelInfo(provider=self.name, name=model)))
+        unlisted = merge_profile(self.kind, ModelInfo(provider=self.name, name=model), own=is_own(self.config))
+        return next((info for info in models if info.name == model), unlisted)
 
     async def test(self) -> ProviderHealth:
         """Reach the server and count its models: once, because a person waits. The key is read anew from the keyring.
@@ -173,10 +175,10 @@ class HttpProvider(ABC):
             lambda: self.http.json(method, path, payload, model=model), clock=self._clock, policy=self.retry, rng=self._rng
         )
 
-    async def optional_json(self, method: str, path: str, payload: Any = None) -> dict[str, Any]:
+    async def optional_json(self, method: str, path: str) -> dict[str, Any]:
         """The object a page that not every server has answers with, empty when this one does not."""
         try:
-            answer = await self.http.json(method, path, payload)
+            answer = await self.http.json(method, path)
         except ProviderError as error:
             if error.code in ("unreachable", "timeout"):
                 raise

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from atelier_desk.i18n import N_
 
@@ -134,3 +135,9 @@ def builtin_type() -> ProviderType:
 def any_server_type() -> ProviderType:
     """What a server of an unknown make is taken for."""
     return next(entry for entry in provider_types() if entry.any_server)
+
+
+def is_own(config: ProviderConfig) -> bool:
+    """Whether a provider is the usual server of its kind, whose list prices hold; a kind that costs nothing is everywhere."""
+    kind = provider_type(config.kind)
+    return kind.free or not config.base_url or urlsplit(config.base_url).hostname == urlsplit(kind.url).hostname

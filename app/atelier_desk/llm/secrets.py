@@ -18,7 +18,7 @@ from atelier_desk.domain.provider import header_variable
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.provider import ProviderConfig
+    from atelier_desk.domain.provider import ProviderConfig, ProviderDraft
 
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 8
@@ -71,6 +71,21 @@ class KeyVault:
     def persistent(self) -> bool:
         """Whether keys outlive the program; False on a machine without a usable keyring."""
         return self._keyring() is not None
+
+    def drafted(self, draft: ProviderDraft) -> KeyVault:
+        """A vault for trying a draft: what was typed, and what is kept here under its name, in memory alone. May ask the keyring, and wait.
+
+        Raises:
+            ProviderError: a text cannot be a key or the value of a header (code ``auth``).
+        """
+        made = KeyVault(environ=self._environ, session=True)
+        name = draft.config.name
+        if key := draft.key or self.get(name):
+            made.set(name, key)
+        for header, form in draft.config.headers.items():
+            if value := draft.headers.get(header) or ("" if form else self.get(_entry(name, header))):
+                made.set_header(name, header, value)
+        return made
 
     def get(self, provider: str) -> str | None:
         """The key kept for a provider, None when there is none."""

@@ -79,6 +79,18 @@ class Calibration:
 
 def cost(usage: Usage, info: ModelInfo) -> float:
     """US dollars of a reply: what the server said it cost, else by the model's prices; 0 where they are unknown."""
+    return priced(usage, info).cost
+
+
+def priced(usage: Usage, info: ModelInfo | None) -> Usage:
+    """The usage of a reply with its cost: what the server said, else by the model's prices. Without those all its tokens are unpriced."""
     if usage.cost > 0:
-        return usage.cost
+        return usage
+    if info is None or info.price_input is None or info.price_output is None:
+        known = 0.0 if info is None else _dollars(usage, info)
+        return usage.model_copy(update={"cost": known, "tokens_unpriced": usage.tokens_input + usage.tokens_output})
+    return usage.model_copy(update={"cost": _dollars(usage, info)})
+
+
+def _dollars(usage: Usage, info: ModelInfo) -> float:
     return (usage.tokens_input * (info.price_input or 0.0) + usage.tokens_output * (info.price_output or 0.0)) / 1_000_000

@@ -29,7 +29,9 @@ def _execution_search(call: ToolExecution) -> dict[str, Any]:
     return {"search": search_text(*texts)}
 
 
-WORKFLOWS: Table[Workflow] = Table("workflow", Workflow, links={"head_run_id": "run"}, json_fields={"usage"}, order=("unpinned", "recency"))
+WORKFLOWS: Table[Workflow] = Table(
+    "workflow", Workflow, links={"head_run_id": "run"}, json_fields={"usage", "choices"}, order=("unpinned", "recency")
+)
 RUNS: Table[Run] = Table(
     "run",
     Run,

@@ -6,6 +6,7 @@ the largest entries of every index, and were most of its cost.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -77,6 +78,35 @@ def excerpt(text: str, query: str, width: int = 160) -> str:
             break
     piece = re.sub(r"\s+", " ", text[start : start + width]).strip()
     return ("…" if start else "") + piece + ("…" if start + width < len(text) else "")
+
+
+def has_word(text: str, query: str) -> bool:
+    """Whether a text has one of the words of a query."""
+    wanted = set(content_words(query))
+    return any(_related(word, wanted) for word in words(text))
+
+
+def word_places(text: str, query: str) -> list[tuple[int, int]]:
+    """Where the words of a query stand in a text: first character and last + 1 of each word that ``excerpt`` would have found."""
+    wanted = set(content_words(query))
+    return [match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0]))]
+
+
+def plain_values(text: str) -> str:
+    """Stored JSON as people read it: names and values without its quotes and brackets. What is no JSON stays as it is."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return _plain(value)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return " · ".join(f"{name}: {_plain(each)}" for name, each in value.items() if each not in (None, "", [], {}))
+    if isinstance(value, list):
+        return ", ".join(_plain(each) for each in value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _related(word: str, wanted: set[str]) -> bool:

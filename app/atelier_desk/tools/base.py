@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.stream.event import Topic
 from atelier_desk.tools.call import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
 from atelier_desk.tools.context import ToolContext
 from atelier_desk.tools.outcomes import AnswerChild, AskParent, AskUser, JoinChildren, NewArtefact, Outcome, StartChildren, ToolResult
@@ -40,6 +41,7 @@ __all__ = [
     "ToolCategory",
     "ToolContext",
     "ToolResult",
+    "Topic",
 ]
 
 
@@ -59,19 +61,21 @@ class Tool(ABC):
             its description are shown.
         icon: name of an icon of the theme.
         summaries: a call in a line, for people: an ``N_`` template for each operation (``""`` when there are none) with parameters as
-            placeholders; without one the call's values are shown.
+            placeholders; without one the call's values are shown. It says what is to be done, ``done`` what was done ("Calculate", then
+            "Calculated"), where that is another text.
         input: a pydantic model, or an annotated union of models discriminated on ``operation``; its JSON schema is the definition.
         reading: operations that only read, in a tool whose ``effect`` is another.
         subjects: by parameter, what it names.
         kind: which approval flag its calls fall under; None takes its section's when it is registered.
         idempotent: running the same call again (same ``idempotency_key``) has no second effect.
         changes: the topic announced on the bus after a call that writes (``memory``, ``report``), for the screens that list such rows;
-            empty when there is none, or when the journal announces it already.
+            None when there is none, or when the journal announces it already.
         timeout_s: seconds after which a call is stopped; 0 never stops it.
         awaits_external_response: the loop stops at the call until its result comes from outside; no other call runs beside it.
         hands_on: its calls name other tools, or hand them on to sub-agents.
         reaches_sections: an agent in sections mode reaches its tools with it.
         rest_hint: what the model should do to read what was cut from a long result.
+        abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it.
         examples: French and English requests with the call they should become: ``(language, request, arguments)``.
     """
 
@@ -80,6 +84,7 @@ class Tool(ABC):
     purpose: ClassVar[str] = ""
     icon: ClassVar[str] = "terminal"
     summaries: ClassVar[Mapping[str, str]] = {}
+    done: ClassVar[Mapping[str, str]] = {}
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = ""
     effect: ClassVar[Effect] = Effect.READ
@@ -89,11 +94,12 @@ class Tool(ABC):
     kind: ApprovalKind | None = None
     idempotent: ClassVar[bool] = False
     timeout_s: ClassVar[float] = 60.0
-    changes: ClassVar[str] = ""
+    changes: ClassVar[Topic | None] = None
     awaits_external_response: ClassVar[bool] = False
     hands_on: ClassVar[bool] = False
     reaches_sections: ClassVar[bool] = False
     rest_hint: ClassVar[str] = "Ask for less: narrow the request or lower its limit."
+    abilities: ClassVar[Mapping[str, str]] = {}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = ()
     input: ClassVar[Any]
 
@@ -119,6 +125,7 @@ class Tool(ABC):
             idempotent=self.idempotent,
             alone=self.awaits_external_response,
             summary=summary_of(values, self.summaries.get(operation, "")),
+            done=self.done.get(operation, ""),
         )
 
     def stands_for(self, input: Any) -> tuple[str, dict[str, Any]] | None:
@@ -136,7 +143,11 @@ class Tool(ABC):
     def definition(self) -> ToolSpec:
         """Name, description and JSON schema for the model."""
         return ToolSpec(
-            name=self.name, description=self.description, parameters=parameters_of(self.input), variants=variants_of(self.input)
+            name=self.name,
+            description=self.description,
+            parameters=parameters_of(self.input),
+            variants=variants_of(self.input),
+            abilities=dict(self.abilities),
         )
 
 

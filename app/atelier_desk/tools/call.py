@@ -46,7 +46,8 @@ class Call:
         details: what an approval card shows besides the arguments (see ``ApprovalRequest.details``).
         plans: running it changes nothing yet and only says what is wanted, so it can be tried before a person allows it.
         alone: no other call runs beside it, also when it only reads.
-        summary: it in a line, for people.
+        summary: it in a line, for people, as something to be done.
+        done: the template of the same once it is done; without one the summary fits both.
     """
 
     effect: Effect
@@ -59,6 +60,7 @@ class Call:
     plans: bool = False
     alone: bool = False
     summary: Words = field(default_factory=Words)
+    done: str = ""
 
 
 def summary_of(values: Mapping[str, Any], template: str = "") -> Words:
@@ -67,7 +69,7 @@ def summary_of(values: Mapping[str, Any], template: str = "") -> Words:
         names = [name for _text, name, _format, _conversion in Formatter().parse(template) if name]
         return Words(text=template, params={name: _brief(values.get(name)) for name in names})
     plain = [_brief(value) for value in values.values() if isinstance(value, str | int | float) and str(value).strip()]
-    return Words(text=" · ".join(plain[:_VALUES]))
+    return Words(text="{values}", params={"values": " · ".join(plain[:_VALUES])}) if plain else Words()
 
 
 def subjects_of(values: Mapping[str, Any], kinds: Mapping[str, SubjectKind]) -> Subjects:

@@ -108,44 +108,49 @@ def tool(
     Raises:
         UsageError: a parameter without a type, no description, category control, or a category, effect or risk that does not exist.
     """
-    kinds = _named(ToolCategory, "category", category), _named(Effect, "effect", effect), _named(Risk, "risk", risk)
-    limit = timeout_s if timeout_s is not None else 0.0 if awaits_external_response else 60.0
+    about = {
+        "category": _named(ToolCategory, "category", category),
+        "section": section,
+        "effect": _named(Effect, "effect", effect),
+        "risk": _named(Risk, "risk", risk),
+        "idempotent": idempotent,
+        "timeout_s": timeout_s if timeout_s is not None else 0.0 if awaits_external_response else 60.0,
+        "awaits_external_response": awaits_external_response,
+        "title": title,
+        "icon": icon,
+        "summaries": {"": summary} if summary else {},
+        "subjects": dict(subjects or {}),
+    }
 
     def decorate(target: Function) -> FunctionTool:
-        called = name or str(getattr(target, "__name__", type(target).__name__))
-        if not _NAME.fullmatch(called):
-            raise UsageError(N_("{name} is no name for a tool: 1 to 64 letters, digits, _ or - are allowed."), name=repr(called))
-        told = inspect.cleandoc(description or target.__doc__ or "")
-        if not told:
-            raise UsageError(N_("The tool {name} needs a docstring: it is what the model reads."), name=called)
-        if kinds[0] is ToolCategory.CONTROL:
-            raise UsageError(N_("The tool {name} cannot be a control tool."), name=called)
-        model, context_name = _input_model(called, target)
-        _check_names(called, model, summary, subjects or {})
-        attributes = {
-            "__doc__": told,
-            "__module__": target.__module__,
-            "name": called,
-            "category": kinds[0],
-            "section": section,
-            "effect": kinds[1],
-            "risk": kinds[2],
-            "idempotent": idempotent,
-            "timeout_s": limit,
-            "awaits_external_response": awaits_external_response,
-            "title": title,
-            "icon": icon,
-            "summaries": {"": summary} if summary else {},
-            "subjects": dict(subjects or {}),
-            "input": model,
-            "function": staticmethod(target).__func__,
-            "_told": told,
-            "_context_name": context_name,
-        }
-        made: FunctionTool = type(f"{called}_tool", (FunctionTool,), attributes)()
-        return made
+        return _made_of(target, name, description, about)
 
     return decorate if function is None else decorate(function)
+
+
+def _made_of(target: Function, name: str | None, description: str | None, about: dict[str, Any]) -> FunctionTool:
+    called = name or str(getattr(target, "__name__", type(target).__name__))
+    if not _NAME.fullmatch(called):
+        raise UsageError(N_("{name} is no name for a tool: 1 to 64 letters, digits, _ or - are allowed."), name=repr(called))
+    told = inspect.cleandoc(description or target.__doc__ or "")
+    if not told:
+        raise UsageError(N_("The tool {name} needs a docstring: it is what the model reads."), name=called)
+    if about["category"] is ToolCategory.CONTROL:
+        raise UsageError(N_("The tool {name} cannot be a control tool."), name=called)
+    model, context_name = _input_model(called, target)
+    _check_names(called, model, about["summaries"].get("", ""), about["subjects"])
+    attributes = {
+        **about,
+        "__doc__": told,
+        "__module__": target.__module__,
+        "name": called,
+        "input": model,
+        "function": staticmethod(target).__func__,
+        "_told": told,
+        "_context_name": context_name,
+    }
+    made: FunctionTool = type(f"{called}_tool", (FunctionTool,), attributes)()
+    return made
 
 
 def _input_model(title: str, function: Function) -> tuple[type[Input], str]:

@@ -61,10 +61,14 @@ def section(
     return made
 
 
+NO_ROOM = f"{package.__name__}.own"
+"""The folder that has no tools of Atelier's: how a user's own files run."""
+
+
 def rooms() -> list[ModuleType]:
     """The folders of ``atelier_desk.tools``, imported, so that their sections declare themselves."""
     found = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
-    return [importlib.import_module(each.name) for each in found if each.ispkg]
+    return [importlib.import_module(each.name) for each in found if each.ispkg and each.name != NO_ROOM]
 
 
 def declared() -> list[Section]:

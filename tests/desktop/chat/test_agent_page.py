@@ -84,6 +84,16 @@ async def test_a_message_goes_to_this_agent(team: Team, qtbot: QtBot) -> None:
     assert team.engine.calls("runs.pause") == [(("dot",), {})]
 
 
+async def test_a_pause_is_seen_at_once_although_the_agent_stops_later(team: Team) -> None:
+    page = await opened(team)
+    page.pause.click()
+    assert page._pill.text() == "pausing…"
+    assert not page.pause.isEnabled()
+    await team.feed(event(20, "run_status", "dot", status="paused"))
+    assert page._pill.text() == "paused"
+    assert page.pause.isEnabled()
+
+
 async def test_one_that_asks_its_parent_is_answered_in_the_parents_place(team: Team) -> None:
     page = await opened(team)
     await team.feed(

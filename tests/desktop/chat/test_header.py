@@ -6,14 +6,13 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.desktop.widgets.picker import Choice, Picker
 from atelier_desk.domain.chat import Usage
-from atelier_desk.domain.provider import ModelInfo
 
 
 def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there_is_not(qtbot: QtBot) -> None:
@@ -21,9 +20,8 @@ def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there
     qtbot.addWidget(header)
     header.resize(900, 46)
     header.show()
-    agent = Agent(config=AgentConfig(name="Architect of everything", provider="p", model="a-model-with-a-name"))
-    header.set_agents([agent], agent.id)
-    header.set_models([ModelInfo(provider="p", name="a-model-with-a-name")], "p", "a-model-with-a-name")
+    header.set_agents([Choice("a", "Architect of everything")], "a")
+    header.set_models([Choice("p/m", "a-model-with-a-name")], "p/m", "a-model-with-a-name")
     header.set_title("Build the shelf")
     for scale in (100, 150):
         theme().set_scale(scale)
@@ -57,9 +55,8 @@ def test_nothing_runs_into_anything_else_and_the_usage_is_whole_or_away(qtbot: Q
     header = ChatHeader(holder)
     row.addWidget(header)
     window.layout().setContentsMargins(0, 0, 0, 0)
-    agent = Agent(config=AgentConfig(name="Architecte", provider="p", model="gpt-local"))
-    header.set_agents([agent], agent.id)
-    header.set_models([ModelInfo(provider="p", name="gpt-local")], "p", "gpt-local")
+    header.set_agents([Choice("a", "Architecte")], "a")
+    header.set_models([Choice("p/m", "gpt-local")], "p/m", "gpt-local")
     header.set_title("Can you isolate the execution of tools and add a test?")
     window.resize(width, 80)
     window.show()
@@ -73,7 +70,7 @@ def test_nothing_runs_into_anything_else_and_the_usage_is_whole_or_away(qtbot: Q
         assert header.width() == width
         assert places[-1].right() <= width
         assert header.meter.isHidden() or header.usage.width() >= header.usage.sizeHint().width()
-        for box in header.findChildren(QComboBox, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        for box in header.findChildren(Picker, options=Qt.FindChildOption.FindDirectChildrenOnly):
             assert box.width() >= box.minimumSizeHint().width()
 
     qtbot.waitUntil(settled)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atelier_desk.desktop.chat.markdown.parser import Block, MarkdownStream, markdown, parse
+from atelier_desk.desktop.chat.markdown.plain import one_line
 
 PIECES = st.sampled_from(
     [
         "word ", "two words", "\n", "\n\n", "# Title\n", "- item\n", "  - inner\n", "1. one\n", "> quote\n", "```python\n", "```\n",
         "code = 1\n", "**bold** ", "*it* ", "`x` ", "| a | b |\n", "|---|---|\n", "| 1 | 2 |\n", "---\n", "===\n", "    indented\n",
-        "<b>raw</b> ", "$x_1$ ", "~~~\n", "![i](a.png) ", "[l](http://x.y) ", "é", "🚀 ",
+        "<b>raw</b> ", "$x_1$ ", "$$\n", "$$", "x = y\n", "- [ ] box\n",
+        "\\[\n", "\\]\n", "~~~\n", "![i](a.png) ", "[l](http://x.y) ", "é", "🚀 ",
     ]
 )  # fmt: skip
 
@@ -19,7 +22,8 @@ PIECES = st.sampled_from(
 def html(blocks: list[Block]) -> str:
     tokens = [token for block in blocks for token in block.tokens]
     parser = markdown()
-    parser.renderer.rules.setdefault("math_inline", lambda tokens, i, *_: tokens[i].content)
+    for rule in ("math_inline", "math_block"):
+        parser.renderer.rules.setdefault(rule, lambda tokens, i, *_: tokens[i].content)
     return parser.renderer.render(tokens, parser.options, {})
 
 
@@ -62,3 +66,18 @@ def test_raw_html_stays_text() -> None:
     (block,) = parse("<script>x</script>")
     assert block.kind == "prose"
     assert "".join(child.content for child in block.tokens[1].children or []) == "<script>x</script>"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("**bold** and `code`\n\n- one\n- two", "bold and code one two"),
+        ("# Title\n| a | b |\n|---|---|\n| 1 | 2 |", "Title a b 1 2"),
+        ("![a *cat*](cat.png) and [a link](https://x.y)", "a *cat* and a link"),
+        ("```python\nx = 1\n```", "x = 1"),
+        ("2 * 3 * 4 <b>x</b>", "2 * 3 * 4 <b>x</b>"),
+        ("", ""),
+    ],
+)
+def test_one_line_has_the_words_without_the_marks(text: str, words: str) -> None:
+    assert one_line(text) == words

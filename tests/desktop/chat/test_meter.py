@@ -52,7 +52,7 @@ async def test_the_header_follows_every_agent_of_the_team(team: Team) -> None:
     meter = team.panel.header.meter
     assert "120" in meter.text.text()
     sums = {"tokens_input": 5_000, "tokens_output": 0, "cost": 1.0}
-    await team.feed(event(20, "usage", "dot", tokens_input=780, tokens_output=0, cost=0.2, workflow=sums))
+    await team.feed(event(20, "usage", "dot", own={"tokens_input": 790, "cost": 0.2}, workflow=sums))
     assert "5.0" in meter.text.text()
     assert meter.bar.part == 1.0
     assert "Tokens: 1.0\u202fk of 1.0\u202fk (100 %)" in meter.toolTip()

@@ -80,8 +80,8 @@ async def test_a_workflow_is_shown_with_its_draft_agent_and_usage(desk: Desk) ->
     assert desk.texts == ["Question", "Answer"]
     assert panel.composer.field.toPlainText() == "unsent"
     assert panel.header.title.text() == "First"
-    assert panel.header.agents.currentText() == "Ada"
-    assert panel.header.models.currentText() == "m"
+    assert panel.header.agents.whole_text == "Ada"
+    assert panel.header.models.whole_text == "m"
     assert "1.0" in panel.header.usage.text()
     assert "50 %" in panel.header.usage.text()
     assert panel.findChild(QWidget, "user-message") is not None
@@ -96,7 +96,6 @@ async def test_sending_shows_the_message_at_once_and_streams_the_answer(qtbot: Q
     await settle()
     ((args, kwargs),) = desk.engine.calls("runs.send")
     assert args == ("w1", "Next?")
-    assert kwargs["agent"] is None
     assert kwargs["agent_id"] == "Ada"
     assert kwargs["strategy"].value == "queue"
     assert desk.texts == ["Question", "Answer", "Next?"]
@@ -137,22 +136,53 @@ async def test_a_refused_message_comes_back(desk: Desk) -> None:
     assert desk.bridge.errors == ["no"]
 
 
-async def test_another_model_is_sent_with_the_message(desk: Desk) -> None:
+async def test_another_model_is_stored_with_the_workflow_before_the_message_goes(desk: Desk) -> None:
     await desk.open()
-    desk.panel.header.models.setCurrentIndex(1)
-    desk.panel.header.models.activated.emit(1)
+    desk.panel.header.models.chosen.emit("p/big")
+    assert desk.panel.header.models.whole_text == "big"
     desk.panel.composer.field.setPlainText("x")
     desk.panel.composer.submit()
     await settle()
-    assert desk.engine.calls("runs.send")[0][1]["agent"].model == "big"
+    ((args, fields),) = desk.engine.calls("workflows.choose")
+    assert (args[0], args[1].provider, args[1].model, fields) == ("w1", "p", "big", {"agent_id": "Ada"})
+    order = [name for name, _args, _fields in desk.engine.log if name in {"workflows.choose", "runs.send"}]
+    assert order == ["workflows.choose", "runs.send"]
+
+
+async def test_a_model_picked_for_a_new_workflow_is_made_with_it(desk: Desk) -> None:
+    await desk.open()
+    desk.panel.close_workflow()
+    desk.panel.header.models.chosen.emit("p/big")
+    desk.panel.composer.field.setPlainText("x")
+    desk.panel.composer.submit()
+    await settle()
+    assert desk.engine.calls("workflows.create")[0][1]["choices"].model == "big"
+
+
+async def test_the_picker_shows_what_was_chosen_and_never_what_a_server_calls_itself(desk: Desk) -> None:
+    desk.rows[1] = desk.rows[1].model_copy(update={"model": "big"})
+    await desk.open()
+    assert desk.panel.header.models.whole_text == "m"
+
+
+async def test_a_choice_the_engine_refuses_is_taken_back(desk: Desk) -> None:
+    await desk.open()
+    desk.engine.set("workflows", "choose", UsageError("no such model"))
+    desk.panel.header.models.chosen.emit("p/big")
+    await settle()
+    assert desk.panel.header.models.whole_text == "m"
+    assert desk.bridge.errors == ["no such model"]
 
 
 async def test_another_agent_is_kept_in_the_workflow(desk: Desk) -> None:
     await desk.open()
-    desk.panel.header.agents.activated.emit(1)
+    desk.panel.header.models.chosen.emit("p/big")
+    desk.panel.header.agents.chosen.emit("Bob")
     await settle()
-    assert desk.engine.calls("workflows.set_agent") == [(("w1", "Bob"), {})]
+    args, fields = desk.engine.calls("workflows.choose")[-1]
+    assert (args[0], args[1].model, fields) == ("w1", "", {"agent_id": "Bob"})
     assert desk.panel.composer.field.placeholderText().startswith("Write to Bob")
+    assert desk.panel.header.models.whole_text == "m"
 
 
 async def test_stop_cancels_the_run(desk: Desk) -> None:
@@ -269,7 +299,7 @@ async def test_steering_goes_to_the_engine(desk: Desk) -> None:
     await settle(30)
     assert desk.engine.calls("runs.resume") == [(("r1",), {"finish": True})]
     assert desk.engine.calls("runs.regenerate") == [(("w1", "r1"), {})]
-    assert desk.engine.calls("runs.edit_and_resend") == [(("w1", "r1", "Better question"), {"agent": None, "agent_id": "Ada"})]
+    assert desk.engine.calls("runs.edit_and_resend") == [(("w1", "r1", "Better question"), {})]
     assert desk.engine.calls("workflows.select_branch") == [(("w1", "r0"), {})]
     assert desk.engine.calls("runs.cancel") == [(("r1",), {})]
 

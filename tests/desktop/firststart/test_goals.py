@@ -19,7 +19,7 @@ async def test_the_starter_model_does_each_goal_with_its_tool(tmp_path: Path, la
     ends: list[str] = []
     async with Atelier.open(tmp_path) as atelier:
         await atelier.settings.update(language=language)
-        for _title, goal in GOALS:
+        for _title, goal, _icon, _shows in GOALS:
             async for event in atelier.run(i18n._(goal)):
                 if event.chunk_type is ChunkType.TOOL_START:
                     used.append(event.data["tool"])

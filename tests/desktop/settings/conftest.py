@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHeal
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.data import Folders
+from atelier_desk.engine.services.models import ListState
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -47,10 +49,10 @@ class Engine(FakeAtelier):
                 "models": lambda name: [info for info in models if info.provider == name],
                 "detect": [],
                 "keeps_keys": True,
-                "test": ProviderHealth(ok=True, latency_ms=12, models=1),
+                "test_draft": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
             own_tools={"list": [], "reload": []},
-            models={"list": models, "catalogue": [], "downloads": []},
+            models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
         self.kept = Settings()

@@ -195,3 +195,32 @@ async def test_import_and_export_of_agent_files(page: Any, atelier: Engine, wind
     page.import_from(tmp_path / "none.json")
     await page.jobs.settled()
     assert "cannot be read" in window.toasts.current.accessibleName()  # type: ignore[attr-defined]
+
+
+async def test_changes_are_saved_or_cancelled_before_another_agent_is_shown(page: Any, find: Find, atelier: Engine) -> None:
+    find("agent-temperature").setValue(0.3)
+    page.list.setCurrentRow(1)
+    await settle()
+    assert (find("agent-name").text(), page.list.currentRow()) == ("Assistant", 0)
+    assert find("agent-note").text() == "Save your changes or cancel them first."
+    find("agent-new").click()
+    find("agent-duplicate").click()
+    await settle()
+    assert find("agent-name").text() == "Assistant"
+    assert atelier.calls("agents.duplicate") == []
+    find("agent-revert").click()
+    await settle()
+    page.list.setCurrentRow(1)
+    await settle()
+    assert find("agent-name").text() == "Researcher"
+    assert atelier.calls("agents.save") == []
+
+
+async def test_save_and_cancel_are_in_view_however_far_the_form_is_scrolled(page: Any, find: Find) -> None:
+    assert page.area.verticalScrollBar().maximum() > 300
+    for value in (0, page.area.verticalScrollBar().maximum()):
+        page.area.verticalScrollBar().setValue(value)
+        for name in ("agent-revert", "agent-save"):
+            button = find(name)
+            assert button.isVisible(), name
+            assert page.rect().contains(button.mapTo(page, button.rect().bottomRight())), name

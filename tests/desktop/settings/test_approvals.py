@@ -47,7 +47,7 @@ async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Fin
     assert not find("approval-flag-tools").isChecked()
     assert find("approval-auto-low").isChecked()
     assert not find("approval-confirm-high").isChecked()
-    assert find("approval-timeout").value() == 60
+    assert find("approval-timeout").value() == 0
     assert find("max-depth").value() == 3
     assert find("risk-TodoTool").currentText() == "high"
     assert find("risk-MemoryTool").currentText() == "its own (low)"
@@ -77,7 +77,7 @@ async def test_a_timeout_is_none_or_within_its_bounds(page: Any, find: Find, ate
         box.stepDown()
         await settle()
     assert atelier.kept.approvals.timeout_s == 0
-    assert box.text() == "for ever"
+    assert box.text() == "none, they wait"
     assert not find("approval-on-timeout").isEnabled()
     box.stepUp()
     await settle()

@@ -25,7 +25,8 @@ async def test_an_agent_is_saved_copied_and_deleted_once(window: SettingsWindow,
     method = button.removeprefix("agent-")
     held = Held(SAVED)
     atelier.set("agents", method, held)
-    find("agent-temperature").setValue(0.3)
+    if method == "save":
+        find("agent-temperature").setValue(0.3)
     for _ in range(2):
         find(button).click()
     await settle()
@@ -33,7 +34,7 @@ async def test_an_agent_is_saved_copied_and_deleted_once(window: SettingsWindow,
     await held.release()
 
 
-@pytest.mark.parametrize("method", ["test", "delete"])
+@pytest.mark.parametrize("method", ["test_draft", "delete"])
 async def test_a_provider_is_tested_and_removed_once(window: SettingsWindow, find: Find, atelier: Engine, method: str) -> None:
     window.show_page("providers")
     await settle()
@@ -43,7 +44,7 @@ async def test_a_provider_is_tested_and_removed_once(window: SettingsWindow, fin
     held = Held(ProviderHealth(ok=True, latency_ms=1, models=0))
     atelier.set("providers", method, held)
     for _ in range(2):
-        find("provider-test" if method == "test" else "provider-remove").click()
+        find("provider-test" if method == "test_draft" else "provider-remove").click()
     await settle()
     assert len(atelier.calls(f"providers.{method}")) == 1
     await held.release()

@@ -18,7 +18,7 @@ from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check
 from tests.support.fake_bridge import settle
 
-NAMES = ("general", "providers", "agents", "approvals", "memory", "shortcuts", "data", "diagnostics")
+NAMES = ("general", "providers", "agents", "approvals", "memory", "shortcuts", "quick", "usage", "data", "diagnostics")
 
 
 @pytest.mark.parametrize("scale", [100, 150])
@@ -127,7 +127,7 @@ async def test_a_models_name_is_never_squeezed_away(window: SettingsWindow) -> N
     await settle()
     table = window.findChild(QWidget, "model-table")
     assert table is not None
-    assert table.columnWidth(0) >= theme().px(150)  # type: ignore[attr-defined]
+    assert table.columnWidth(1) >= theme().px(150)  # type: ignore[attr-defined]
 
 
 def test_windows_grow_with_the_text_but_not_over_the_screen(qtbot: QtBot) -> None:

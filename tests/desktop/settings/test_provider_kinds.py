@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.desktop.firststart.model_step import ModelStep
+from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.settings.provider_form import ProviderForm, kind_words
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.support.fake_bridge import FakeBridge, settle
@@ -33,14 +34,17 @@ def test_the_form_offers_it(qtbot: Any) -> None:
     assert form.config().kind == "acme"
 
 
-async def test_the_menu_begins_one(window: SettingsWindow) -> None:
+async def test_the_list_of_services_begins_one(window: SettingsWindow) -> None:
     window.show_page("providers")
     await settle()
     page: Any = window.page("providers")
-    page._show_menu()
-    action = next(action for action in page._menu.actions() if action.text() == "Acme Brains")
-    page._menu.hide()
-    action.trigger()
+    page.add.click()
+    await settle()
+    picker: Any = window.findChild(PresetPicker)
+    row = next(row for row in range(picker.list.count()) if picker.list.item(row).text() == "Acme")
+    picker.list.setCurrentRow(row)
+    picker.take.click()
+    await settle()
     assert (page.form.kind.currentData(), page.form.name.text()) == ("acme", "Acme")
 
 
@@ -48,9 +52,9 @@ def test_first_start_has_a_card_for_it(qtbot: Any, bridge: FakeBridge) -> None:
     step = ModelStep(bridge)  # type: ignore[arg-type]
     qtbot.addWidget(step)
     card = next(card for card in step.cards if card.name == "acme")
-    config, _key, model = step._config(card)
-    assert config is not None
-    assert (config.kind, config.name, model) == ("acme", "Acme", "acme-1")
+    draft, model = step._draft(card)
+    assert draft is not None
+    assert (draft.config.kind, draft.config.name, model) == ("acme", "Acme", "acme-1")
 
 
 def test_a_kind_that_is_gone_is_shown_by_its_name() -> None:

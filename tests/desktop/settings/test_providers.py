@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.engine.services.models import ListState
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.support.fake_bridge import FakeBridge, Held, settle
 
 Find = Callable[[str], Any]
 
@@ -80,25 +84,183 @@ async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier
     find("provider-test").click()
     await settle()
     assert page.busy.text.text() == "Works: answered in 12 ms, 1 model"
-    atelier.set("providers", "test", ProviderHealth(ok=False, message="Nobody answers at that address."))
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message="Nobody answers at that address."))
     find("provider-test").click()
     await settle()
     assert page.busy.text.text() == "Nobody answers at that address."
 
 
+async def test_a_test_stores_nothing_and_may_be_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+    page.begin("openai", "Mine", "http://127.0.0.1:9000/v1")
+    QTest.keyClicks(find("provider-key"), "secret-key-1")
+    find("provider-test").click()
+    await settle()
+    ((args, _kwargs),) = atelier.calls("providers.test_draft")
+    assert (args[0].config.name, args[0].key) == ("Mine", "secret-key-1")
+    assert page.busy.text.text() == "Works: answered in 12 ms, 1 model"
+    assert find("provider-key").text() == "secret-key-1"
+    find("provider-cancel").click()
+    await settle()
+    assert (find("provider-name").text(), find("provider-save").isEnabled()) == ("local", False)
+    assert atelier.calls("providers.save") == atelier.calls("providers.set_key") == []
+
+
+async def test_a_test_is_given_up_when_the_form_changes_and_can_be_run_after_an_error(page: Any, find: Find, atelier: Engine) -> None:
+    held = Held(ProviderHealth(ok=True))
+    atelier.set("providers", "test_draft", held)
+    await choose(page, "Ollama")
+    page.activateWindow()
+    find("provider-test").setFocus()
+    find("provider-test").click()
+    await settle()
+    assert page.busy.running
+    assert page.window().focusWidget() is find("provider-test")
+    QTest.keyClicks(find("provider-url"), "x")
+    await held.release()
+    assert not page.busy.isVisible()
+    find("header-add").click()
+    QTest.keyClicks(find("header-name-0"), "X-Team")
+    find("provider-test").click()
+    await settle()
+    assert page.busy.text.text().startswith("The header X-Team needs a value")
+    assert find("provider-test").isEnabled()
+
+
+async def test_changes_are_saved_or_cancelled_before_another_is_shown(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    assert (find("provider-save").isEnabled(), find("provider-cancel").isEnabled()) == (False, False)
+    QTest.keyClicks(find("provider-url"), "/x")
+    assert (find("provider-save").isEnabled(), find("provider-cancel").isEnabled()) == (True, True)
+    await choose(page, "local")
+    assert find("provider-url").text() == "http://localhost:11434/x"
+    assert page.list.currentItem().text() == "Ollama"
+    assert page.busy.text.text() == "Save your changes or cancel them first."
+    await page.load()
+    assert find("provider-url").text() == "http://localhost:11434/x"
+    find("provider-cancel").click()
+    await settle()
+    assert find("provider-url").text() == "http://localhost:11434"
+    await choose(page, "local")
+    assert find("provider-name").text() == "local"
+
+
+async def test_the_foot_is_in_view_however_far_the_page_is_scrolled(page: Any, find: Find) -> None:
+    page.window().resize(700, 430)
+    await settle()
+    for value in (0, page.area.verticalScrollBar().maximum()):
+        page.area.verticalScrollBar().setValue(value)
+        for name in ("provider-test", "provider-cancel", "provider-save"):
+            button = find(name)
+            place = button.mapTo(page, button.rect().bottomRight())
+            assert button.isVisible(), name
+            assert page.rect().contains(place), name
+
+
+async def test_services_are_searched_and_bring_what_is_known_of_them(page: Any, find: Find, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
+    find("provider-add").click()
+    await settle()
+    names = find("preset-list")
+    assert {
+        "OpenRouter",
+        "LM Studio",
+        "vLLM",
+        "llama.cpp",
+        "Groq",
+        "DeepSeek",
+        "xAI",
+        "Together AI",
+        "Azure OpenAI",
+        "Ollama",
+        "Mistral",
+    } <= {names.item(row).text() for row in range(names.count())}
+    QTest.keyClicks(find("preset-search"), "grok")
+    assert [names.item(row).text() for row in range(names.count())] == ["xAI", "Another server"]
+    find("preset-take").click()
+    await settle()
+    assert (find("provider-name").text(), find("provider-url").text()) == ("xAI", "https://api.x.ai/v1")
+    assert page.window().focusWidget() is find("provider-key")
+    assert find("provider-get-key").text() == "Get a key: console.x.ai"
+    find("provider-get-key").click()
+    assert opened == ["https://console.x.ai"]
+
+
+async def test_a_service_without_an_address_of_its_own_asks_for_it(page: Any, find: Find, atelier: Engine) -> None:
+    find("provider-add").click()
+    await settle()
+    QTest.keyClicks(find("preset-search"), "azure")
+    QTest.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    await settle()
+    assert find("provider-url").placeholderText() == "https://NAME.openai.azure.com/openai/v1"
+    assert page.window().focusWidget() is find("provider-url")
+    assert (find("provider-save").isEnabled(), find("provider-test").isEnabled()) == (False, False)
+    QTest.keyClicks(find("provider-url"), "https://lab.openai.azure.com/openai/v1")
+    assert (find("provider-save").isEnabled(), find("provider-test").isEnabled()) == (True, True)
+    assert find("provider-get-key").text() == "Get a key: portal.azure.com"
+
+
+async def test_models_are_searched_and_favourites_stand_first(page: Any, find: Find, atelier: Engine) -> None:
+    names = ["alpha", "beta", "gamma", "delta", "omega", "zeta", "eta"]
+    offered = [ModelInfo(provider="Ollama", name=name, supports_vision=name == "zeta") for name in names]
+    atelier.set("providers", "models", offered)
+    await choose(page, "Ollama")
+    table = find("model-table")
+    shown = lambda: [table.item(row, 1).text() for row in range(table.rowCount())]  # noqa: E731
+    QTest.keyClicks(find("model-search"), "ETA")
+    assert shown() == ["beta", "zeta", "eta"]
+    find("model-search").setText("images")
+    assert shown() == ["zeta"]
+    table.item(0, 0).setCheckState(Qt.CheckState.Checked)
+    await settle()
+    assert atelier.kept.favourite_models == ("Ollama/zeta",)
+    find("model-search").clear()
+    assert shown() == names
+    await page.load()
+    await settle()
+    assert shown() == ["zeta", *(name for name in names if name != "zeta")]
+    table.item(0, 0).setCheckState(Qt.CheckState.Unchecked)
+    await settle()
+    assert atelier.kept.favourite_models == ()
+
+
+async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    assert "models.dev" in find("model-list-day").text()
+    assert "7/2/26" in find("model-list-day").text()
+    held = Held(ListState(date(2026, 11, 22), 600, 12))
+    atelier.set("models", "refresh_list", held)
+    find("model-refresh").click()
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.running
+    page.refreshing.stop.click()
+    await settle()
+    assert page.refreshing.text.text() == "Stopped."
+    await held.release()
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.text.text() == "Up to date: 600 models."
+    assert "11/22/26" in find("model-list-day").text()
+    atelier.set("models", "refresh_list", UsageError("What it sent is no list."))
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.text.text() == "What it sent is no list."
+
+
 async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     table = find("model-table")
-    assert [table.item(row, 0).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
-    table.item(0, 1).setText("32,768")
-    table.item(0, 2).setText("0.15")
+    assert [table.item(row, 1).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
+    table.item(0, 2).setText("32,768")
+    table.item(0, 3).setText("0.15")
     await settle()
     assert atelier.calls("models.edit") == [
         (("Ollama", "qwen3:4b"), {"context_window": 32768}),
         (("Ollama", "qwen3:4b"), {"price_input": 0.15}),
     ]
-    table.item(0, 1).setText("many")
-    assert table.item(0, 1).text() == "40,960"
+    table.item(0, 2).setText("many")
+    assert table.item(0, 2).text() == "40,960"
 
 
 async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: Find, atelier: Engine) -> None:
@@ -107,8 +269,8 @@ async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: F
     atelier.set("providers", "models", [learned, plain])
     await choose(page, "Ollama")
     table, forget = find("model-table"), find("model-reset")
-    assert [table.item(row, 0).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
-    assert "refused tool definitions" in table.item(0, 0).toolTip()
+    assert [table.item(row, 1).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
+    assert "refused tool definitions" in table.item(0, 1).toolTip()
     assert not forget.isEnabled()
     table.setCurrentCell(1, 0)
     assert not forget.isEnabled()
@@ -187,11 +349,11 @@ async def test_servers_found_on_this_machine_are_offered(page: Any, find: Find, 
     atelier.set("providers", "detect", [server])
     find("provider-add").click()
     await settle()
-    found = page._menu.actions()[-1]
-    assert "LM Studio" in found.text()
-    found.trigger()
+    names = find("preset-list")
+    assert (names.item(0).text(), names.currentRow()) == ("LM Studio", 0)
+    find("preset-take").click()
+    await settle()
     assert (find("provider-name").text(), find("provider-url").text()) == ("LM Studio", "http://127.0.0.1:1234/v1")
-    page._menu.close()
 
 
 async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, atelier: Engine) -> None:
@@ -268,15 +430,17 @@ async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, f
     await choose(page, "Ollama")
     url = "http://localhost:9999"
     bad = ProviderHealth(ok=False, message="No such page.", found_url=url, found_kind="ollama")
-    atelier.set("providers", "test", bad)
+    atelier.set("providers", "test_draft", bad)
     find("provider-test").click()
     await settle()
     assert find("provider-use-found").isVisible()
     assert url in find("provider-use-found").text()
-    atelier.set("providers", "test", ProviderHealth(ok=True, latency_ms=3, message="This server has no list of models."))
+    atelier.set("providers", "test_draft", ProviderHealth(ok=True, latency_ms=3, message="This server has no list of models."))
     find("provider-use-found").click()
     await settle()
-    assert atelier.calls("providers.save")[-1][0][0].base_url == url
+    assert atelier.calls("providers.save") == []
+    assert find("provider-url").text() == url
+    assert find("provider-save").isEnabled()
     assert not find("provider-use-found").isVisible()
     assert page.busy.text.text() == "Works: answered in 3 ms. This server has no list of models."
 
@@ -284,7 +448,7 @@ async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, f
 async def test_a_server_of_another_kind_is_said_and_not_offered(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     bad = ProviderHealth(ok=False, message="No such page.", found_url="http://x/v1", found_kind="openai")
-    atelier.set("providers", "test", bad)
+    atelier.set("providers", "test_draft", bad)
     find("provider-test").click()
     await settle()
     assert not find("provider-use-found").isVisible()

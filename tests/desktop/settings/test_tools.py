@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.tool_files import ReviewDialog, visible
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource, OwnToolState
-from atelier_desk.tools.files import FileStatus, ToolFile, run
+from atelier_desk.tools.own.files import FileStatus, ToolFile, run
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 

@@ -8,16 +8,20 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
+from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
-from atelier_desk.desktop.sidebar.model import HEADING, WORKFLOW, WorkflowModel, group_of, state_words
+from atelier_desk.desktop.sidebar.deeds import FolderDialog
+from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel, group_of, state_words
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
-from atelier_desk.desktop.widgets import ToastHost
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ToastHost, say
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
+from atelier_desk.storage.repositories import SearchHit
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
 
@@ -44,6 +48,7 @@ class Column:
                 "duplicate": workflow("z"),
                 "export": "{}",
                 "changed_reports": [],
+                "left_out_files": [],
             }
         )
         self.bridge = FakeBridge(self.engine)
@@ -63,7 +68,14 @@ async def column(qtbot: QtBot) -> Column:
 
 
 def rows(model: WorkflowModel) -> list[str]:
-    return [model.index(i).data(HEADING) or model.index(i).data(WORKFLOW).id for i in range(model.rowCount())]
+    """Headings, and the ids of workflows and found messages."""
+
+    def text(row: Row) -> str:
+        if row.workflow is not None:
+            return row.workflow.id
+        return row.hit.row_id if row.hit is not None else row.heading
+
+    return [text(model.index(i).data(ROW)) for i in range(model.rowCount())]
 
 
 def test_groups_by_day() -> None:
@@ -121,7 +133,7 @@ async def test_a_double_click_deletes_or_copies_once(column: Column, what: str) 
     held = Held(LISTED[1])
     column.engine.set("workflows", what, held)
     for _ in range(2):
-        getattr(column.sidebar, what)("a")
+        column.sidebar.deeds.delete(["a"]) if what == "delete" else column.sidebar.deeds.duplicate("a")
     await settle()
     assert column.engine.calls(f"workflows.{what}") == [(("a",), {})]
     await held.release()
@@ -131,7 +143,7 @@ async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:
     gone: list[str] = []
     column.sidebar.workflow_gone.connect(gone.append)
     view = column.sidebar.list
-    view.setCurrentIndex(column.sidebar.model.index_of("a"))
+    view.select_one("a")
     qtbot.keyClick(view, Qt.Key.Key_Delete)
     await settle()
     assert gone == ["a"]
@@ -144,9 +156,9 @@ async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:
 async def test_pin_and_duplicate(column: Column) -> None:
     chosen: list[str] = []
     column.sidebar.workflow_chosen.connect(chosen.append)
-    column.sidebar.toggle_pin("a")
-    column.sidebar.toggle_pin("p")
-    column.sidebar.duplicate("a")
+    column.sidebar.deeds.pin(["a"])
+    column.sidebar.deeds.pin(["p"])
+    column.sidebar.deeds.duplicate("a")
     await settle()
     assert column.engine.calls("workflows.set_pinned") == [(("a", True), {}), (("p", False), {})]
     assert chosen == ["z"]
@@ -154,20 +166,21 @@ async def test_pin_and_duplicate(column: Column) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [("x.json", "json"), ("x.md", "md")])
 async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind: str) -> None:
-    await column.sidebar.export_to("a", tmp_path / name)
+    await column.sidebar.deeds.export_to("a", tmp_path / name)
     assert column.engine.calls("workflows.export") == [(("a", kind), {})]
     assert (tmp_path / name).read_text() == "{}"
 
 
 async def test_copies_tell_which_reports_were_changed(column: Column, tmp_path: Path) -> None:
     column.engine.set("workflows", "changed_reports", ["Plan"])
-    for copying in (column.sidebar.export_to("a", tmp_path / "x.json"), column.sidebar._duplicate("a")):
+    for copying in (column.sidebar.deeds.export_to("a", tmp_path / "x.json"), column.sidebar.deeds._duplicate("a")):
         await copying
         assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
 
 
 async def test_search_asks_the_engine_and_says_when_nothing_is_there(qtbot: QtBot, column: Column) -> None:
-    column.engine.set("workflows", "list", lambda search="", limit=0: [])
+    column.engine.set("workflows", "list", [])
+    column.engine.set("workflows", "search", [])
     column.sidebar.search.setText("nowhere")
     await column.sidebar.load()
     assert column.engine.calls("workflows.list")[-1][1]["search"] == "nowhere"
@@ -185,11 +198,11 @@ async def test_a_changed_row_keeps_selection_and_editor(column: Column) -> None:
     assert column.sidebar.list.currentIndex().data() == "Now"
 
 
-async def test_the_menu_key_gives_the_menu_of_the_current_workflow_below_its_row(column: Column) -> None:
+async def test_a_menu_is_for_the_row_it_was_asked_on_and_leaves_the_open_one_marked(column: Column) -> None:
     view = column.sidebar.list
-    asked: list[tuple[str, QPoint]] = []
+    asked: list[tuple[list[str], QPoint]] = []
     view.menu_wanted.disconnect()
-    view.menu_wanted.connect(lambda key, place: asked.append((key, place)))
+    view.menu_wanted.connect(lambda ids, place: asked.append((ids, place)))
     column.sidebar.select("d")
 
     def ask(reason: QContextMenuEvent.Reason, at: QPoint) -> None:
@@ -198,12 +211,296 @@ async def test_the_menu_key_gives_the_menu_of_the_current_workflow_below_its_row
     pinned = view.visualRect(column.sidebar.model.index_of("p")).center()
     ask(QContextMenuEvent.Reason.Keyboard, pinned)
     below = view.visualRect(column.sidebar.model.index_of("d")).bottomLeft()
-    assert asked == [("d", view.viewport().mapToGlobal(below))]
+    assert asked == [(["d"], view.viewport().mapToGlobal(below))]
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=pinned)
     ask(QContextMenuEvent.Reason.Mouse, pinned)
-    assert asked[1:] == [("p", view.viewport().mapToGlobal(pinned))]
+    assert asked[1:] == [(["p"], view.viewport().mapToGlobal(pinned))]
     heading = view.visualRect(column.sidebar.model.index(0)).center()
     ask(QContextMenuEvent.Reason.Mouse, heading)
     assert len(asked) == 2
     current = view.current()
     assert current is not None
-    assert current.id == "p"
+    assert (current.id, view.marked, view.painted.shown_id) == ("d", ["d"], "d")
+
+
+async def test_the_menu_acts_on_the_clicked_row(column: Column) -> None:
+    column.sidebar.select("d")
+    menu = open_menu(column, ["p"])
+    assert column.sidebar.list.painted.asked == ["p"]
+    entry(menu, "Unpin").trigger()
+    menu.close()
+    await settle()
+    assert column.engine.calls("workflows.set_pinned") == [(("p", False), {})]
+    assert column.sidebar.list.painted.asked == ()
+
+
+async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_message_went(qtbot: QtBot, column: Column) -> None:
+    shown: list[str] = []
+    column.sidebar.workflow_chosen.connect(shown.append)
+    host = column.sidebar._toasts
+    column.sidebar.deeds.delete(["a"])
+    await settle()
+    assert host.current is not None
+    host.current.dismiss()
+    host.undo.undo()
+    host.undo.undo()  # there is nothing more
+    await settle()
+    assert column.engine.calls("workflows.undo_delete") == [(("a",), {})]
+    assert shown == ["a"]
+
+
+async def test_several_are_chosen_and_deleted_with_one_undo(qtbot: QtBot, column: Column) -> None:
+    opened: list[str] = []
+    column.sidebar.workflow_chosen.connect(opened.append)
+    view, model = column.sidebar.list, column.sidebar.model
+    click(qtbot, column, "a")
+    click(qtbot, column, "c", Qt.KeyboardModifier.ShiftModifier)
+    click(qtbot, column, "b", Qt.KeyboardModifier.ControlModifier)
+    assert view.marked == ["a", "c"]
+    assert view.painted.several
+    assert opened == ["a"]
+    changed = [each.model_copy(update={"name": "Now"}) for each in LISTED[1:]]
+    column.engine.set("workflows", "list", changed)
+    await column.sidebar.load()
+    assert view.marked == ["a", "c"]
+    qtbot.keyClick(view, Qt.Key.Key_Delete)
+    await settle()
+    assert [call[0] for call in column.engine.calls("workflows.delete")] == [("a",), ("c",)]
+    toast = column.sidebar._toasts.current
+    assert toast is not None
+    assert toast.accessibleName() == "2 workflows were deleted"
+    toast.button.click()
+    await settle()
+    assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [("a",), ("c",)]
+    view.select_one("a")
+    click(qtbot, column, "b", Qt.KeyboardModifier.ControlModifier)
+    column.sidebar.select("a")
+    assert model.index_of("a") == view.currentIndex()
+    assert view.marked == ["a"]
+
+
+async def test_the_menu_of_several_pins_moves_archives_and_undoes(column: Column) -> None:
+    menu = open_menu(column, ["a", "b"])
+    texts = [each.text() for each in menu.actions()]
+    assert "Rename" not in texts
+    assert "2 workflows" in texts
+    entry(menu, "Pin").trigger()
+    entry(menu, "Archive").trigger()
+    menu.close()
+    await settle()
+    assert column.engine.calls("workflows.set_pinned") == [(("a", True), {}), (("b", True), {})]
+    assert column.engine.calls("workflows.set_archived") == [(("a", True), {}), (("b", True), {})]
+    column.sidebar._toasts.undo.undo()
+    await settle()
+    assert column.engine.calls("workflows.set_archived")[2:] == [(("a", False), {}), (("b", False), {})]
+
+
+FILED = [
+    workflow("x", collection="Nature"),
+    workflow("y", collection="Art"),
+    workflow("z", archived=True),
+    workflow("v", pinned=True, collection="Art"),
+    *LISTED[1:3],
+]
+
+
+async def test_folders_stand_above_the_days_and_the_archive_at_the_end(qtbot: QtBot, column: Column) -> None:
+    column.engine.set("workflows", "list", FILED)
+    await column.sidebar.load()
+    model, view = column.sidebar.model, column.sidebar.list
+    assert rows(model) == ["Pinned", "v", "Art", "y", "Nature", "x", "Today", "a", "b", "Archived"]
+    assert model.index(2).data(Qt.ItemDataRole.AccessibleTextRole) == "Art, 1 workflow, open"
+    view.setCurrentIndex(model.index(2))
+    qtbot.keyClick(view, Qt.Key.Key_Left)
+    assert rows(model)[2:4] == ["Art", "Nature"]
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(model.index(rows(model).index("Archived"))).center())
+    await settle()
+    assert column.engine.calls("workflows.listing")[-1][1] == {"archive": True}
+    assert rows(model)[-2:] == ["Archived", "z"]
+    assert column.sidebar.closed == {":Art"}
+
+
+async def test_workflows_are_moved_by_menu_and_by_dragging(column: Column) -> None:
+    column.engine.set("workflows", "list", FILED)
+    await column.sidebar.load()
+    model = column.sidebar.model
+    menu = open_menu(column, ["a"])
+    folders = next(each.menu() for each in menu.actions() if each.text() == "Move to folder")
+    assert isinstance(folders, QMenu)
+    assert [each.text() for each in folders.actions() if not each.isSeparator()] == ["Art", "Nature", "New folder…"]
+    entry(folders, "Art").trigger()
+    menu.close()
+    dragged = model.mimeData([model.index_of("a"), model.index_of("x")])
+    art = model.index(rows(model).index("Art"))
+    assert model.canDropMimeData(dragged, Qt.DropAction.MoveAction, -1, -1, art)
+    assert not model.canDropMimeData(dragged, Qt.DropAction.MoveAction, -1, -1, model.index(model.rowCount() - 1))
+    await settle()
+    model.dropMimeData(dragged, Qt.DropAction.MoveAction, -1, -1, art)
+    await settle()
+    moves = [call[0] for call in column.engine.calls("workflows.move")]
+    assert moves == [("a", "Art"), ("a", "Art"), ("x", "Art")]
+    column.sidebar._toasts.undo.undo()
+    await settle()
+    assert [call[0] for call in column.engine.calls("workflows.move")][3:] == [("a", ""), ("x", "Nature")]
+
+
+async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Column) -> None:
+    column.sidebar.deeds.move_to_new(["a"])
+    dialog = column.sidebar.findChild(FolderDialog)
+    assert dialog is not None
+    dialog._press()
+    assert "needs a name" in dialog._error.text()
+    qtbot.keyClicks(dialog.field, " Birds ")
+    qtbot.keyClick(dialog.field, Qt.Key.Key_Return)
+    await settle()
+    assert column.engine.calls("workflows.move") == [(("a", "Birds"), {})]
+
+
+def hit(key: str, kind: str = "message") -> SearchHit:
+    return SearchHit(kind, "c", "Herons", key, 3, "… a heron stands still …", utc_now())
+
+
+async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qtbot: QtBot, column: Column) -> None:
+    places: list[tuple[str, ...]] = []
+    column.sidebar.hit_chosen.connect(lambda *place: places.append(place))
+    column.engine.set("workflows", "list", [LISTED[1]])
+    column.engine.set("workflows", "search", [hit("m1"), hit("t1", "tool_execution"), hit("m2")])
+    column.sidebar.search.setText("heron")
+    await column.sidebar.load()
+    model = column.sidebar.model
+    assert rows(model) == ["Workflows", "a", "Messages", "m1", "m2"]
+    assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still knows all of them
+    assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == "Herons: … a heron stands still …"
+    opened: list[str] = []
+    column.sidebar.workflow_chosen.connect(opened.append)
+    qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Return)
+    qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Down)
+    view = column.sidebar.list
+    for _row in range(1):
+        qtbot.keyClick(view, Qt.Key.Key_Down)
+    qtbot.keyClick(view, Qt.Key.Key_Return)
+    assert opened == ["a"]
+    assert places == [("c", "message", "m1")]
+    column.sidebar.search.setFocus()
+    qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Escape)
+    assert column.sidebar.search.text() == ""
+
+
+async def test_typing_on_gives_up_the_search_that_is_under_way(column: Column) -> None:
+    held = Held([LISTED[1]])
+    column.engine.set("workflows", "list", held)
+    column.engine.set("workflows", "search", [])
+    column.sidebar.search.setText("a")
+    column.sidebar.reload()
+    await settle(3)
+    column.sidebar.search.setText("ab")
+    await held.release()
+    assert rows(column.sidebar.model)[0] == "Pinned"  # nothing of the search for "a" was shown
+
+
+async def test_the_mark_of_an_unseen_end_is_kept_by_the_engine(column: Column) -> None:
+    column.bridge.ready = True
+    column.sidebar.mark_unread("a", True)
+    column.sidebar.mark_unread("a", False)  # as it is
+    await settle()
+    assert column.engine.calls("workflows.set_unread") == [(("a", True), {})]
+    column.engine.set("workflows", "list", [LISTED[1].model_copy(update={"unread": True})])
+    await column.sidebar.load()
+    assert column.sidebar.model.index_of("a").data(Qt.ItemDataRole.AccessibleTextRole) == "Name a, not seen yet"
+    column.sidebar.select("a")
+    await settle()
+    assert column.engine.calls("workflows.set_unread")[1:] == [(("a", False), {})]
+
+
+async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
+    column.engine.set("workflows", "get", LISTED[1])
+    held = Held(LISTED[1].model_copy(update={"name": "About herons"}))
+    column.engine.set("workflows", "suggest_title", held)
+    column.sidebar.deeds.suggest_title("a")
+    await settle()
+    toasts = column.sidebar._toasts
+    assert toasts.current is not None
+    assert toasts.current.accessibleName() == "Looking for a title…"
+    await held.release()
+    await settle()
+    assert toasts.current is not None
+    assert toasts.current.accessibleName() == "Renamed to “About herons”"
+    toasts.undo.undo()
+    await settle()
+    assert column.engine.calls("workflows.rename") == [(("a", "Name a"), {})]
+
+
+async def test_several_are_exported_into_a_folder_over_nothing(column: Column, tmp_path: Path) -> None:
+    (tmp_path / "Name a.json").write_text("mine")
+    await column.sidebar.deeds.export_all(LISTED[1:3], tmp_path)
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
+        "Name a.json": "mine",
+        "Name a (2).json": "{}",
+        "Name b.json": "{}",
+    }
+
+
+async def test_a_thousand_rows_are_painted_only_where_they_are_seen(qtbot: QtBot, column: Column) -> None:
+    column.sidebar.model.set_workflows([workflow(f"w{i}", i // 50) for i in range(1000)])
+    painted: list[int] = []
+    delegate = column.sidebar.list.painted
+    paint = delegate.paint
+    delegate.paint = lambda painter, option, index: (painted.append(index.row()), paint(painter, option, index))  # type: ignore[method-assign]
+    column.sidebar.list.scrollToBottom()
+    column.sidebar.list.viewport().repaint()
+    assert len(painted) < 60
+
+
+def click(qtbot: QtBot, column: Column, key: str, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    view = column.sidebar.list
+    place = view.visualRect(column.sidebar.model.index_of(key)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=place)
+
+
+def open_menu(column: Column, ids: list[str]) -> QMenu:
+    column.sidebar._show_menu(ids, QPoint(5, 5))
+    menu = column.sidebar.findChild(QMenu, "workflow-menu")
+    assert isinstance(menu, QMenu)
+    return menu
+
+
+def entry(menu: QMenu, text: str) -> QAction:
+    return next(each for each in menu.actions() if each.text() == text)
+
+
+async def test_an_empty_list_says_nothing_while_a_guide_has_the_word(column: Column) -> None:
+    column.engine.set("workflows", "list", [])
+    await column.sidebar.load()
+    assert not column.sidebar.empty.isHidden()
+    column.sidebar.hold(True)
+    assert column.sidebar.empty.isHidden()
+    column.sidebar.hold(False)
+    assert not column.sidebar.empty.isHidden()
+
+
+@pytest.mark.parametrize(("width", "scale", "keys"), [(300, 100, "Ctrl+K"), (190, 150, "")])
+async def test_no_word_of_a_narrow_column_is_cut(column: Column, width: int, scale: int, keys: str) -> None:
+    i18n.set_language("fr")
+    theme().set_scale(scale)
+    column.sidebar.resize(width, 600)
+    foot, new = column.sidebar.foot, column.sidebar.new
+    say(foot.settings)
+    foot._fit()
+    assert foot.palette_button.text() == keys
+    assert foot.palette_button.accessibleName()
+    assert new.accessibleName()
+    assert new.text().endswith("…") is (scale > 100)
+    assert new.fontMetrics().horizontalAdvance(new.text()) < new.width()
+
+
+async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
+    column.engine.set("workflows", "get", LISTED[1])
+    column.engine.set("workflows", "suggest_title", Held())
+    column.sidebar.deeds.suggest_title("a")
+    await settle()
+    toast = column.sidebar._toasts.current
+    assert toast is not None
+    toast.button.click()
+    await settle()
+    assert column.sidebar._toasts.current is None
+    assert column.bridge.errors == []

@@ -42,13 +42,16 @@ def child(seq: int, run_id: str, /, **data: Any) -> StreamEvent:
     return event(seq, what, parent, sub_agent_id=run_id, sub_agent_name=run_id.title(), **data)
 
 
+FIRST = {"tokens_input": 100, "tokens_output": 20, "cost": 0.5}
+
+
 def started() -> list[StreamEvent]:
     """Up to where all four work: Dot with its calculator."""
     return [
         event(1, "workflow_start"),
         event(2, "message", message_id="u1", role="user", content="Make it so"),
         event(3, "message", message_id="m1", role="assistant", content="I share the work."),
-        event(4, "usage", tokens_input=100, tokens_output=20, cost=0.5, workflow={"tokens_input": 100, "tokens_output": 20, "cost": 0.5}),
+        event(4, "usage", own=FIRST, workflow=FIRST),
         event(5, "tool_start", call_id="p1", tool="ParallelTasksTool", arguments={"operation": "execute_batch", "tasks": TASKS}),
         child(6, "bea", call_id="p1", task_description="Review the types", kind="parallel", stage=0, background=False),
         child(6, "cid", call_id="p1", task_description="Write the tests", kind="parallel", stage=0, background=False),

@@ -60,7 +60,10 @@ def test_time_counts_only_while_it_works(state: TeamState) -> None:
 
 
 def test_usage_is_each_agents_own_and_sums_upwards(state: TeamState) -> None:
-    state.feed(event(14, "usage", "dot", tokens_input=7, tokens_output=3, cost=0.25, run={"tokens_input": 700}))
+    own = {"tokens_input": 7, "tokens_output": 3, "cost": 0.25}
+    told = event(14, "usage", "dot", **own, own=own, run={"tokens_input": 700})
+    state.feed(told)
+    state.feed(told)  # a tree was read meanwhile, and what came is fed once more: it counts once
     assert state.members["dot"].spent(START).tokens == 10
     assert state.total("ada", START).tokens == 130
     assert state.total("ada", START).cost == pytest.approx(0.75)
@@ -71,7 +74,7 @@ def test_a_reply_under_way_is_counted_once(state: TeamState) -> None:
     assert state.feed(child(14, "dot", what="sub_agent_progress", **told)) == {"dot"}
     assert state.members["dot"].progress == 40
     assert state.total("dot", START).tokens == 42
-    state.feed(event(15, "usage", "dot", tokens_input=30, tokens_output=14, cost=0.1))
+    state.feed(event(15, "usage", "dot", own={"tokens_input": 30, "tokens_output": 14, "cost": 0.1}))
     assert state.total("dot", START).tokens == 44
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QColor, QFontInfo
-from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QRadioButton, QStyle, QStyleOptionButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QRadioButton, QStyle, QStyleOptionButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import DARK, LIGHT, mark, theme
@@ -101,3 +103,48 @@ def test_icon_is_tinted() -> None:
     image = theme().pixmap("square", "err", 24).toImage()
     colours = {image.pixelColor(x, y).name().upper() for x in range(24) for y in range(24) if image.pixelColor(x, y).alpha() == 255}
     assert colours == {theme().tokens.err}
+
+
+def nested(depth: int) -> tuple[QWidget, QPushButton]:
+    """A button inside that many widgets, one in the other."""
+    outermost = inner = QWidget()
+    for _level in range(depth):
+        layout = QVBoxLayout(inner)
+        inner = QWidget(inner)
+        layout.addWidget(inner)
+    return outermost, QPushButton("x", inner)
+
+
+@pytest.mark.parametrize("change", [lambda: theme().set_mode("dark"), lambda: theme().set_scale(130)], ids=["theme", "size"])
+def test_a_widget_is_dressed_anew_as_often_however_deep_it_is(qtbot: QtBot, change: Callable[[], None]) -> None:
+    class Counter(QObject):
+        seen = 0
+
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+            self.seen += event.type() == QEvent.Type.StyleChange
+            return False
+
+    counters = []
+    for depth in (1, 12):
+        outermost, button = nested(depth)
+        qtbot.addWidget(outermost)
+        outermost.show()
+        counters.append(counter := Counter(button))
+        button.installEventFilter(counter)
+    change()
+    shallow, deep = (counter.seen for counter in counters)
+    assert 0 < deep <= shallow + 2  # given by Qt once for each widget around it, it would be ten more
+
+
+def test_there_and_back_is_the_same_picture(qtbot: QtBot) -> None:
+    outermost, button = nested(3)
+    qtbot.addWidget(outermost)
+    mark(button, "primary")
+    outermost.show()
+    before = outermost.grab().toImage()
+    theme().set_mode("dark")
+    assert outermost.grab().toImage() != before
+    theme().set_scale(150)
+    theme().set_mode("light")
+    theme().set_scale(100)
+    assert outermost.grab().toImage() == before

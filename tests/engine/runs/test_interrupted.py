@@ -60,7 +60,7 @@ async def test_an_interrupted_run_keeps_what_was_received_and_goes_on(open_ateli
         assert atelier.runs.active(workflow_id) == run_id
         assert seen.events[-1].data == {"status": "interrupted", "ended": "command"}
         assert (await standing(atelier, run_id)).data == {"status": "interrupted"}
-        [cut] = await bodies(atelier, run_id, "reply_interrupted")
+        [cut] = await bodies(atelier, run_id, "reply_cut_off")
         assert "an answer".startswith(cut.content[:9])
         [told] = [entry.message for entry in await atelier.workflows.transcript(workflow_id) if entry.message.kind == "run_interrupted"]
         assert told.details == {"ended": "command"}
@@ -104,7 +104,7 @@ async def test_after_a_kill_the_next_process_marks_it_once_and_counts_no_time(op
             row = await atelier.repos.runs.get(run_id)
             assert (row.status, row.elapsed_ms) == (RunStatus.INTERRUPTED, 0)
             assert await ended_by(atelier, run_id) == ["killed"]
-            assert [cut.content for cut in await bodies(atelier, run_id, "reply_interrupted")] == ["an ans"]
+            assert [cut.content for cut in await bodies(atelier, run_id, "reply_cut_off")] == ["an ans"]
 
 
 async def test_a_listing_sees_a_killed_run_as_interrupted_and_starts_nothing_otherwise(open_atelier: Opener) -> None:

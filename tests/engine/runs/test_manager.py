@@ -138,7 +138,7 @@ async def test_cancel_in_the_middle_of_a_reply_keeps_the_partial_and_is_quick(op
         row = await atelier.repos.runs.get(run_id)
         assert row.status is RunStatus.CANCELLED
         messages = await atelier.repos.messages.page(workflow_id)
-        assert [message.content for message in messages if message.kind == "interrupted"] == ["a long answer th"]
+        assert [message.content for message in messages if message.kind == "cut_off"] == ["a long answer th"]
         assert atelier.runs.active(workflow_id) is None
         assert took < 5, "a bound that only a hang breaks; the real figure is in the bench"
 
@@ -202,7 +202,7 @@ async def test_interrupting_message_stops_the_reply_and_is_answered_at_once(open
         seen = Recorder(atelier)
         workflow_id, run_id = await start(atelier)
         await seen.until(ChunkType.TOKEN)
-        await atelier.runs.send(workflow_id, "stop, do this", strategy=Dispatch.INTERRUPT)
+        await atelier.runs.send(workflow_id, "stop, do this", strategy=Dispatch.REDIRECT)
         gate.set()
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
     assert [message.content for message in model.requests[1].messages[1:]] == ["hello", "stop, do this"]
@@ -212,7 +212,7 @@ async def test_interrupting_message_closes_a_pending_question(open_atelier: Open
     async with open_atelier([[ask("q1")], "fine"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
-        await atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.INTERRUPT)
+        await atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.REDIRECT)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert await atelier.questions.pending() == []
 
@@ -306,7 +306,7 @@ async def test_time_limit_stops_a_reply_in_its_middle(open_atelier: Opener, cloc
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
         reached = await seen.until(ChunkType.LIMIT_REACHED)
         assert reached.data["reason"] == "time"
-        assert [m.content for m in await atelier.repos.messages.page(workflow_id) if m.kind == "interrupted"] == ["slow answer"]
+        assert [m.content for m in await atelier.repos.messages.page(workflow_id) if m.kind == "cut_off"] == ["slow answer"]
 
 
 async def test_loop_warns_then_pauses(open_atelier: Opener) -> None:
@@ -448,7 +448,7 @@ async def test_call_that_was_cut_off_is_not_done_twice(open_atelier: Opener) -> 
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert not again.running.is_set()
         (execution,) = await atelier.repos.executions.for_runs([run_id])
-        assert execution.status == "interrupted"
+        assert execution.status == "unknown"
     assert "effect is unknown" in model.requests[0].messages[-1].content
 
 

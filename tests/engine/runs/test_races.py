@@ -184,7 +184,7 @@ async def test_interrupt_and_answer_at_once_close_the_question_once(open_atelier
         await ended(atelier, run_id)
         (question,) = await atelier.questions.pending()
         await asyncio.gather(
-            atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.INTERRUPT),
+            atelier.runs.send(workflow_id, "never mind", strategy=Dispatch.REDIRECT),
             atelier.runs.answer_question(question.id, QuestionStatus.ANSWERED, text="a"),
             return_exceptions=True,
         )
@@ -462,20 +462,6 @@ async def test_message_that_waited_while_the_agent_finished_is_answered(open_ate
         tool.release.set()
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
     assert model.requests[1].messages[-1].content == "one more thing"
-
-
-async def test_message_nobody_answered_is_known_to_the_next_turn(open_atelier: Opener) -> None:
-    gate = asyncio.Event()
-    model = ScriptedModel(["never", "next"], gate=gate)
-    async with open_atelier(model) as atelier:
-        seen = Recorder(atelier)
-        workflow_id, run_id = await start(atelier)
-        await seen.until(ChunkType.TOKEN)
-        await atelier.runs.send(workflow_id, "remember this")
-        await atelier.runs.cancel(run_id)
-        gate.set()
-        await ended(atelier, await atelier.runs.send(workflow_id, "go on", agent=agent()))
-    assert [message.content for message in model.requests[1].messages[1:]] == ["hello", "remember this", "go on"]
 
 
 async def test_failed_run_that_is_tried_again_is_the_active_one(open_atelier: Opener) -> None:

@@ -13,7 +13,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.chat import LOADING, ChatReply, ChatRequest, FinishReason, ReplyDone, RetryDelta, TextDelta, ToolCallDelta
 from atelier_desk.domain.errors import NotFoundError, ProviderError
-from atelier_desk.domain.events.run import ModelReplied, ReplyInterrupted
+from atelier_desk.domain.events.run import ModelReplied, ReplyCutOff
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
@@ -149,11 +149,11 @@ async def test_a_dropped_connection_is_mended_twice_and_no_more(kind: str, tmp_p
         assert events[-1].data == {"status": "completed"}
         assert [data["details"]["attempt"] for data in of(events, ChunkType.RETRY)] == [2, 3]
         bodies = [event.body for event in await run_events(atelier.repos, events[0].run_id)]
-        partial = [body for body in bodies if isinstance(body, ReplyInterrupted)]
+        partial = [body for body in bodies if isinstance(body, ReplyCutOff)]
         assert [bool(body.content) and "It is a long story".startswith(body.content) for body in partial] == [True, True]
         # What is shown afterwards is what was shown live, in the same order and under the same names.
         shown = [(row.kind, row.id) for row in await rows(atelier, events)]
-        assert [kind for kind, _id in shown] == ["queue", "interrupted", "retry", "interrupted", "retry", "reply"]
+        assert [kind for kind, _id in shown] == ["queue", "cut_off", "retry", "cut_off", "retry", "reply"]
         assert [id for kind, id in shown if kind == "retry"] == [data["message_id"] for data in of(events, ChunkType.RETRY)]
         server.script(cut, cut, cut)
         events = await run_on(clock, atelier)
@@ -199,7 +199,7 @@ async def test_what_a_cut_reply_used_counts(open_atelier: Opener, clock: ManualC
         events = await run_on(clock, atelier, provider="local", model="scripted", max_tokens=8000, budget=Budget(max_tokens=8000))
         assert events[-1].data["status"] == "completed"
         bodies = [event.body for event in await run_events(atelier.repos, events[0].run_id)]
-        (cut,) = [body.usage for body in bodies if isinstance(body, ReplyInterrupted)]
+        (cut,) = [body.usage for body in bodies if isinstance(body, ReplyCutOff)]
         (whole,) = [body.usage for body in bodies if isinstance(body, ModelReplied)]
         assert cut.estimated
         assert cut.tokens_input > 0
@@ -210,7 +210,7 @@ async def test_what_a_cut_reply_used_counts(open_atelier: Opener, clock: ManualC
         assert row.usage.tokens_input == cut.tokens_input + whole.tokens_input
         assert of(events, ChunkType.USAGE)[-1]["team"]["tokens_output"] == cut.tokens_output + whole.tokens_output
         kinds = [row.kind for row in await rows(atelier, events)]
-        assert kinds == ["queue", *(["interrupted"] if kind == "text" else []), "retry", "reply"]
+        assert kinds == ["queue", *(["cut_off"] if kind == "text" else []), "retry", "reply"]
 
 
 async def test_what_a_stopped_reply_used_counts_once(open_atelier: Opener, clock: ManualClock) -> None:
@@ -227,7 +227,7 @@ async def test_what_a_stopped_reply_used_counts_once(open_atelier: Opener, clock
         await seen.until(ChunkType.RETRY)
         await atelier.runs.cancel(run_id)
         bodies = [event.body for event in await run_events(atelier.repos, run_id)]
-        (cut,) = [body.usage for body in bodies if isinstance(body, ReplyInterrupted)]
+        (cut,) = [body.usage for body in bodies if isinstance(body, ReplyCutOff)]
         assert (await atelier.repos.runs.get(run_id)).usage.tokens_input == cut.tokens_input > 0
 
 
@@ -290,7 +290,7 @@ async def test_comments_do_not_keep_a_silent_reply_alive(begin: bool, tmp_path: 
         assert "40 seconds" in failed["message"]
         assert clock.monotonic() < 60
         assert server.pings > 5
-        assert [row.kind for row in await rows(atelier, events)] == (["queue", "interrupted", "error"] if begin else ["queue", "error"])
+        assert [row.kind for row in await rows(atelier, events)] == (["queue", "cut_off", "error"] if begin else ["queue", "error"])
 
 
 @pytest.mark.parametrize("kind", SERVERS)

@@ -32,7 +32,7 @@ from tests.engine.conftest import WordEmbedder
 from tests.engine.runs.test_manager import TOOLS, agent, ask, calculate
 
 COMMANDS = (
-    "send_queue", "send_queue", "send_interrupt", "send_terminate", "send_silent", "pause", "resume", "resume", "raise", "finish", "step",
+    "send_queue", "send_queue", "send_redirect", "send_terminate", "send_silent", "pause", "resume", "resume", "raise", "finish", "step",
     "cancel", "answer", "answer", "skip", "restart", "give_up", "both", "approve", "approve", "edit", "reject", "tell_child", "stop_child",
     "pause_child", "resume_child", "interrupt_child", "pin", "undo",
 )  # fmt: skip
@@ -123,12 +123,12 @@ class World:
         if command.startswith("send_"):
             await self._send(Dispatch(command.removeprefix("send_")))
         elif command == "give_up":
-            sending = asyncio.create_task(self._send(Dispatch.INTERRUPT))
+            sending = asyncio.create_task(self._send(Dispatch.REDIRECT))
             await asyncio.sleep(0.001)
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
         elif command == "both":
-            doing = (self._do("cancel"), self._do("answer"), self._send(Dispatch.INTERRUPT), self._do("pause"), self._do("resume"))
+            doing = (self._do("cancel"), self._do("answer"), self._send(Dispatch.REDIRECT), self._do("pause"), self._do("resume"))
             await asyncio.gather(*doing, return_exceptions=True)
         elif command == "restart":
             await self.close()
@@ -169,7 +169,7 @@ class World:
         elif command == "resume_child":
             await runs.resume(child, raise_limits={LimitKind.ITERATIONS: 2, LimitKind.TOOL_CALLS: 2})
         else:
-            await runs.message(child, "Do something else.", Dispatch.INTERRUPT)
+            await runs.message(child, "Do something else.", Dispatch.REDIRECT)
 
     async def _change_context(self, command: str) -> None:
         head = (await self.atelier.repos.workflows.get(self.workflow_id)).head_run_id
@@ -209,8 +209,14 @@ class World:
     async def settle(self) -> None:
         """Let everything come to an end or to a wait."""
         async with asyncio.timeout(20):
-            for run in await self.atelier.repos.runs.alive():
-                await self.atelier.runs.wait(run.id)
+            # Again, because one that was waited for may have started or woken another.
+            while [run for run in await self._rest() if run.status is RunStatus.PROCESSING]:
+                await asyncio.sleep(0)
+
+    async def _rest(self) -> list[Run]:
+        for run in await self.atelier.repos.runs.alive():
+            await self.atelier.runs.wait(run.id)
+        return await self.atelier.repos.runs.alive()
 
 
 async def check(world: World) -> None:

@@ -59,7 +59,7 @@ async def test_a_name_that_is_taken(open_atelier: Opener, rule: str, names: int)
         assert (await atelier.agents.get(first.id)).config.temperature == (1.0 if rule == "overwrite" else 0.2)
         assert second.name == ("Researcher (2)" if rule == "rename" else "Researcher")
         with pytest.raises(ConflictError):
-            await atelier.agents.save(AgentConfig(**FILE))
+            await atelier.agents.save(AgentConfig.model_validate(FILE))
 
 
 @pytest.mark.parametrize(

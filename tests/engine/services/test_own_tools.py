@@ -173,7 +173,7 @@ async def test_closing_ends_an_own_tool_and_the_next_start_knows_that_it_was_cut
         (run_id,) = await atelier.runs.resume_all()
         assert (await atelier.runs.wait(run_id)).status.value == "completed"
         (row,) = await atelier.repos.executions.recent(workflow.id)
-        assert row.status == "interrupted"
+        assert row.status == "unknown"
     assert not (tmp_path / "effect-0").exists()
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft
 from atelier_desk.llm.local.download import DownloadStatus
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
+from tests.llm.test_listed import ModelsDev, told
 from tests.support.clock import ManualClock
+from tests.support.servers.base import Reply
 from tests.support.servers.openai import FakeOpenAI
 
 SENTINEL = "sk-sentinel-5f0c9a1b7e"
@@ -257,3 +260,55 @@ async def test_what_a_refusal_taught_hides_nothing_else(open_atelier: Opener) ->
         for info in (await atelier.models.info("lab", "test-model"), listed):
             assert (info.supports_tools, info.context_window, info.source) == (False, 4096, "learned")
             assert info.price_input == pytest.approx(2.0)
+
+
+async def test_a_draft_is_tried_and_nothing_of_it_is_kept(open_atelier: Opener) -> None:
+    vault = KeyVault(environ={})
+    async with FakeOpenAI() as server, open_atelier(vault=vault) as atelier:
+        server.api_key = SENTINEL
+        draft = ProviderDraft(openai(server.url), SENTINEL)
+        assert SENTINEL not in repr(draft)
+        health = await atelier.providers.test_draft(draft)
+        assert (health.ok, health.models) == (True, 1)
+        assert [model.name for model in await atelier.providers.draft_models(draft)] == ["test-model"]
+        server.script(Reply(text="Hello!"))
+        assert (await atelier.providers.try_draft(draft, "test-model")).text == "Hello!"
+        assert [config.name for config in await atelier.providers.list()] == ["local"]
+        assert vault.get("lab") is None
+        assert (await atelier.providers.test_draft(ProviderDraft(openai(server.url), "sk-another-key"))).code == "auth"
+        with pytest.raises(UsageError):
+            await atelier.providers.test_draft(ProviderDraft(openai("ftp://x")))
+
+
+async def test_a_draft_of_a_stored_provider_uses_the_key_that_is_kept(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server, open_atelier(vault=KeyVault(environ={})) as atelier:
+        server.api_key = SENTINEL
+        await atelier.providers.save(openai("http://127.0.0.1:9/v1"))
+        await atelier.providers.set_key("lab", SENTINEL)
+        stored = await atelier.providers.get("lab")
+        moved = stored.model_copy(update={"base_url": server.url, "enabled": False})
+        assert (await atelier.providers.test_draft(ProviderDraft(moved))).ok
+        assert await atelier.providers.get("lab") == stored
+
+
+async def test_the_list_of_hosted_models_is_refreshed_and_corrections_stay(open_atelier: Opener, tmp_path: Path) -> None:
+    groq = ProviderConfig(name="Groq", kind="openai", base_url="https://api.groq.com/openai/v1")
+    async with ModelsDev() as server, open_atelier() as atelier:
+        await atelier.providers.save(groq)
+        shipped = await atelier.models.list_state()
+        assert shipped.models > 500
+        atelier.models.list_source = server.root
+        server.answer = []
+        with pytest.raises(ProviderError):
+            await atelier.models.refresh_list()
+        assert await atelier.models.list_state() == shipped
+        server.answer = {"groq": {"models": {"new-model": told(), "mine": told()}}}
+        assert (await atelier.models.refresh_list())[1:] == (2, 1)
+        listed = await atelier.models.listed()
+        known = listed.applied(groq, ModelInfo(provider="Groq", name="new-model"))
+        assert (known.context_window, known.price_output) == (131_072, 0.79)
+        await atelier.models.update(ModelInfo(provider="Groq", name="mine", context_window=4096))
+        assert (await atelier.models.info("Groq", "mine")).context_window == 4096
+        assert atelier.datadir.model_list.exists()
+    async with open_atelier() as atelier:
+        assert (await atelier.models.list_state()).models == 2

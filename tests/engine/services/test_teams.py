@@ -226,8 +226,8 @@ async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_how_it_is(ope
         assert shape(end.tree) == shape(await atelier.teams.tree(workflow_id))
         assert [task.name for task in end.tasks] == ["by hand"]
         assert (await atelier.teams.at(workflow_id, run_id, last - 1)).tasks == ()
-        shown = [(e.message, e.calls, e.question) for e in end.entries]
-        assert shown == [(e.message, e.calls, e.question) for e in await atelier.workflows.transcript(workflow_id)]
+        shown = [(e.message, e.calls, e.questions) for e in end.entries]
+        assert shown == [(e.message, e.calls, e.questions) for e in await atelier.workflows.transcript(workflow_id)]
         for node in (await atelier.teams.tree(workflow_id)).walk():
             if node.run_id != run_id:
                 own = await atelier.teams.transcript(node.run_id)

@@ -182,8 +182,7 @@ async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelie
         calling = [entry for entry in whole if entry.calls]
         assert [entry.calls[0].tool for entry in calling] == ["CalculatorTool", "UserQuestionTool"]
         assert calling[0].calls[0].result["result"] == 42
-        assert calling[1].question is not None
-        assert calling[1].question.text_response == "red"
+        assert [asked.text_response for asked in calling[1].questions] == ["red"]
         paged = []
         before = None
         while batch := await atelier.workflows.transcript(workflow.id, before=before, limit=2):
@@ -327,7 +326,7 @@ async def test_what_is_written_during_an_export_does_not_tear_the_file(open_atel
         assert len(json.loads(text)["runs"]) == 2
         assert (await atelier.workflows.import_(text, "rename")).action == "renamed"
         busy = 1
-        monkeypatch.setattr("atelier_desk.engine.services.workflows.READ_ATTEMPTS", 1)
+        monkeypatch.setattr("atelier_desk.engine.services.workflow.exporting.READ_ATTEMPTS", 1)
         with pytest.raises(ConflictError, match="Pause them"):
             await atelier.workflows.export(workflow_id)
 
@@ -371,7 +370,7 @@ async def test_damaged_and_too_big_files_are_refused_and_leave_nothing(open_atel
             with pytest.raises(UsageError):
                 await atelier.workflows.import_(json.dumps(file))
             assert await atelier.store.counts() == before
-        with pytest.raises(LimitError, match="10485760"):
+        with pytest.raises(LimitError, match="at most 10 MB"):
             await atelier.workflows.import_(text + " " * limits.IMPORT_FILE)
         with pytest.raises(UsageError, match="skip, overwrite, rename"):
             await atelier.workflows.import_(text, "merge")
@@ -518,3 +517,24 @@ async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> Non
         assert "- [ ] First (pending)" in text
         with pytest.raises(UsageError, match="json, md"):
             await atelier.workflows.export(workflow_id, "pdf")
+
+
+async def test_folder_archive_and_unread_mark_survive_a_restart_and_an_export(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        filed, plain, away = [(await atelier.workflows.create(name)).id for name in ("Filed", "Plain", "Away")]
+        await atelier.workflows.move(filed, " Nature ")
+        await atelier.workflows.set_archived(away, True)
+        await atelier.workflows.set_unread(plain, True)
+        with pytest.raises(LimitError, match="at most 64"):
+            await atelier.workflows.move(filed, "x" * 65)
+        exported = await atelier.workflows.export(filed)
+    async with open_atelier() as atelier:
+        listing = await atelier.workflows.listing()
+        assert [each.id for each in listing.recent] == [plain]
+        assert [(each.id, each.collection) for each in listing.filed] == [(filed, "Nature")]
+        assert (listing.archived, listing.archived_count) == ((), 1)
+        assert [each.id for each in (await atelier.workflows.listing(archive=True)).archived] == [away]
+        assert (await atelier.workflows.get(plain)).unread
+        assert (await atelier.workflows.import_(exported)).workflow.collection == "Nature"
+        assert (await atelier.workflows.move(filed, "")).collection == ""
+        assert [each.id for each in (await atelier.workflows.listing()).filed] != [filed]

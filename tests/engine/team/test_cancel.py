@@ -89,7 +89,7 @@ async def test_cancelling_the_root_closes_every_stream_at_every_depth(open_ateli
         assert len(ends) == 15
         assert sorted(end.report for end in ends) == ["Mid"] * 3 + ["So far"] * 12
         messages = await atelier.repos.messages.page(workflow_id)
-        assert sum(message.kind == "interrupted" for message in messages) == 15
+        assert sum(message.kind == "cut_off" for message in messages) == 15
 
 
 async def test_a_tool_of_a_sub_agent_is_stopped_with_its_root(open_atelier: Opener) -> None:

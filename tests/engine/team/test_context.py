@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -72,7 +73,7 @@ async def test_what_is_pinned_stays_through_compactions_and_later_turns(open_ate
         await talk.say("My name is Ada, never forget it.")
         origin = talk.entries()[0].origin
         await atelier.runs.pin(talk.workflow_id, origin)
-        assert (await seen.until(ChunkType.CONTEXT_CHANGED)).data == {"reason": "pinned", "origin": origin}
+        assert (await seen.until(ChunkType.CONTEXT_CHANGED)).data == {"reason": "pinned", "origin": origin, "message_id": ANY}
         for number in range(6):
             await talk.say(f"{number}: {LONG}")
         assert any(event.chunk_type is ChunkType.CONTEXT_COMPACTED for event in seen.events)

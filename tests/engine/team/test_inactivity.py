@@ -13,7 +13,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.payloads import ChunkType, SubAgentProgress
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.runs.live import LiveRuns
@@ -84,7 +84,7 @@ async def test_looking_at_it_does_not_keep_it_alive(open_atelier: Opener) -> Non
             # The watch itself looks, a screen looks, a script looks.
             await atelier.runs._watch.check()
             await atelier.teams.tree(workflow_id)
-            atelier.environment.publish(atelier.runs.state_of(run_id).current, ChunkType.SUB_AGENT_PROGRESS, sub_agent_id="x")
+            atelier.environment.publish(atelier.runs.state_of(run_id).current, SubAgentProgress(sub_agent_id="x"))
         async with asyncio.timeout(20):
             assert (await waiting).status is RunStatus.COMPLETED
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.ERROR

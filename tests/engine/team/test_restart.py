@@ -151,7 +151,7 @@ async def test_what_was_said_until_the_end_is_kept_and_the_pause_between_is_no_w
     again = Cast(Lead=["done"], Helper=["A whole one."])
     async with open_atelier(model_factory=again, clock=clock) as atelier:
         await finish(atelier, workflow_id)
-        cut, resumed = await bodies(atelier, child.id, "run_resumed", "reply_interrupted")
+        cut, resumed = await bodies(atelier, child.id, "run_resumed", "reply_cut_off")
         assert resumed.type == "run_resumed"
         assert cut.content == "Half a verse"
         assert (await atelier.repos.runs.get(child.id)).elapsed_ms < 1000

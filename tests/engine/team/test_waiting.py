@@ -195,7 +195,7 @@ async def test_one_that_was_told_something_else_no_longer_asks(open_atelier: Ope
         await seen.until(ChunkType.RUN_STATUS, status="awaiting_parent")
         cast.models["Lead"].gate = lead_gate
         child = (await team_rows(atelier, workflow_id))["Helper"]
-        await atelier.runs.message(child.id, "Take the red one.", Dispatch.INTERRUPT)
+        await atelier.runs.message(child.id, "Take the red one.", Dispatch.REDIRECT)
         async with asyncio.timeout(10):
             await stuck.begun.wait()
         with pytest.raises(ConflictError):

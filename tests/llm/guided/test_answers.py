@@ -6,7 +6,9 @@ import pytest
 
 from atelier_desk.domain.chat import ChatMessage, Role, ToolCall
 from atelier_desk.llm.guided import answers
+from atelier_desk.llm.guided.actions import action_of
 from atelier_desk.llm.guided.language import language
+from tests.llm.guided.specs import specs
 
 EN, FR = language("en"), language("fr")
 
@@ -14,7 +16,8 @@ EN, FR = language("en"), language("fr")
 def said(words, tool, arguments, result, success=True):
     content = result if isinstance(result, str) else json.dumps(result)
     message = ChatMessage(role=Role.TOOL, content=content, tool_call_id="c1", name=tool, success=success)
-    return answers.answer(ToolCall(id="c1", name=tool, arguments=arguments), message, words)
+    call = ToolCall(id="c1", name=tool, arguments=arguments)
+    return answers.answer(call, message, words, action_of(call, specs("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool")))
 
 
 def test_a_calculation():
@@ -54,8 +57,6 @@ def test_the_users_answer_by_its_label():
         said(EN, "UserQuestionTool", arguments, {"success": True, "selectedOptions": ["2"], "textResponse": "sky"})
         == "Your answer: blue, sky"
     )
-    labels = {"question": "?", "options": ["red", "blue"]}
-    assert said(EN, "wait_user_response", labels, {"success": True, "selectedOptions": ["red"], "textResponse": ""}) == "Your answer: red"
 
 
 def test_a_skipped_question_and_one_that_timed_out():

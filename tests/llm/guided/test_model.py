@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolSpec, Usage
+from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
@@ -12,6 +12,7 @@ from atelier_desk.llm.guided import GuidedModel
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.scripted import ScriptedModel
+from tests.llm.guided.specs import specs
 
 AUNT = "I need to phone my aunt on Monday"
 UNSURE = "so what do I have to do about my tasks"
@@ -24,7 +25,7 @@ class Conversation:
 
     def __init__(self, model, tools=ALL, name="starter"):
         self.model = model
-        self.tools = tuple(ToolSpec(name=tool, description=tool, parameters={"type": "object"}) for tool in tools)
+        self.tools = specs(*tools)
         self.name = name
         self.messages = []
         self.deltas = []
@@ -138,13 +139,6 @@ async def test_a_declined_write_is_not_done(answer):
 async def test_without_a_question_tool_the_write_is_made_at_once():
     _, talk = scripted(" phone my aunt on Monday", tools=("TodoTool",))
     assert (await talk.say(AUNT)).tool_calls[0].name == "TodoTool"
-
-
-async def test_the_control_tool_asks_too():
-    _, talk = scripted(tools=("wait_user_response",))
-    call = (await talk.say("ask me which colour I want, red or blue")).tool_calls[0]
-    assert (call.name, call.arguments) == ("wait_user_response", {"question": "Which colour do you want?", "options": ["red", "blue"]})
-    assert (await talk.result(success=True, selectedOptions=["red"], textResponse="")).content == "Your answer: red"
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ import gc
 
 import numpy as np
 
+from atelier_desk.domain.chat import ToolCall
 from atelier_desk.llm.guided.actions import ACTIONS, action_of, offered
 from atelier_desk.llm.guided.grammar import literal, one_of
 from atelier_desk.llm.guided.language import language
 from atelier_desk.llm.guided.select import Example, Examples, fill_prompt, selection_prompt
+from tests.llm.guided.specs import specs
 
 
 class LengthEmbedder:
@@ -56,7 +58,7 @@ async def test_without_an_embedder_common_words_decide():
 
 async def test_tools_bring_their_own_examples():
     class Tool:
-        name = "TodoTool"
+        abilities = {"add": "create"}
         examples = (("en", "zzz zzz zzz", {"operation": "create", "name": "x"}), ("fr", "yyy", {"operation": "get"}))
 
     found = await Examples(None, [Tool()]).nearest("zzz zzz zzz", language("en"), ["add", "list"])
@@ -77,13 +79,16 @@ def test_a_grammar_has_the_choices_with_their_space_and_escapes():
 
 def test_only_actions_with_an_enabled_tool_are_offered():
     assert list(offered([])) == ["chat"]
-    assert list(offered(["TodoTool"])) == ["add", "list", "done", "chat"]
-    assert "ask" in offered(["wait_user_response"])
-    assert set(offered(["TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool"])) == {action.name for action in ACTIONS}
+    assert list(offered(specs("TodoTool"))) == ["add", "list", "done", "chat"]
+    assert set(offered(specs("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool"))) == {action.name for action in ACTIONS}
 
 
 def test_a_calls_action():
-    assert action_of("TodoTool", {"operation": "create"}).name == "add"
-    assert action_of("wait_user_response", {"question": "?"}).name == "ask"
-    assert action_of("TodoTool", {"operation": "delete"}) is None
-    assert action_of("ReportTool", {"operation": "write"}) is None
+    def name(tool, operation):
+        action = action_of(ToolCall(id="c", name=tool, arguments={"operation": operation}), specs("TodoTool", "ReportTool"))
+        return action and action.name
+
+    assert name("TodoTool", "create") == "add"
+    assert name("TodoTool", "delete") is None
+    assert name("ReportTool", "write") is None
+    assert name("CalculatorTool", "eval") is None, "it is not among the tools"

@@ -74,7 +74,7 @@ def test_each_call_has_one_result_in_its_order() -> None:
         ("user", None),
     ]
     assert [m.content for m in out[2:5]][::2] == ["one", "three"]
-    assert "interrupted" in out[3].content
+    assert "cut off" in out[3].content
     assert out[5].content == "meanwhile\n\nResult of CalculatorTool:\nagain"
 
 

@@ -49,10 +49,9 @@ async def test_the_page_reads_its_index_forwards(repos: Repositories, workflow: 
 
 
 async def test_get_and_pin(repos: Repositories, messages: list[Message]) -> None:
-    await repos.messages.set_pinned(messages[0].id, True)
+    await repos.journal.commit(Commit(pins={messages[0].id: True, "missing": True}, of=messages[0].workflow_id))
     assert await repos.messages.get(messages[0].id) == messages[0].model_copy(update={"pinned": True})
-    with pytest.raises(NotFoundError):
-        await repos.messages.set_pinned("missing", True)
+    assert [each.id for each in await repos.messages.pinned(messages[0].workflow_id)] == [messages[0].id]
     with pytest.raises(NotFoundError):
         await repos.messages.get("missing")
 

@@ -170,7 +170,9 @@ async def test_search_finds_every_kind_with_its_place(repos: Repositories, workf
     (message,) = [hit for hit in hits if hit.kind == "message"]
     assert (message.workflow_id, message.workflow_name, message.seq) == (workflow.id, workflow.name, 1)
     assert "réunions" in message.excerpt
-    assert {hit.kind for hit in await repos.workflows.search("input reunion")} == {"tool_execution"}
+    (call,) = await repos.workflows.search("input reunion")
+    assert (call.kind, call.tool) == ("tool_execution", "Search")
+    assert call.excerpt.startswith("query: "), "as it was written: no bag of words, no JSON"
     assert {hit.kind for hit in await repos.workflows.search("output")} == {"tool_execution"}
     assert {hit.kind for hit in await repos.workflows.search("written")} == {"report"}
     assert await repos.workflows.search("reunion zebra") == [], "every word must be there"

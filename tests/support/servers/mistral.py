@@ -1,4 +1,5 @@
-"""Mistral's API as strict as the real one: unknown request fields, foreign call ids and a wrong order of roles are refused."""
+"""Mistral's API as strict as the real one: unknown request fields, foreign call ids and a wrong order of roles are refused. Stricter than
+it, calls without the thinking that came with them are refused too, by a model that thinks."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 
 from tests.support.servers.base import Failure, Reply, Request, Response, split
 from tests.support.servers.openai import FakeOpenAI, arguments_text, chunk_of, whole
+from tests.support.servers.thoughts import Thoughts
 
 # ChatCompletionRequest of the mistralai SDK 3.7.
 FIELDS = frozenset(
@@ -24,6 +26,7 @@ class FakeMistral(FakeOpenAI):
     Attributes:
         object_arguments: give arguments as an object instead of text.
         listed_content: give content as a list of chunks, reasoning as ``thinking`` chunks; without it reasoning cannot be given.
+        thoughts: what was given so.
     """
 
     def __init__(self) -> None:
@@ -31,6 +34,7 @@ class FakeMistral(FakeOpenAI):
         self.object_arguments = False
         self.listed_content = False
         self.dimension = 16
+        self.thoughts = Thoughts()
         self.models = [model_entry("mistral-test"), model_entry("mistral-embed", chat=False), model_entry("mistral-ocr", chat=False)]
 
     async def chat(self, request: Request, out: Response) -> None:
@@ -38,7 +42,13 @@ class FakeMistral(FakeOpenAI):
         if refusal is not None:
             await out.json(refusal[1], status=refusal[0])
             return
+        model = request.json["model"]
+        if request.json.get("reasoning_effort") != "none" and any(self._thoughtless(model, each) for each in request.json["messages"]):
+            await out.json(error_body("The thinking of an assistant message is missing or changed.", "invalid_request", "3051"), status=400)
+            return
         step = self.next_step()
+        if isinstance(step, Reply) and self.listed_content:
+            self.thoughts.note(model, step)
         if isinstance(step, Failure):
             await out.failure(step)
         elif step.raw is not None:
@@ -47,6 +57,12 @@ class FakeMistral(FakeOpenAI):
             await out.stream(self.events(step, with_usage=False), "text/event-stream", step)
         else:
             await out.json(self.whole(step))
+
+    def _thoughtless(self, model: str, message: dict[str, Any]) -> bool:
+        content = message["content"] if isinstance(message["content"], list) else []
+        thought = "".join(part["text"] for chunk in content for part in chunk.get("thinking", ()))
+        calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
+        return self.thoughts.missing(model, calls, thought)
 
     def chunks(self, reply: Reply) -> Iterator[dict[str, Any]]:
         """Usage rides on the last chunk; calls come whole."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.support.servers.base import Failure, FakeServer, Reply, Request, Response, dump, split
+from tests.support.servers.thoughts import Thoughts
 from tests.support.servers.vectors import vector_of
 
 TIME = "2026-01-01T00:00:00.000000Z"
@@ -19,6 +20,7 @@ class FakeOllama(FakeServer):
         installed: names of models with their capabilities; None as capabilities stands for an old server that does not tell.
         call_ids: give calls an id, as newer servers do.
         embed_limit: characters of a text that ``/api/embed`` takes.
+        thoughts: what was thought before calls; a model that thinks refuses the calls without it.
         no_metadata: have the page for chats alone, as programs that only imitate the chat do.
     """
 
@@ -29,6 +31,7 @@ class FakeOllama(FakeServer):
             "nomic-embed-text:latest": ["embedding"],
         }
         self.call_ids = False
+        self.thoughts = Thoughts()
         self.window = 131_072
         self.dimension = 8
         self.embed_limit: int | None = None
@@ -61,6 +64,8 @@ class FakeOllama(FakeServer):
             await out.json({"error": refusal[1]}, status=refusal[0])
             return
         step = self.next_step()
+        if isinstance(step, Reply):
+            self.thoughts.note(body["model"], step)
         if isinstance(step, Failure):
             await out.failure(step)
         elif step.raw is not None:
@@ -72,7 +77,8 @@ class FakeOllama(FakeServer):
             await out.json(self.last(step, {"role": "assistant", "content": step.text, **thoughts, **self.extras(step)}))
 
     def refusal_of(self, body: dict[str, Any]) -> tuple[int, str] | None:
-        """What the real server refuses: a model that is not there, thinking it cannot do, arguments that are not an object."""
+        """What the real server refuses: a model that is not there, thinking it cannot do, arguments that are not an object; and what it
+        takes and then answers worse: calls without the thinking before them."""
         name = body["model"] if ":" in body["model"] else f"{body['model']}:latest"
         if name not in self.installed:
             return 404, f"model '{body['model']}' not found"
@@ -86,6 +92,9 @@ class FakeOllama(FakeServer):
                 if not isinstance(call["function"]["arguments"], dict):
                     kind = "ToolCallFunctionArguments"
                     return 400, f"json: cannot unmarshal string into Go struct field {kind} of type map[string]interface {{}}"
+            calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
+            if self.thoughts.missing(body["model"], calls, message.get("thinking", "")):
+                return 400, "the thinking of an assistant message is missing or changed"
         return None
 
     def lines(self, reply: Reply) -> Iterator[bytes]:

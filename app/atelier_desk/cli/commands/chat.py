@@ -36,8 +36,10 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     if out.request.again and out.request.workflow_id:
         arguments.workflow, arguments.latest = out.request.workflow_id, False
     workflow = await chosen_workflow(atelier, arguments)
-    config, agent_id = await chosen_agent(atelier, arguments, workflow)
-    name = config.name if config is not None else (await atelier.agents.get(agent_id)).name
+    who = await chosen_agent(atelier, arguments, workflow)
+    if workflow is not None:
+        await who.keep(atelier, workflow)
+    name = who.config.name if who.config is not None else (await atelier.agents.get(who.agent_id)).name
     out.note(_("{agent} listens. /help shows the commands, /quit ends.", agent=name), "bold")
     session = _Session(atelier, arguments, out, workflow)
     out.catch_ctrl_c(session.ctrl_c)
@@ -121,12 +123,13 @@ class _Session:
         from atelier_desk.engine.services.common.naming import name_from
 
         try:
-            config, agent_id = await chosen_agent(self._atelier, self._arguments, self._workflow)
+            who = await chosen_agent(self._atelier, self._arguments, self._workflow)
             if self._workflow is None:
-                self._workflow = await self._atelier.workflows.create(name_from(text), agent_id, workspace(self._out, self._arguments))
+                folders = workspace(self._out, self._arguments)
+                self._workflow = await self._atelier.workflows.create(name_from(text), who.agent_id, folders, choices=who.choices)
             follower = await self._follower(self._workflow.id)
             try:
-                run_id = await self._atelier.runs.send(self._workflow.id, text, agent=config, agent_id=agent_id)
+                run_id = await self._atelier.runs.send(self._workflow.id, text, agent=who.config, agent_id=who.agent_id)
             except BaseException:
                 follower.close()
                 raise

@@ -26,14 +26,14 @@ def register(add: Adder) -> None:
     added.add_argument("--type", choices=TYPES, default="knowledge")
     add_id(added, "--workflow", "workflow", help=_("for this workflow alone"))
     added.add_argument("--tags", metavar="A,B", type=names, default=[])
-    added.add_argument("--importance", metavar="X", type=number(float, least=0, name="--importance"), help=_("0 to 1"))
+    added.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("0 to 1"))
     listing = group.command("list", _("memories, the newest first"), "memory:list_", needs=DATABASE)
     _filters(listing)
-    listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
+    listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
     search = group.command("search", _("find memories by meaning and words"), "memory:search")
     search.add_argument("query", metavar="TEXT")
     _filters(search)
-    search.add_argument("--threshold", metavar="X", type=number(float, least=0, name="--threshold"), help=_("least relevance, 0 to 1"))
+    search.add_argument("--threshold", metavar="X", type=number(float, least=0), help=_("least relevance, 0 to 1"))
     delete = group.command("delete", _("forget a memory"), "memory:delete")
     add_id(delete, "id", "memory")
     export = group.command("export", _("memories as JSON, to standard output"), "memory:export", needs=DATABASE)
@@ -49,7 +49,7 @@ def _filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scope", choices=SCOPES, default="both")
     parser.add_argument("--type", choices=TYPES)
     parser.add_argument("--tags", metavar="A,B", type=names, default=[])
-    parser.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=10)
+    parser.add_argument("--limit", metavar="N", type=number(int, least=1), default=10)
 
 
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

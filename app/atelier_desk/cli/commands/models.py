@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk import figures
 from atelier_desk.cli.parser import DATABASE, Adder, number
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
@@ -26,21 +26,25 @@ def register(add: Adder) -> None:
     listing = group.command("list", _("all models that can be reached"), "models:list_", needs=DATABASE)
     listing.add_argument("--provider", metavar="P", help=_("of this provider alone"))
 
+    group.command(
+        "refresh",
+        _("fetch the list of hosted models with their windows and prices anew, from models.dev"),
+        "models:refresh",
+        needs=DATABASE,
+    )
     edit = group.command("edit", _("correct what is known of a model; what is not named stays as it is"), "models:edit", needs=DATABASE)
     edit.add_argument("provider", metavar="PROVIDER")
     edit.add_argument("model", metavar="MODEL")
+    edit.add_argument("--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("tokens it can see"))
     edit.add_argument(
-        "--window", metavar="N", type=number(int, least=1, name="--window"), dest="context_window", help=_("tokens it can see")
-    )
-    edit.add_argument(
-        "--max-output", metavar="N", type=number(int, least=1, name="--max-output"), dest="max_output_tokens",
+        "--max-output", metavar="N", type=number(int, least=1), dest="max_output_tokens",
         help=_("most tokens of a reply"),
     )  # fmt: skip
     for option, dest, help in (
         ("--price-in", "price_input", _("US dollars for a million tokens it reads")),
         ("--price-out", "price_output", _("US dollars for a million tokens it writes")),
     ):
-        edit.add_argument(option, metavar="USD", type=number(float, least=0, name=option), dest=dest, help=help)
+        edit.add_argument(option, metavar="USD", type=number(float, least=0), dest=dest, help=help)
     edit.add_argument("--label", metavar="TEXT", help=_("how it is called here"))
     for option, dest, help in (
         ("--tools", "supports_tools", _("whether it can call tools")),
@@ -81,6 +85,23 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             out.note(_("{provider}: {problem}", provider=name, problem=error.localized(_)), "warn")
     print_models(out, models)
     return 1 if arguments.provider and failed else 0
+
+
+async def refresh(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Ctrl-C leaves the old list in use."""
+    from atelier_desk.cli.output import data, line
+
+    state = await atelier.models.refresh_list()
+    if out.json:
+        data(out, {"day": state.day.isoformat(), "models": state.models, "services": state.services})
+        return 0
+    text = ngettext(
+        "The list of hosted models is of {day} now: {n} model of {services} services.",
+        "The list of hosted models is of {day} now: {n} models of {services} services.",
+        state.models, day=state.day.isoformat(), services=state.services,
+    )  # fmt: skip
+    line(out, text)
+    return 0
 
 
 def print_models(out: Output, models: list[ModelInfo]) -> None:

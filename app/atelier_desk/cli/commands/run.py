@@ -11,6 +11,7 @@ from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
+    from atelier_desk.cli.agent_options import Chosen
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.chat import ImagePart, TextFile
     from atelier_desk.domain.workflow import Run, Workflow
@@ -54,9 +55,11 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     images, files = await _attached(arguments, out)
     answers = await Answers.create(atelier, out, arguments.answers)
     existing = await chosen_workflow(atelier, arguments)
-    config, agent_id = await chosen_agent(atelier, arguments, existing)
+    who = await chosen_agent(atelier, arguments, existing)
     folders = workspace(out, arguments)
-    workflow = existing or await _new_workflow(atelier, out, name_from(prompt), agent_id, folders)
+    workflow = existing or await _new_workflow(atelier, out, name_from(prompt), who, folders)
+    if existing is not None:
+        await who.keep(atelier, existing)
     if existing is not None and folders:
         await atelier.workflows.set_folders(existing.id, tuple(dict.fromkeys((*existing.folders, *folders))))
     decisions = Decisions(atelier, out, arguments.on_approval)
@@ -65,7 +68,14 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     mode = RunMode.STEPPING if arguments.step else RunMode.AUTO
     try:
         run_id = await atelier.runs.send(
-            workflow.id, prompt, agent=config, agent_id=agent_id, images=images, files=files, mode=mode, message_id=out.request.key
+            workflow.id,
+            prompt,
+            agent=who.config,
+            agent_id=who.agent_id,
+            images=images,
+            files=files,
+            mode=mode,
+            message_id=out.request.key,
         )
     except BaseException:
         follower.close()
@@ -115,13 +125,13 @@ async def _begun(atelier: Atelier, out: Output) -> Run | None:
         return None
 
 
-async def _new_workflow(atelier: Atelier, out: Output, name: str, agent_id: str, folders: tuple[str, ...]) -> Workflow:
+async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, folders: tuple[str, ...]) -> Workflow:
     from atelier_desk.domain.errors import NotFoundError
 
     if out.request.again:
         with suppress(NotFoundError):
             return await atelier.workflows.get(out.request.key)
-    return await atelier.workflows.create(name, agent_id, folders, id=out.request.key)
+    return await atelier.workflows.create(name, who.agent_id, folders, choices=who.choices, id=out.request.key)
 
 
 async def _prompt(given: str, out: Output) -> str:

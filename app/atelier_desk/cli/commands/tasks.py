@@ -22,8 +22,8 @@ def register(add: Adder) -> None:
     listing = group.command("list", _("tasks of all workflows, urgent ones first; done ones with --status"), "tasks:list_", needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow alone, in its order, done ones too"))
     listing.add_argument("--status", choices=STATUSES, help=_("only those with this status"))
-    listing.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100)
-    listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
+    listing.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

@@ -13,6 +13,8 @@ from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.stream import payloads
+    from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.tools.base import Tool
 
@@ -111,14 +113,17 @@ class _Result:
 
     def __init__(self, tool: str) -> None:
         self._tool = tool
-        self.end: dict[str, Any] | None = None
+        self.end: payloads.ToolEnd | None = None
         self.error = ""
 
-    def show(self, event: Any) -> None:
-        if event.chunk_type.value == "tool_end":
-            self.end = event.data
-        elif event.chunk_type.value == "error":
-            self.error = str(event.data.get("message", ""))
+    def show(self, event: StreamEvent) -> None:
+        from atelier_desk.domain.stream import payloads
+
+        match event.payload:
+            case payloads.ToolEnd() as end:
+                self.end = end
+            case payloads.Failure(message=message):
+                self.error = message
 
 
 def _show(renderer: _Result, status: int, out: Output) -> int:
@@ -128,8 +133,8 @@ def _show(renderer: _Result, status: int, out: Output) -> int:
         if renderer.error:
             out.note(_("Error: {problem}", problem=renderer.error), "error")
         return status
-    data(out, renderer.end["result"])
-    return status if status else (0 if renderer.end["success"] else 1)
+    data(out, renderer.end.result)
+    return status if status else (0 if renderer.end.success else 1)
 
 
 def _tool(atelier: Atelier, name: str) -> Tool:

@@ -1,16 +1,18 @@
-"""``atelier workflows``: list, show, search, export, import, delete, fork and replay."""
+"""``atelier workflows``: list, show, search, title, move, archive, export, import, delete, fork and replay."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
 
+from atelier_desk.cli.agent_options import APPROVALS, add_model_options
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.workflow import Workflow
     from atelier_desk.engine.atelier import Atelier
 
 STATES = {
@@ -29,14 +31,25 @@ def register(add: Adder) -> None:
     group = add.group("workflows", _("workflows and what belongs to them"))
     listing = group.command("list", _("all workflows, the latest first"), "workflows:list_", needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))
-    listing.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100)
-    listing.add_argument("--offset", metavar="N", type=number(int, least=0, name="--offset"), default=0)
+    listing.add_argument("--folder", metavar="NAME", help=_("only those in this folder of the list"))
+    listing.add_argument("--archived", action="store_true", help=_("only those in the archive"))
+    listing.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
     show = group.command("show", _("the messages of a workflow"), "workflows:show", needs=DATABASE)
     add_id(show, "id", "workflow")
-    show.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=100, help=_("newest messages"))
+    show.add_argument("--limit", metavar="N", type=number(int, least=1), default=100, help=_("newest messages"))
     search = group.command("search", _("search messages, tool calls, reports and memories"), "workflows:search", needs=DATABASE)
     search.add_argument("text", metavar="TEXT")
-    search.add_argument("--limit", metavar="N", type=number(int, least=1, name="--limit"), default=50)
+    search.add_argument("--limit", metavar="N", type=number(int, least=1), default=50)
+    title = group.command("title", _("name a workflow; without a text its model is asked what it is about"), "workflows:title")
+    add_id(title, "id", "workflow")
+    title.add_argument("text", metavar="TEXT", nargs="?", default="")
+    move = group.command("move", _("put a workflow into a folder of the list"), "workflows:move")
+    add_id(move, "id", "workflow")
+    move.add_argument("folder", metavar="NAME", nargs="?", default="", help=_("without it, out of its folder"))
+    archive = group.command("archive", _("put a workflow into the archive"), "workflows:archive")
+    add_id(archive, "id", "workflow")
+    archive.add_argument("--undo", action="store_true", help=_("take it out again"))
     export = group.command("export", _("a workflow as JSON or Markdown, to standard output"), "workflows:export", needs=DATABASE)
     add_id(export, "id", "workflow")
     export.add_argument("--format", choices=("json", "md"), default="json")
@@ -47,9 +60,35 @@ def register(add: Adder) -> None:
     add_id(delete, "id", "workflow")
     fork = group.command("fork", _("a new workflow with everything up to an event"), "workflows:fork")
     add_id(fork, "id", "workflow")
-    fork.add_argument(
-        "--at", metavar="SEQ", type=number(int, least=1, name="--at"), required=True, help=_("number of the last event it keeps")
+    fork.add_argument("--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event it keeps"))
+    choose = group.command("choose", _("who answers in a workflow from now on"), "workflows:choose")
+    add_id(choose, "id", "workflow")
+    add_model_options(choose)
+    choose.add_argument("--reset", action="store_true", help=_("first forget what was chosen: the agent's own model, bounds and approvals"))
+    choose.add_argument("--instructions", metavar="TEXT", help=_("what is added to the agent's instructions; empty for nothing"))
+    choose.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need an approval (the agent's own mode)"))
+    choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each turn at this cost"))
+    choose.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens"))
+    pins = group.command("pins", _("the pinned messages of a workflow"), "workflows:pins", needs=DATABASE)
+    add_id(pins, "id", "workflow")
+    pin = group.command("pin", _("pin a message, so that it is listed and never left out of what the model is sent"), "workflows:pin")
+    pin.add_argument("message", metavar="MESSAGE", help=_("id of a message, as `workflows show --json` and `workflows search` give it"))
+    pin.add_argument("--off", action="store_true", help=_("take the pin away"))
+    branch = group.command("branch", _("a new workflow that goes on after a message"), "workflows:branch")
+    branch.add_argument("message", metavar="MESSAGE")
+    again = group.command("regenerate", _("answer a turn again; the old answer stays as a version"), "workflows:regenerate")
+    add_id(again, "id", "workflow")
+    again.add_argument("--run", metavar="RUN", default="", help=_("the turn to answer again; the newest when left out"))
+    again.add_argument("--provider", metavar="NAME", default="", help=_("with --model: its provider"))
+    again.add_argument("--model", metavar="NAME", default="", help=_("answer with this model, this one time"))
+    delete_branch = group.command(
+        "delete-branch",
+        _("delete a version of a turn and what followed it; it can be brought back for ten minutes"),
+        "workflows:delete_branch",
     )
+    add_id(delete_branch, "id", "workflow")
+    delete_branch.add_argument("run", metavar="RUN", help=_("the run of the turn"))
+    delete_branch.add_argument("--undo", action="store_true", help=_("bring it back"))
     replay = group.command("replay", _("the stored events again: no model, no tool"), "workflows:replay")
     add_id(replay, "id", "workflow")
 
@@ -57,7 +96,8 @@ def register(add: Adder) -> None:
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
-    workflows = await atelier.workflows.list(arguments.search, arguments.limit, arguments.offset)
+    only = {"archived": arguments.archived, "collection": arguments.folder}
+    workflows = await atelier.workflows.list(arguments.search, arguments.limit, arguments.offset, **only)
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in workflows])
         return 0
@@ -80,7 +120,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         {
             "message": entry.message.model_dump(mode="json"),
             "calls": [call.model_dump(mode="json") for call in entry.calls],
-            "question": entry.question.model_dump(mode="json") if entry.question else None,
+            "questions": [asked.model_dump(mode="json") for asked in entry.questions],
         }
         for entry in entries
     ]
@@ -95,11 +135,36 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
     hits = await atelier.workflows.search(arguments.text, arguments.limit)
     if out.json:
-        fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt")
-        data(out, [{name: getattr(hit, name) for name in fields} for hit in hits])
+        fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt", "run_id", "message_id", "who", "tool")
+        data(out, [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits])
         return 0
     table(out, [(hit.kind, hit.workflow_id or "", hit.workflow_name or "", hit.excerpt) for hit in hits],
           (_("kind"), _("workflow"), _("name"), _("text")))  # fmt: skip
+    return 0
+
+
+async def title(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    workflow_id, text = arguments.id, arguments.text
+    service = atelier.workflows
+    return _changed(await (service.rename(workflow_id, text) if text else service.suggest_title(workflow_id)), out)
+
+
+async def move(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return _changed(await atelier.workflows.move(arguments.id, arguments.folder), out)
+
+
+async def archive(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return _changed(await atelier.workflows.set_archived(arguments.id, not arguments.undo), out)
+
+
+def _changed(workflow: Workflow, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    if out.json:
+        data(out, workflow.model_dump(mode="json"))
+    else:
+        place = _("archive") if workflow.archived else workflow.collection
+        line(out, f"{workflow.id}  {workflow.name}" + (f"  ({place})" if place else ""))
     return 0
 
 
@@ -114,6 +179,8 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
                 ),
                 "warn",
             )
+        for name in await atelier.workflows.left_out_files(arguments.id):
+            out.note(_("The file {name} is not in the export: it is missing, damaged or too large.", name=name), "warn")
     if out.json and arguments.format == "md":
         from atelier_desk.cli.output import data
 
@@ -126,8 +193,16 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import read_text
     from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.progress import noted_when_slow
 
-    imported = await atelier.workflows.import_(await read_text(out, arguments.file), arguments.on_conflict)
+    text = await read_text(out, arguments.file)
+    steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; once begun, this is done to its end…")}
+    async with noted_when_slow(out, steps["checking"]) as say:
+        imported = await atelier.workflows.import_(text, arguments.on_conflict, lambda step: say(steps[step]))
+    for folder in imported.folders:
+        out.note(
+            _("The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.", folder=folder), "warn"
+        )
     if out.json:
         data(out, {"action": imported.action, "workflow": imported.workflow.model_dump(mode="json")})
         return 0
@@ -156,6 +231,102 @@ async def fork(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         data(out, forked.model_dump(mode="json"))
     else:
         line(out, f"{forked.id}  {forked.name}")
+    return 0
+
+
+async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.agent_options import chosen_model
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.agent import Choices
+    from atelier_desk.domain.errors import NotFoundError
+    from atelier_desk.engine.services.common import checks
+
+    workflow = await atelier.workflows.get(arguments.id)
+    if arguments.reset:
+        workflow = workflow.model_copy(update={"choices": Choices()})
+    if arguments.agent:
+        agent = await atelier.agents.by_name(arguments.agent)
+    else:
+        try:
+            agent = await atelier.agents.get(workflow.agent_id)
+        except NotFoundError:
+            agent = await atelier.agents.default()
+    choices = await chosen_model(atelier, arguments, agent, workflow)
+    changes = {name: getattr(arguments, name) for name in ("instructions", "approval") if getattr(arguments, name) is not None}
+    caps = {name: getattr(arguments, name) for name in ("max_cost", "max_tokens") if getattr(arguments, name) is not None}
+    if caps:
+        changes["budget"] = choices.budget.model_copy(update=caps)
+    workflow = await atelier.workflows.choose(workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id)
+    if out.json:
+        data(out, workflow.model_dump(mode="json"))
+    else:
+        line(out, f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")
+    return 0
+
+
+async def pins(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.messages.pinned(arguments.id)
+    if out.json:
+        data(out, [message.model_dump(mode="json") for message in found])
+        return 0
+    rows = [
+        (each.id, f"{each.created_at:%Y-%m-%d %H:%M}", each.agent_name or _("You"), " ".join(each.content.split())[:80]) for each in found
+    ]
+    table(out, rows, (_("id"), _("time"), _("who"), _("text")))
+    return 0
+
+
+async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
+    if out.json:
+        data(out, message.model_dump(mode="json"))
+    else:
+        line(out, _("Pinned") if message.pinned else _("No longer pinned"))
+    return 0
+
+
+async def branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    made = await atelier.messages.branch_here(arguments.message)
+    if out.json:
+        data(out, made.model_dump(mode="json"))
+    else:
+        line(out, f"{made.id}  {made.name}")
+    return 0
+
+
+async def regenerate(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import UsageError
+
+    if bool(arguments.model) != bool(arguments.provider):
+        raise UsageError(_("--provider and --model go together."))
+    workflow = await atelier.workflows.get(arguments.id)
+    turn = arguments.run or workflow.head_run_id or ""
+    run_id = await atelier.runs.regenerate(workflow.id, turn, provider=arguments.provider, model=arguments.model)
+    run = await atelier.runs.wait(run_id)
+    if out.json:
+        data(out, run.model_dump(mode="json"))
+        return 0
+    said = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
+    line(out, said[-1].content if said and said[-1].role.value != "user" else "")
+    return 0
+
+
+async def delete_branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    act = atelier.workflows.undo_delete_branch if arguments.undo else atelier.workflows.delete_branch
+    workflow = await act(arguments.id, arguments.run)
+    if out.json:
+        data(out, workflow.model_dump(mode="json"))
+    else:
+        line(out, _("The branch is there again") if arguments.undo else _("The branch was deleted"))
     return 0
 
 

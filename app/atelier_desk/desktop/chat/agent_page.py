@@ -45,6 +45,8 @@ class AgentPage(Translated, QWidget):
         self.setObjectName("agent-page")
         self._bridge, self._team, self._pages, self._steering = bridge, team, pages, steering
         self.run_id = ""
+        self._holding = ""
+        """The run that was asked to pause and has not yet."""
         self.host = TranscriptHost(self, team)
         self.host.versions = False
         steering.attach(self.host)
@@ -150,6 +152,11 @@ class AgentPage(Translated, QWidget):
                 self.view.remove(entry)
             else:
                 self.view.update_entry(entry, streamed=kind == "stream")
+        self._show_thinking()
+
+    def _show_thinking(self) -> None:
+        transcript = self._pages.agent_transcript
+        self.view.show_thinking(transcript.waits_since if transcript is not None else 0.0)
 
     def _on_team(self, runs: frozenset[str]) -> None:
         if not self.run_id or not self.isVisible():
@@ -179,11 +186,15 @@ class AgentPage(Translated, QWidget):
         member = self.member
         self.crumbs.show_path(self._team.state.path(self.run_id) or [member])
         _icon, _role, kind = state_look(member)
-        self._pill.show_state(state_words(member), kind)
+        if self._holding and (self._holding != self.run_id or member.held or member.over):
+            self._holding = ""
+        self._pill.show_state(_("pausing…") if self._holding else state_words(member), "warn" if self._holding else kind)
+        self.pause.setEnabled(not self._holding)
         self.crumbs.setToolTip(task(member))
         paused = member.held
         self.pause.setVisible(not member.over)
         self.pause.set_icon("play" if paused else "pause")
+        self._show_thinking()
         name = member.name or _("Agent")
         self.pause.describe(_("Go on: {agent}", agent=name) if paused else _("Pause: {agent}", agent=name))
         self.composer.set_agent(name)
@@ -216,7 +227,10 @@ class AgentPage(Translated, QWidget):
         if self.member.held:
             self._steering.resume(self.run_id)
         else:
+            # Seen at once: it stops at its next safe place, which may be a while.
+            self._holding = self.run_id
             self._steering.pause(self.run_id)
+            self._show()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

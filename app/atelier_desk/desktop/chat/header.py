@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QSize, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.meter import UsageMeter
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, control, fill, say
+from atelier_desk.desktop.widgets.picker import Choice, Picker
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.chat import Usage
-    from atelier_desk.domain.provider import ModelInfo
 
 
 _WIDE = 640
@@ -26,8 +25,8 @@ _TITLE = 100
 """Pixels at 100 % the title keeps; pickers end in … before it does."""
 _SHORT_TITLE = 72
 """Pixels at 100 % it keeps beside the usage: with less room than that the usage goes."""
-_LETTERS = 5
-"""Letters of its text that a picker keeps."""
+_HEIGHT = 28
+"""Pixels at 100 % that everything to press in the line is high."""
 
 
 class ChatHeader(QWidget):
@@ -35,11 +34,13 @@ class ChatHeader(QWidget):
 
     Signals:
         agent_chosen: the agent's id.
-        model_chosen: provider and model.
+        model_chosen: provider and model joined by a slash.
+        effort_chosen: a ``Thinking`` value; empty for the agent's own.
     """
 
     agent_chosen = Signal(str)
-    model_chosen = Signal(str, str)
+    model_chosen = Signal(str)
+    effort_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +54,9 @@ class ChatHeader(QWidget):
         )
         self.state.hide()
         self.agents = _picker("agent-select", "chip", self)
-        self.models = _picker("model-select", "chip-plain", self)
+        self.models = _picker("model-select", "picker", self)
+        self.efforts = _picker("effort-select", "picker", self)
+        self.options = control(IconButton("sliders-horizontal", parent=self), "workflow-options", tip=N_("Workflow settings"))
         self.meter = UsageMeter(self)
         self.usage = self.meter.text
         self.left = control(IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows"))
@@ -65,20 +68,26 @@ class ChatHeader(QWidget):
             self.state,
             self.agents,
             self.models,
+            self.efforts,
+            self.options,
             1,
             self.meter,
             self.right,
             margins=(16, 8, 12, 8),
             spacing=10,
         )
-        self.agents.activated.connect(lambda index: self.agent_chosen.emit(str(self.agents.itemData(index))))
-        self.models.activated.connect(self._on_model)
-        theme().changed.connect(self._fit_soon)
+        self.agents.chosen.connect(self.agent_chosen)
+        self.models.chosen.connect(self.model_chosen)
+        self.efforts.chosen.connect(self.effort_chosen)
+        theme().changed.connect(self._dress)
         say(self.agents, tip=N_("Agent"))
         say(self.models, tip=N_("Model"))
+        say(self.efforts, tip=N_("How long the model thinks before it answers"), name=N_("Thinking"))
+        self._dress()
 
     def add(self, widget: QWidget) -> None:
         """Give a widget of the window a place at the right, before the button of the panes."""
+        widget.setMaximumHeight(theme().px(_HEIGHT))
         self._row.insertWidget(self._row.count() - 1, widget)
 
     def set_title(self, text: str) -> None:
@@ -123,28 +132,21 @@ class ChatHeader(QWidget):
             self._fit()
         return done
 
-    def set_agents(self, agents: Sequence[Agent], current: str) -> None:
-        """The agents by name; ``current`` is an id."""
-        self.agents.clear()
-        for agent in agents:
-            self.agents.addItem(agent.config.name, agent.id)
-        self.agents.setCurrentIndex(max(0, self.agents.findData(current)))
-        self.agents.setVisible(bool(agents))
+    def set_agents(self, choices: Sequence[Choice], current: str) -> None:
+        """The agents; ``current`` is an id."""
+        self.agents.set_choices(choices, current)
+        self.agents.setVisible(bool(choices))
 
-    def set_models(self, models: Sequence[ModelInfo], provider: str, model: str) -> None:
-        """The chat models of all providers; the current one is listed even when no server offers it now."""
-        self.models.clear()
-        chat = [info for info in models if not info.embedding]
-        if model and all((info.provider, info.name) != (provider, model) for info in chat):
-            self.models.addItem(model, (provider, model))
-        several = len({info.provider for info in chat}) > 1
-        for info in chat:
-            text = info.label or info.name
-            self.models.addItem(f"{text} · {info.provider}" if several else text, (info.provider, info.name))
-        for index in range(self.models.count()):
-            if tuple(self.models.itemData(index)) == (provider, model):
-                self.models.setCurrentIndex(index)
-        self.models.setVisible(self.models.count() > 0)
+    def set_models(self, choices: Sequence[Choice], current: str, text: str) -> None:
+        """The models; ``text`` names the current one on the button."""
+        self.models.set_choices(choices, current, text)
+        self.models.setVisible(bool(choices))
+
+    def set_efforts(self, choices: Sequence[Choice], current: str) -> None:
+        """How long the model can be told to think; none where it cannot. As the agent has it, the icon alone is shown."""
+        level = next((each.text for each in choices if each.key == current), "") if current else ""
+        self.efforts.set_choices(choices, current, level)
+        self.efforts.setVisible(bool(choices))
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """Tokens of the whole workflow, share of the model's window in use, and cost."""
@@ -153,55 +155,22 @@ class ChatHeader(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.options.setVisible(self.width() >= theme().px(_WIDE))
         self.meter.brief = self.width() < theme().px(_WIDE)
         self.meter.retranslate()
         self._fit()
 
-    def _on_model(self, index: int) -> None:
-        provider, model = self.models.itemData(index)
-        self.model_chosen.emit(str(provider), str(model))
+    def _dress(self) -> None:
+        """All that can be pressed in the line has one height."""
+        look = theme()
+        self.efforts.setIcon(look.icon("brain", "muted", 14))
+        self.efforts.setIconSize(QSize(look.px(14), look.px(14)))
+        for part in (self.left, self.right, self.options, self.agents, self.models, self.efforts):
+            part.setFixedHeight(look.px(_HEIGHT))
+        self._fit_soon()
 
 
-class _Picker(QComboBox):
-    """A combo box that ends its text in … when it is too narrow, instead of cutting it."""
-
-    def sizeHint(self) -> QSize:
-        """As wide as the chosen text, not as the longest one."""
-        width = self.fontMetrics().horizontalAdvance(self.currentText()) + self._around()
-        return QSize(min(width, theme().px(220)), super().sizeHint().height())
-
-    def minimumSizeHint(self) -> QSize:
-        """Room for some letters of the text, less for a short one."""
-        width = self.fontMetrics().horizontalAdvance(self.currentText()[:_LETTERS] + "…") + self._around()
-        return QSize(min(width, self.sizeHint().width()), super().minimumSizeHint().height())
-
-    @staticmethod
-    def _around() -> int:
-        """Pixels for the arrow and the edges."""
-        return theme().px(12) + 34
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        from PySide6.QtWidgets import QStyle, QStyleOptionComboBox, QStylePainter
-
-        painter = QStylePainter(self)
-        option = QStyleOptionComboBox()
-        self.initStyleOption(option)
-        style = self.style()
-        room = style.subControlRect(QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self)
-        text = str(option.currentText)
-        option.currentText = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
-        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
-        painter.end()
-
-
-def _picker(name: str, variant: str, parent: QWidget) -> QComboBox:
-    box = _Picker(parent)
-    box.setObjectName(name)
-    mark(box, variant)
-    box.currentTextChanged.connect(lambda *_: box.updateGeometry())
-    box.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-    box.setCursor(Qt.CursorShape.PointingHandCursor)
-    box.view().setMinimumWidth(theme().px(220))
+def _picker(name: str, variant: str, parent: QWidget) -> Picker:
+    box = control(Picker(parent), name, look=variant)
     box.hide()
     return box

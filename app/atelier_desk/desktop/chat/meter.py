@@ -114,7 +114,7 @@ class UsageMeter(Translated, QWidget):
         total = data.workflow or (data if own else None)
         if total is not None:
             self._sums = {"in": total.tokens_input, "out": total.tokens_output, "cost": total.cost}
-        if own:
+        if own and data.context_window:
             self._context = (data.context_tokens, data.context_window)
         self.retranslate()
 

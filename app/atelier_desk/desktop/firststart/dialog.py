@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 
-SIZE = QSize(640, 560)
+SIZE = QSize(640, 540)
 
 
 class FirstStart(Translated, QDialog):
@@ -109,7 +109,7 @@ class FirstStart(Translated, QDialog):
         self.goals.set_busy(True)
         engine = self._bridge.engine
         try:
-            workflow_id = (await engine.workflows.create(goal, (await engine.agents.default()).id)).id
+            workflow_id = (await engine.workflows.create("", (await engine.agents.default()).id)).id
             await engine.runs.send(workflow_id, goal)
         except Exception as error:
             self.show_error(error_text(error))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.firststart.choice import ChoiceCard
 from atelier_desk.desktop.firststart.steps import Step
@@ -14,12 +14,16 @@ from atelier_desk.desktop.firststart.trial import chat_models, with_model
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.format import cut
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import AtelierError, ProviderError
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.presets import name_for
 from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
 from atelier_desk.llm.wire.address import doubtful
 
@@ -34,7 +38,8 @@ class ModelStep(Step):
         super().__init__(parent)
         self._bridge = bridge
         self.jobs = Jobs(self, self._fail)
-        self._tried: tuple[str, str] | None = None
+        self._tried: tuple[ProviderDraft | None, str] | None = None
+        self._filling = False
         self._found: dict[str, Any] = {}
         area = self._area = QScrollArea(self)
         area.setWidgetResizable(True)
@@ -66,12 +71,18 @@ class ModelStep(Step):
             say(key, hint=N_("API key"))
         say(self.url, hint=N_("Address, for example https://api.example.com/v1"))
         say(self.key, hint=N_("API key, if it needs one"))
-        say(self.model, hint=N_("Model (empty: the first)"))
+        say(self._named, hint=N_("Model (empty: the first)"))
         self.retranslate()
 
     def _build_fields(self) -> None:
-        self.url, self.key, self.model = (QLineEdit(self) for _index in range(3))
-        lines = {"other-url": self.url, "other-key": self.key, "other-model": self.model}
+        self.url, self.key = QLineEdit(self), QLineEdit(self)
+        self.model = control(ComboBox(self), "other-model", name=N_("Model"))
+        self._named = QLineEdit(self.model)
+        self.model.setLineEdit(self._named)
+        self.model.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)
+        self.model.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.model.editTextChanged.connect(lambda _text: self._chosen())
+        lines = {"other-url": self.url, "other-key": self.key}
         lines |= {f"{kind}-key": key for kind, (_entry, _card, key) in self._hosted.items()}
         for name, line in lines.items():
             line.setObjectName(name)
@@ -83,9 +94,32 @@ class ModelStep(Step):
             fill(QVBoxLayout(card.extra), key, margins=(0, 4, 0, 4))
         grid = QGridLayout(self.other.extra)
         grid.setContentsMargins(0, 4, 0, 4)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
         grid.addWidget(self.url, 0, 0, 1, 2)
         grid.addWidget(self.key, 1, 0)
         grid.addWidget(self.model, 1, 1)
+        self.services = control(QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset)
+        self.services.setAutoDefault(False)
+        grid.addWidget(self.services, 2, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _ask_preset(self) -> None:
+        """Services and programs to search through, for whoever knows the name and not the address."""
+        picker = PresetPicker(self)
+        picker.chosen.connect(self._take_preset)
+        picker.open()
+        picker.show_found(server for server, _box in self._found.values())
+
+    def _take_preset(self, kind: str, _name: str, url: str, example: str) -> None:
+        if kind in self._hosted:  # it has a card of its own
+            _entry, card, line = self._hosted[kind]
+            card.radio.setChecked(True)
+        else:
+            self.url.setText(url)
+            say(self.url, hint=example or N_("Address, for example https://api.example.com/v1"))
+            line = self.key if url else self.url
+            self._chosen()
+        line.setFocus()
 
     # found servers ------------------------------------------------------------------------------------------------------------------
 
@@ -104,7 +138,7 @@ class ModelStep(Step):
 
     def _add_found(self, server: Any) -> None:
         card = ChoiceCard(server.software.lower().replace(" ", "-"), self)
-        box = QComboBox(card.extra)
+        box = ComboBox(card.extra)
         box.setObjectName(f"models-{card.name}")
         box.addItems(list(server.models))
         box.setAccessibleName(_("Model"))
@@ -141,11 +175,16 @@ class ModelStep(Step):
         QTimer.singleShot(0, card, lambda: self._area.ensureWidgetVisible(card, 0, 8))
 
     def _chosen(self) -> None:
-        """Another card or another value: what was tried no longer counts."""
+        """Another card or another value: what was tried no longer counts, and what is being tried is given up."""
+        if self._filling:
+            return
         self._tried = None
-        if not self.busy.running:
-            self.busy.hide()
-        self.test.setEnabled(self._complete() and not self.busy.running)
+        self.busy.drop()
+        self._check()
+
+    def _check(self) -> None:
+        # Not while it is tried: a button that goes grey under the focus gives it to the next one, which is Skip.
+        self.test.setEnabled(self._complete())
         self.ready_changed.emit()
 
     def _complete(self) -> bool:
@@ -160,61 +199,61 @@ class ModelStep(Step):
         """The starter needs no test; anything else must have answered."""
         return self.current() is self.starter or self._tried is not None
 
-    def _config(self, card: ChoiceCard) -> tuple[ProviderConfig | None, str, str]:
-        """The provider to save (None for the built-in one), its key, and the model's name (empty: take the first)."""
+    def _draft(self, card: ChoiceCard) -> tuple[ProviderDraft | None, str]:
+        """The provider to try (None for the built-in one), and the model's name (empty: the first it lists). The name is a stand-in:
+        which is free is known when it is stored."""
         if card is self.starter:
-            return None, "", STARTER
+            return None, STARTER
         if card.name in self._hosted:
             entry, _card, line = self._hosted[card.name]
-            return ProviderConfig(name=entry.name, kind=entry.kind), line.text().strip(), entry.model
+            return ProviderDraft(ProviderConfig(name=entry.name, kind=entry.kind), line.text().strip()), entry.model
         if card is self.other:
-            entry = any_server_type()
-            config = ProviderConfig(name=entry.name, kind=entry.kind, base_url=self.url.text().strip())
-            return config, self.key.text().strip(), self.model.text().strip()
+            config = ProviderConfig(name="new", kind=any_server_type().kind, base_url=self.url.text().strip())
+            named = config.model_copy(update={"name": name_for(config, ())})
+            return ProviderDraft(named, self.key.text().strip()), self.model.currentText().strip()
         server, box = self._found[card.name]
-        return ProviderConfig(name=server.software, kind=server.kind, base_url=server.base_url), "", box.currentText()
+        return ProviderDraft(ProviderConfig(name=server.software, kind=server.kind, base_url=server.base_url)), box.currentText()
 
     def run_test(self) -> None:
-        """Save the provider and ask its model for a sentence."""
-        self.test.setEnabled(False)
+        """Ask the model for a sentence; nothing is stored."""
         testing = self.jobs.once("test", lambda: self._test(self.current()))
         if testing is not None:
-            self.busy.watch(testing, _("The model is being asked…"))
+            self.busy.watch(testing, N_("The model is being asked…"))
 
     async def _test(self, card: ChoiceCard) -> None:
-        config, key, model = self._config(card)
-        name = config.name if config is not None else builtin_type().kind
+        draft, model = self._draft(card)
+        providers = self._bridge.engine.providers
         try:
-            if config is not None:
-                known = {each.name for each in await self._bridge.engine.providers.list()}
-                await self._bridge.engine.providers.save(config, new=name not in known)
-                if key:
-                    await self._bridge.engine.providers.set_key(name, key)
-            if not model or card.name in self._hosted:
-                offered: list[ModelInfo] = chat_models(await self._bridge.engine.providers.models(name))
-                names = [info.name for info in offered]
-                model = model if model in names or not names else names[0]
+            if draft is not None and (not model or card.name in self._hosted):
+                offered = [info.name for info in chat_models(await providers.draft_models(draft))]
+                model = model if model in offered or not offered else offered[0]
+                if card is self.other:
+                    self._offer(offered, model)
             if not model:
                 self._fail(_("This server has no list of models; enter the name of the model yourself."))
                 return
-            trial = await self._bridge.engine.providers.try_model(name, model)
+            trial = await (providers.try_draft(draft, model) if draft is not None else providers.try_model(builtin_type().kind, model))
         except Exception as error:
-            self._fail(await self._reason(config, error))
+            self._fail(await self._reason(draft, error))
             return
-        finally:
-            self.test.setEnabled(True)
-        if card is self.current():
-            self._tried = (name, model)
-            said = trial.text if len(trial.text) <= 90 else trial.text[:89] + "…"
-            self.busy.note(_("{model} answered in {time}: “{text}”", model=model, time=duration(trial.ms), text=said), "ok")
-            self.ready_changed.emit()
+        self._tried = (draft, model)
+        self.busy.note(_("{model} answered in {time}: “{text}”", model=model, time=duration(trial.ms), text=cut(trial.text, 90)), "ok")
+        self.ready_changed.emit()
 
-    async def _reason(self, config: ProviderConfig | None, error: Exception) -> str:
+    def _offer(self, models: list[str], chosen: str) -> None:
+        """What the server lists can be chosen from; that is no change of what is tried."""
+        self._filling = True
+        self.model.clear()
+        self.model.addItems(models)
+        self.model.setCurrentText(chosen)
+        self._filling = False
+
+    async def _reason(self, draft: ProviderDraft | None, error: Exception) -> str:
         """What went wrong; when the address looks wrong, what the server's test says, which looks around for the right one."""
-        if config is None or not isinstance(error, ProviderError) or not doubtful(error):
+        if draft is None or not isinstance(error, ProviderError) or not doubtful(error):
             return error_text(error)
         try:
-            health: ProviderHealth = await self._bridge.engine.providers.test(config.name)
+            health: ProviderHealth = await self._bridge.engine.providers.test_draft(draft)
         except AtelierError:
             return error_text(error)
         return error_text(error) if health.ok else health.message
@@ -223,12 +262,31 @@ class ModelStep(Step):
         self.busy.note(text, "error")
 
     async def leave(self) -> bool:
-        """Give the default agent the model that answered."""
-        name, model = self._tried or (builtin_type().kind, STARTER)
+        """Store the server that answered, and give its model to the agents that had the default agent's."""
+        draft, model = self._tried or (None, STARTER)
+        name = await self._store(draft) if draft is not None else builtin_type().kind
         agent: Agent = await self._bridge.engine.agents.default()
-        if (agent.config.provider, agent.config.model) != (name, model):
-            await self._bridge.engine.agents.save(with_model(agent.config, name, model), agent.id)
+        before = agent.config.provider, agent.config.model
+        if before != (name, model):
+            agents = self._bridge.engine.agents
+            for each in await agents.list():
+                if (each.config.provider, each.config.model) == before:
+                    await agents.save(with_model(each.config, name, model), each.id)
         return True
+
+    async def _store(self, draft: ProviderDraft) -> str:
+        """The name it is kept under: that of the same server where it is there already, else a free one."""
+        providers = self._bridge.engine.providers
+        there: list[ProviderConfig] = await providers.list()
+        same = next((each for each in there if (each.kind, each.base_url) == (draft.config.kind, draft.config.base_url)), None)
+        if same is None:
+            taken = {each.name for each in there}
+            name = draft.config.name if draft.config.name not in taken else name_for(draft.config, taken)
+            same = draft.config.model_copy(update={"name": name})
+            await providers.save(same, new=True)
+        if draft.key:
+            await providers.set_key(same.name, draft.key)
+        return same.name
 
     def retranslate(self) -> None:
         self.starter.set_texts(

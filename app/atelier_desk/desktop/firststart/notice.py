@@ -6,7 +6,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.widgets import Pill, control, fill
-from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.registry import builtin_type
@@ -45,7 +44,3 @@ class StarterNotice(QWidget):
     def set_model(self, provider: str, model: str) -> None:
         """The model in use changed."""
         self.setVisible(is_starter(provider, model))
-
-    def set_info(self, info: ModelInfo | None) -> None:
-        """The same from what is known of the model."""
-        self.setVisible(info is not None and info.starter)

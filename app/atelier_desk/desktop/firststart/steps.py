@@ -5,22 +5,46 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFormLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.general import LANGUAGES, THEMES
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
+FACTS = (
+    (
+        "users",
+        N_("Agents that work together"),
+        N_("One agent can start others for parts of the work. You watch them all, and speak to each."),
+    ),
+    (
+        "shield",
+        N_("Nothing behind your back"),
+        N_("What changes something is asked before, every step can be opened, stopped, replayed and undone."),
+    ),
+    (
+        "hard-drive",
+        N_("Yours, and here"),
+        N_("Everything stays on this computer unless you connect a model server elsewhere. Keys are in its keyring."),
+    ),
+)
+"""Icon, title and sentence of what a new person should know."""
 GOALS = (
-    (N_("Calculate"), N_("What is 12% of 840?")),
-    (N_("Plan"), N_("Add a task: prepare the Monday meeting.")),
-    (N_("Ask"), N_("Ask me which language I prefer for answers.")),
+    (N_("Calculate"), N_("What is 12% of 840?"), "calculator", N_("The agent calls a tool; open its card to see with what.")),
+    (
+        N_("Plan"),
+        N_("Add a task: prepare the Monday meeting."),
+        "list-todo",
+        N_("The task appears at the right, where you can change it too."),
+    ),
+    (N_("Ask"), N_("Ask me which language I prefer for answers."), "circle-help", N_("The agent asks you, and goes on with your answer.")),
 )
 """Three things the smallest model can do, each shows a part of the window: tool cards, the plan, a question. One request each: the
 guided dialect takes a second sentence for a part of the first."""
@@ -57,8 +81,8 @@ class WelcomeStep(Step):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self.language = control(QComboBox(self), "language-select", name=N_("Language"))
-        self.theme = control(QComboBox(self), "theme-select", name=N_("Theme"))
+        self.language = control(ComboBox(self), "language-select", name=N_("Language"))
+        self.theme = control(ComboBox(self), "theme-select", name=N_("Theme"))
         for box, choices in ((self.language, LANGUAGES), (self.theme, THEMES)):
             for value, _text in choices:
                 box.addItem("", value)
@@ -73,11 +97,18 @@ class WelcomeStep(Step):
         form.addRow(self._theme_text, self.theme)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
-        fill(self.column, form, 1)
+        for box in (self.language, self.theme):
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # another language has longer words
+        facts = fill(QVBoxLayout(), *(Fact(icon, title, text, self) for icon, title, text in FACTS), spacing=16)
+        fill(self.column, form)
+        self.column.addSpacing(12)
+        fill(self.column, Line(self))
+        self.column.addSpacing(6)
+        fill(self.column, facts, 1)
         self.language.activated.connect(lambda _index: switch_language(self.language.currentData()))
         self.theme.activated.connect(lambda _index: theme().set_mode(self.theme.currentData()))
         say(self.title, N_("Welcome to Atelier"))
-        self.retranslate()
+        say(self.intro, N_("A workbench where agents plan, use tools, ask you and remember."))
 
     def show_settings(self, settings: Settings) -> None:
         self.language.setCurrentIndex(max(0, self.language.findData(settings.language)))
@@ -91,24 +122,47 @@ class WelcomeStep(Step):
     def enter(self) -> None:
         self.language.setFocus()
 
-    def retranslate(self) -> None:
-        about = _("A workbench where agents plan, use tools, ask you and remember.")
-        privacy = _("Everything stays on this computer unless you connect a model server elsewhere.")
-        self.intro.setText(f"{about} {privacy}")
+
+class Fact(QWidget):
+    """An icon, a title, and a sentence under it."""
+
+    def __init__(self, icon: str, title: str, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._icon, self._picture = icon, QLabel(self)
+        texts = fill(QVBoxLayout(), label_of("strong", title, self), label_of("muted", text, self), spacing=2)
+        top = Qt.AlignmentFlag.AlignTop
+        fill(QHBoxLayout(self), (self._picture, 0, top), (texts, 1), margins=(0, 0, 0, 0), spacing=14)
+        theme().changed.connect(self._dress)
+        self._dress()
+
+    def _dress(self) -> None:
+        side = theme().px(20)
+        self._picture.setPixmap(theme().pixmap(self._icon, "accent", side, self.devicePixelRatioF()))
+        self._picture.setFixedWidth(side)
+
+
+def label_of(variant: str, text: str, parent: QWidget) -> QLabel:
+    """A wrapped label with its text bound."""
+    return say(label("", variant, parent, wrap=True), text)
 
 
 class GoalButton(QPushButton):
-    """A wide button of two lines: what it shows, and the very words that are sent."""
+    """A wide button: what it is, the very words that are sent, and what they show."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, icon: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAutoDefault(False)
+        self._glyph = icon
+        self._picture = QLabel(self)
         self._title = label("", "strong", self)
-        self._goal = label("", "muted", self, wrap=True)
-        column = fill(QVBoxLayout(self), margins=(16, 12, 16, 12), spacing=2)
-        for text in (self._title, self._goal):
-            text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-            column.addWidget(text)
+        self._goal = label("", "", self, wrap=True)
+        self._shows = label("", "small", self, wrap=True)
+        texts = fill(QVBoxLayout(), self._title, self._goal, self._shows, spacing=3)
+        fill(QHBoxLayout(self), (self._picture, 0, Qt.AlignmentFlag.AlignTop), (texts, 1), margins=(16, 14, 16, 14), spacing=14)
+        for part in (self._picture, self._title, self._goal, self._shows):
+            part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        theme().changed.connect(self._dress)
+        self._dress()
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -127,10 +181,17 @@ class GoalButton(QPushButton):
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(200), theme().px(56))
 
-    def set_texts(self, title: str, goal: str) -> None:
+    def set_texts(self, title: str, goal: str, shows: str) -> None:
         self._title.setText(title)
         self._goal.setText(goal)
+        self._shows.setText(shows)
         self.setAccessibleName(_("{name}: {text}", name=title, text=goal))
+        self.setAccessibleDescription(shows)
+
+    def _dress(self) -> None:
+        side = theme().px(20)
+        self._picture.setPixmap(theme().pixmap(self._glyph, "accent", side, self.devicePixelRatioF()))
+        self._picture.setFixedWidth(side)
 
 
 class GoalStep(Step):
@@ -141,8 +202,9 @@ class GoalStep(Step):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.buttons: list[GoalButton] = []
-        for number, (_title, goal) in enumerate(GOALS, 1):
-            button = GoalButton(self)
+        self.column.setSpacing(12)
+        for number, (_title, goal, icon, _shows) in enumerate(GOALS, 1):
+            button = GoalButton(icon, self)
             button.setObjectName(f"goal-{number}")
             button.clicked.connect(lambda _on=False, goal=goal: self.goal_chosen.emit(_(goal)))
             self.column.addWidget(button)
@@ -160,5 +222,5 @@ class GoalStep(Step):
 
     def retranslate(self) -> None:
         self.title.setText(_("What shall we begin with?"))
-        for button, (title, goal) in zip(self.buttons, GOALS, strict=True):
-            button.set_texts(_(title), _(goal))
+        for button, (title, goal, _icon, shows) in zip(self.buttons, GOALS, strict=True):
+            button.set_texts(_(title), _(goal), _(shows))

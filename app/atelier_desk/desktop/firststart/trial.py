@@ -7,8 +7,8 @@ from atelier_desk.domain.provider import ModelInfo
 
 
 def chat_models(models: list[ModelInfo]) -> list[ModelInfo]:
-    """Models that can talk, those that can call tools first."""
-    return sorted((info for info in models if not info.embedding), key=lambda info: (info.supports_tools is not True, info.name.casefold()))
+    """Models that can talk, in the order the server lists them: it names its own choice first."""
+    return [info for info in models if not info.embedding]
 
 
 def with_model(config: AgentConfig, provider: str, model: str) -> AgentConfig:

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
 
-from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.base import Pane, offer_undo, toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
@@ -239,7 +239,7 @@ class ReportsPane(Pane):
             toast(self, done)
         else:
             again = partial(self._write, workflow_id, name, text)
-            toast(self, done, _("Undo"), lambda: self.jobs.once(("undo", name), again))
+            offer_undo(self, done, lambda: self.jobs.once(("undo", name), again))
         await self._load(workflow_id)
 
     def export(self) -> None:

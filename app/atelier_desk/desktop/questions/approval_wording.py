@@ -59,9 +59,10 @@ def tool_name(request: ApprovalRequest) -> str:
 
 
 def summary(request: ApprovalRequest) -> str:
-    """The call in a line, in the words of its tool: ``Tasks · New task: …``."""
+    """The call in a line, in the words of its tool: ``New task: …``; a tool without words for it says its name with the values."""
     shown = request.presentation
-    return " · ".join(filter(None, (_(shown.title), shown.summary.localized(_))))
+    said = shown.summary.localized(_)
+    return said if shown.summary.parts(_)[0] else " · ".join(filter(None, (_(shown.title), said)))
 
 
 def bare_tool(name: str) -> str:

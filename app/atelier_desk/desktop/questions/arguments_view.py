@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPlainTextEdit, QPushButt
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions.argument_check import parse, pretty
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.i18n import _
@@ -68,10 +69,7 @@ class ArgumentsView(Translated, QWidget):
         self._number = 0
         self._jobs = Jobs(self, self._say)
         self._build()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(CHECK_MS)
-        self._timer.timeout.connect(lambda: self._jobs.start(self._run_check(), "check"))
+        self._timer = Soon(self, CHECK_MS, lambda: self._jobs.start(self._run_check(), "check"))
         self._show_original()
         theme().changed.connect(self._show_state)
         self._show_state()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
+from atelier_desk.desktop.widgets.format import cut
 from atelier_desk.i18n import _
 
 _COUNT = re.compile(r"^\(\d+\) ")
@@ -28,6 +29,7 @@ class Attention(QObject):
         self.enabled = True
         self._count = 0
         self._tray: QSystemTrayIcon | None = None
+        self._own_tray = True
         self._then: Callable[[], object] | None = None
         window.installEventFilter(self)
 
@@ -46,8 +48,7 @@ class Attention(QObject):
         self._then = then
         QApplication.alert(window)
         if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
-            short = text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
-            self._tray_icon().showMessage(title, short, window.windowIcon())
+            self._tray_icon().showMessage(title, cut(text, _EXCERPT), window.windowIcon())
         return True
 
     def click(self) -> None:
@@ -57,6 +58,11 @@ class Attention(QObject):
             then()
         else:
             self.activated.emit()
+
+    def use(self, tray: QSystemTrayIcon) -> None:
+        """Notify through an icon that is there anyway; its owner shows it, and says what a click on it does."""
+        self._own_tray, self._tray = False, tray
+        tray.messageClicked.connect(self.click)
 
     def set_count(self, count: int) -> None:
         """How many questions wait."""
@@ -70,7 +76,7 @@ class Attention(QObject):
         wanted = f"({self._count}) {bare}" if self._count and not window.isActiveWindow() else bare
         if wanted != window.windowTitle():
             window.setWindowTitle(wanted)
-        if self._tray is not None:
+        if self._tray is not None and self._own_tray:
             self._tray.setVisible(self._count > 0)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

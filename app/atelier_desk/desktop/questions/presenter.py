@@ -23,6 +23,7 @@ from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.queue import QuestionQueue
+from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
@@ -30,7 +31,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import UserQuestionComplete, UserQuestionStart
-from atelier_desk.i18n import _
+from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -55,6 +56,7 @@ class QuestionPresenter(QObject):
         super().__init__(window)
         self._bridge = bridge
         self._window = window
+        self.reminder = Reminder(self, self.remind)
         self.queue = QuestionQueue()
         self.jobs = Jobs(self, self.notice.emit)
         self.attention = Attention(window)
@@ -123,9 +125,17 @@ class QuestionPresenter(QObject):
     def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
         return self.queue.pending(workflow_id)
 
-    def set_notifications(self, on: bool) -> None:
-        """The setting: notifications of the desktop and alerts in the task bar."""
+    def set_notifications(self, on: bool, remind_minutes: int = 0) -> None:
+        """The settings: notifications of the desktop and alerts in the task bar, and after how long they come again (0 never)."""
         self.attention.enabled = on
+        self.reminder.set_minutes(remind_minutes if on else 0)
+
+    def remind(self) -> None:
+        """Tell again of what waits: outside the window, or in it while it shows something else."""
+        count = self._waiting()
+        text = ngettext("{n} decision still waits for you", "{n} decisions still wait for you", count)
+        if count and not self.attention.tell("Atelier", text) and self.dialog is None:
+            self.notice.emit(text)
 
     def retranslate(self) -> None:
         """The language changed."""
@@ -177,9 +187,13 @@ class QuestionPresenter(QObject):
         self._tell_count()
         self._show_next()
 
+    def _waiting(self) -> int:
+        return len(self.queue) + len(self.approvals) + len(self.parents)
+
     def _tell_count(self) -> None:
-        total = len(self.queue) + len(self.approvals) + len(self.parents)
+        total = self._waiting()
         self.attention.set_count(total)
+        self.reminder.set_waiting(total)
         self.pending_changed.emit(total)
 
     def _approval_asked(self, request: ApprovalRequest) -> None:

@@ -169,7 +169,7 @@ class PastSide(Translated, QWidget):
 def _agent_row(node: AgentNode) -> Row:
     icon, role = AGENT_ICONS.get(node.status, ("circle", "muted"))
     spent = node.usage.tokens_input + node.usage.tokens_output
-    facts = [node.current_tool] if node.current_tool else []
+    facts = [_(node.current_title or node.current_tool)] if node.current_tool else []
     if node.elapsed_ms:
         facts.append(duration(node.elapsed_ms))
     if spent:

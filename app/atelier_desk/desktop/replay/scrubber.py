@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap, QResizeEvent
-from PySide6.QtWidgets import QSlider, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.inputs import Slider
 
 HANDLE = 14
 """Width of the handle, in pixels; its middle runs from half of it to half of it before the end."""
@@ -19,7 +20,7 @@ CLOSEST = 3
 """Ticks of ordinary events are drawn only where they are at least this many pixels apart."""
 
 
-class Scrubber(QSlider):
+class Scrubber(Slider):
     """``replay-scrubber``: one place an event. A click goes there, arrows step, Page keys take ten, Home and End the ends."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -26,7 +26,8 @@ _PAUSES = {
 STATUS_WORDS = {
     "ok": N_("done"),
     "error": N_("failed"),
-    "interrupted": N_("interrupted"),
+    "cut_off": N_("cut off"),
+    "unknown": N_("effect unknown"),
     "cancelled": N_("stopped"),
     "timeout": N_("timed out"),
     "rejected": N_("rejected"),
@@ -36,7 +37,7 @@ _MARKS = {
     "run_started": N_("{name} starts"),
     "user_message": N_("Message"),
     "model_replied": N_("Reply of {name}"),
-    "reply_interrupted": N_("Reply cut off"),
+    "reply_cut_off": N_("Reply cut off"),
     "model_retried": N_("The model is asked again"),
     "tools_refused": N_("Calls go on as text"),
     "tool_call_started": N_("{name} starts"),
@@ -59,6 +60,9 @@ _MARKS = {
     "parent_answered": N_("Parent answered"),
     "limits_raised": N_("Limits raised"),
     "entry_pinned": N_("Pin changed"),
+    "queue_changed": N_("Waiting messages changed"),
+    "queued_sent": N_("A waiting message was sent"),
+    "title_written": N_("Title written"),
     "compaction_undone": N_("Compaction undone"),
     "context_compacted": N_("Older messages shortened"),
     "window_learned": N_("The context window is smaller than thought"),
@@ -98,9 +102,9 @@ _NOTABLE: dict[str, Role] = {
 
 
 def span_title(span: Span) -> str:
-    """A stretch in a few words: the tool's name, the model request, or what was waited for."""
+    """A stretch in a few words: the tool's name for people, the model request, or what was waited for."""
     if span.kind == "tool":
-        return span.label
+        return _(span.title) or span.label
     if span.kind == "model":
         return _("Model request")
     words = _WAITS if span.kind == "wait" else _PAUSES
@@ -119,7 +123,7 @@ def mark_title(mark: Mark, agent: str = "") -> str:
     text = _MARKS.get(mark.kind)
     if text is None:
         return mark.kind.replace("_", " ")
-    name = agent if mark.kind in _OF_AGENT else mark.label or agent
+    name = agent if mark.kind in _OF_AGENT else _(mark.title) or mark.label or agent
     if mark.kind in _OF_SOMETHING:
         return _("{name}: {text}", name=_(text), text=name) if name else _(text)
     return _(text, name=name)

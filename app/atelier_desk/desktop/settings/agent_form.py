@@ -26,6 +26,7 @@ from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
@@ -79,7 +80,7 @@ _BUDGET = ("max_cost", "max_total", "max_seconds", "max_tool_calls")
 
 
 def _spin(low: int, high: int, parent: QWidget) -> QSpinBox:
-    made = QSpinBox(parent)
+    made = SpinBox(parent)
     made.setRange(low, high)
     made.setGroupSeparatorShown(True)
     pad(made)
@@ -87,7 +88,7 @@ def _spin(low: int, high: int, parent: QWidget) -> QSpinBox:
 
 
 def _decimal(low: float, high: float, step: float, places: int, parent: QWidget) -> QDoubleSpinBox:
-    made = QDoubleSpinBox(parent)
+    made = DoubleSpinBox(parent)
     made.setRange(low, high)
     made.setSingleStep(step)
     made.setDecimals(places)
@@ -124,8 +125,8 @@ class AgentForm(Translated, QWidget):
         self.name.setMaxLength(limits.AGENT_NAME)
         self.system_prompt.setTabChangesFocus(True)
         self.system_prompt.setFixedHeight(theme().px(110))
-        self.provider = QComboBox(self)
-        self.model = QComboBox(self)
+        self.provider = ComboBox(self)
+        self.model = ComboBox(self)
         self.model.setEditable(True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         for box in (self.provider, self.model):
@@ -146,9 +147,9 @@ class AgentForm(Translated, QWidget):
         self.fields = {
             "name": self.name, "provider": self.provider, "model": self.model, "system_prompt": self.system_prompt, "tools": self.tools,
             "temperature": self.temperature, "max_tokens": _spin(*limits.MAX_TOKENS, self), "enable_thinking": self.thinking,
-            "approval": QComboBox(self), "question_timeout_s": _decimal(0, 86_400, 30, 0, self),
-            "effort": QComboBox(self), "tool_mode": QComboBox(self), "tool_dialect": QComboBox(self),
-            "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self), "lifecycle": QComboBox(self),
+            "approval": ComboBox(self), "question_timeout_s": _decimal(0, 86_400, 30, 0, self),
+            "effort": ComboBox(self), "tool_mode": ComboBox(self), "tool_dialect": ComboBox(self),
+            "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self), "lifecycle": ComboBox(self),
             "max_cost": _decimal(0, 10_000, 0.5, 2, self), "max_total": _spin(0, 100_000_000, self),
             "max_seconds": _decimal(0, 1_000_000, 60, 0, self), "max_tool_calls": _spin(0, 100_000, self),
             "sections": QLineEdit(self),

@@ -78,6 +78,14 @@ class Busy(QWidget):
         elif self._task is not None:
             self._task.cancel()
 
+    def drop(self) -> None:
+        """What was watched no longer matters: it is cancelled, and nothing is said of it."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+        self._rest()
+        self.hide()
+
     def _show_time(self) -> None:
         say(self.text, lambda: f"{text_of(self._what)} · {duration((time.monotonic() - self._since) * 1000)}")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
 
+from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.theme import mark
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
@@ -17,21 +18,22 @@ from atelier_desk.i18n import N_
 
 def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
     """Where to write; ``kinds`` is Qt's filter, for example ``JSON (*.json)``."""
-    dialog = QFileDialog(parent, title, name, kinds)
+    dialog = QFileDialog(parent, title, str(start_folder()), kinds)
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.selectFile(name)
     return _open(dialog, then)
 
 
 def ask_open(parent: QWidget, title: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
     """Which file to read."""
-    dialog = QFileDialog(parent, title, "", kinds)
+    dialog = QFileDialog(parent, title, str(start_folder()), kinds)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
     return _open(dialog, then)
 
 
 def ask_folder(parent: QWidget, title: str, then: Callable[[Path], object]) -> QFileDialog:
     """Which folder."""
-    dialog = QFileDialog(parent, title)
+    dialog = QFileDialog(parent, title, str(start_folder()))
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     return _open(dialog, then)
@@ -39,7 +41,13 @@ def ask_folder(parent: QWidget, title: str, then: Callable[[Path], object]) -> Q
 
 def _open(dialog: QFileDialog, then: Callable[[Path], object]) -> QFileDialog:
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.fileSelected.connect(lambda path: then(Path(path)))
+
+    def selected(text: str) -> None:
+        path = Path(text)
+        remember_folder(path if path.is_dir() else path.parent)
+        then(path)
+
+    dialog.fileSelected.connect(selected)
     dialog.open()
     return dialog
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from PySide6.QtCore import Qt
@@ -12,55 +12,96 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_, _
 
 NAME = 150
 """Least width of a model's name, in logical pixels at 100 %."""
-COLUMNS = ("name", "context_window", "price_input", "price_output")
+COLUMNS = ("favourite", "name", "context_window", "price_input", "price_output")
+STAR, TITLE = 0, 1
 
 
 class ModelTable(Translated, QTableWidget):
-    """``on_edit(info, field, value)`` is called with the parsed value (None for an empty cell); text that is no number is refused."""
+    """``on_edit(info, field, value)`` is called with the parsed value (None for an empty cell); text that is no number is refused.
+    ``on_star(info, on)`` is told of a favourite. Models that stand first wherever one is chosen stand first here.
+    """
 
-    def __init__(self, on_edit: Callable[[ModelInfo, str, Any], object], parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        on_edit: Callable[[ModelInfo, str, Any], object],
+        on_star: Callable[[ModelInfo, bool], object],
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(0, len(COLUMNS), parent)
         self.setObjectName("model-table")
-        self._on_edit = on_edit
+        self._on_edit, self._on_star = on_edit, on_star
         self._models: list[ModelInfo] = []
+        self._all: list[ModelInfo] = []
+        self._favourites: frozenset[str] = frozenset()
+        self._needle = ""
         self.verticalHeader().hide()
-        self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        for column in range(1, len(COLUMNS)):
+        self.horizontalHeader().setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
+        self.horizontalHeader().setSectionResizeMode(STAR, QHeaderView.ResizeMode.Fixed)
+        for column in range(TITLE + 1, len(COLUMNS)):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setShowGrid(False)
         mark(self, "plain")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setTabKeyNavigation(False)
-        self.setMinimumHeight(theme().px(140))
         self.itemChanged.connect(self._edited)
-        say(self, name=N_("Models: double-click a number to change it"))
+        theme().changed.connect(self._restyle)
+        say(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))
+        self._restyle()
         self.retranslate()
 
-    def show_models(self, models: list[ModelInfo]) -> None:
-        """Fill the table."""
-        self._models = models
+    def show_models(self, models: list[ModelInfo], favourites: Iterable[str] = ()) -> None:
+        """Fill the table; ``favourites`` are ``provider/model``."""
+        self._all, self._favourites = models, frozenset(favourites)
+        self._fill()
+
+    def filter(self, needle: str) -> None:
+        """Show only models whose name, or what they can do, has these words."""
+        self._needle = needle
+        self._fill()
+
+    @property
+    def shown(self) -> list[ModelInfo]:
+        """The models in the table, in its order."""
+        return self._models
+
+    def _fill(self) -> None:
+        found = [info for info in self._all if fits(self._needle, f"{info.name} {info.label} {abilities(info)}")]
+        self._models = sorted(found, key=lambda info: key_of(info) not in self._favourites)
         self.blockSignals(True)
-        self.setRowCount(len(models))
-        for row, info in enumerate(models):
+        self.setRowCount(len(self._models))
+        for row, info in enumerate(self._models):
             for column, field in enumerate(COLUMNS):
-                value = getattr(info, field)
-                item = QTableWidgetItem(_name(info) if column == 0 else self._text(value))
-                if column == 0:
-                    item.setToolTip("\n".join(filter(None, (info.name, _learned(info)))))
-                    item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEditable)
-                else:
-                    item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-                self.setItem(row, column, item)
+                self.setItem(row, column, self._star(info) if column == STAR else self._item(info, column, field))
         self.blockSignals(False)
-        rows = min(max(len(models), 2), 8)
+        rows = min(max(len(self._models), 2), 10)
         height = self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize()
         self.setFixedHeight(height + 2 * self.frameWidth() + 4)
+
+    def _star(self, info: ModelInfo) -> QTableWidgetItem:
+        """A box to tick, which Space and the mouse reach."""
+        item = QTableWidgetItem()
+        item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsUserCheckable)
+        item.setCheckState(Qt.CheckState.Checked if key_of(info) in self._favourites else Qt.CheckState.Unchecked)
+        item.setToolTip(_("Favourite: stands first wherever a model is chosen"))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, _("Favourite: {model}", model=info.label or info.name))
+        return item
+
+    def _item(self, info: ModelInfo, column: int, field: str) -> QTableWidgetItem:
+        item = QTableWidgetItem(_name(info) if column == TITLE else self._text(getattr(info, field)))
+        if column == TITLE:
+            item.setToolTip("\n".join(filter(None, (info.name, abilities(info), _source(info), _learned(info)))))
+            item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEditable)
+        else:
+            item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        return item
 
     @property
     def chosen(self) -> ModelInfo | None:
@@ -71,21 +112,30 @@ class ModelTable(Translated, QTableWidget):
         """The name takes what the figures leave, and never less than a name needs: then the table scrolls."""
         super().resizeEvent(event)
         header = self.horizontalHeader()
-        figures = sum(header.sectionSize(column) for column in range(1, len(COLUMNS)))
+        figures = sum(header.sectionSize(column) for column in range(len(COLUMNS)) if column != TITLE)
         least = theme().px(NAME)
         tight = self.viewport().width() - figures < least
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed if tight else QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Fixed if tight else QHeaderView.ResizeMode.Stretch)
         if tight:
-            header.resizeSection(0, least)
+            header.resizeSection(TITLE, least)
+
+    def _restyle(self) -> None:
+        self.verticalHeader().setDefaultSectionSize(theme().px(30))
+        self.horizontalHeader().resizeSection(STAR, theme().px(36))
+        self.horizontalHeader().setMinimumSectionSize(theme().px(30))
 
     def retranslate(self) -> None:
-        self.setHorizontalHeaderLabels([_("Model"), _("Window (tokens)"), _("$ / M in"), _("$ / M out")])
+        self.setHorizontalHeaderLabels(["★", _("Model"), _("Window (tokens)"), _("$ / M in"), _("$ / M out")])
         centre = Qt.AlignmentFlag.AlignVCenter
         for column in range(len(COLUMNS)):
-            side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
+            side = Qt.AlignmentFlag.AlignRight if column > TITLE else Qt.AlignmentFlag.AlignLeft
             header = self.horizontalHeaderItem(column)
             if header is not None:
                 header.setTextAlignment(side | centre)
+        star = self.horizontalHeaderItem(STAR)
+        if star is not None:
+            star.setToolTip(_("Favourites"))
+        self._fill()
 
     @staticmethod
     def _text(value: Any) -> str:
@@ -94,6 +144,9 @@ class ModelTable(Translated, QTableWidget):
         return locale().toString(value) if isinstance(value, int) else f"{value:g}".replace(".", locale().decimalPoint())
 
     def _edited(self, item: QTableWidgetItem) -> None:
+        if item.column() == STAR:
+            self._on_star(self._models[item.row()], item.checkState() is Qt.CheckState.Checked)
+            return
         info, field = self._models[item.row()], COLUMNS[item.column()]
         text = "".join(item.text().split()).replace(locale().groupSeparator(), "")
         value: int | float | None = None
@@ -113,6 +166,28 @@ class ModelTable(Translated, QTableWidget):
 def _name(info: ModelInfo) -> str:
     name = info.label or info.name
     return _("{name} (learned)", name=name) if info.source == "learned" else name
+
+
+def key_of(info: ModelInfo) -> str:
+    """How a favourite is kept."""
+    return f"{info.provider}/{info.name}"
+
+
+def abilities(info: ModelInfo) -> str:
+    """What a model can do, as far as it is known."""
+    known = ((info.supports_tools, N_("tools")), (info.supports_vision, N_("images")), (info.supports_thinking, N_("reasoning")))
+    return " · ".join(_(word) for can, word in known if can)
+
+
+def _source(info: ModelInfo) -> str:
+    """Who says so."""
+    told = {
+        "server": N_("As the server says."),
+        "list": N_("From the list of hosted models."),
+        "profile": N_("Assumed from its name."),
+        "user": N_("As you entered it."),
+    }
+    return _(told[info.source]) if info.source in told else ""
 
 
 def _learned(info: ModelInfo) -> str:

@@ -26,8 +26,8 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, Translated, control, fill, label, say
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Card, FlowLayout, Line, Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import _
 
@@ -109,7 +109,7 @@ class SettingsPage(Translated, QWidget):
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        fill(QVBoxLayout(self), self.area, margins=(0, 0, 0, 0))
+        self._outer = fill(QVBoxLayout(self), (self.area, 1), margins=(0, 0, 0, 0), spacing=0)
         content = control(QWidget(self.area), look="plain")
         self.area.setWidget(content)
         inner = QWidget(content)
@@ -149,6 +149,22 @@ class SettingsPage(Translated, QWidget):
         button = control(QPushButton(self), name, text, on=on)
         self.row(card, button, caption, hint)
         return button
+
+    def deeds(self, card: Card, *buttons: QPushButton) -> None:
+        """What can be done with the list of a card, in one line under it: what makes a new one first, what removes one last."""
+        line = FlowLayout(spacing=8)
+        for number, button in enumerate(buttons):
+            mark(button, "" if number == 0 else "ghost")
+            line.addWidget(button)
+        card.body.addLayout(line)
+
+    def foot(self, note: QWidget, *buttons: QPushButton) -> None:
+        """Under the page and always in view: what is known of the form, and the buttons that end it, Cancel and Save the last two."""
+        foot = control(QWidget(self), f"{type(self).__name__}-foot")
+        row = fill(QHBoxLayout(foot), (note, 1), *buttons, margins=(24, 10, 24, 10), spacing=8)
+        row.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        note.setMinimumHeight(buttons[0].sizeHint().height())
+        fill(self._outer, Line(self), foot)
 
     def end(self) -> None:
         """After the last section: keep everything at the top, and let wide fields shrink in a narrow window."""

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.header_rows import HeaderRows
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.provider import KeyStyle, ProviderConfig
 from atelier_desk.i18n import N_, _
 
@@ -37,7 +38,7 @@ class ProviderAdvanced(QWidget):
         about = N_("Azure only, for example 2024-10-21")
         self.api_version = control(QLineEdit(self), "provider-api-version", name=N_("API version"), hint=about)
         self.browse = control(QPushButton(self), "provider-ca-browse", N_("Choose…"), name=N_("Choose the CA file"), on=self._ask_file)
-        self.key_style = control(QComboBox(self), "provider-key-style", name=N_("Key goes into"))
+        self.key_style = control(ComboBox(self), "provider-key-style", name=N_("Key goes into"))
         self.headers = HeaderRows(self)
         for style in KeyStyle:
             self.key_style.addItem("", style)

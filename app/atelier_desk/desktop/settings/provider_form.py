@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import control, label, say
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.presets import Preset, preset_of
 from atelier_desk.llm.registry import find, provider_types
 
 
@@ -41,9 +43,10 @@ class ProviderForm(QWidget):
         self.setObjectName("provider-form")
         self._shown: ProviderConfig | None = None
         self._persistent = True
+        self._example = ""
         self.name = control(QLineEdit(self), "provider-name")
-        self.kind = control(QComboBox(self), "provider-kind")
-        self.url = control(QLineEdit(self), "provider-url", hint=lambda: usual_url(str(self.kind.currentData() or "")))
+        self.kind = control(ComboBox(self), "provider-kind")
+        self.url = control(QLineEdit(self), "provider-url", hint=lambda: self._example or usual_url(str(self.kind.currentData() or "")))
         self.key_field = control(QLineEdit(self), "provider-key")
         self.env = control(QLineEdit(self), "provider-env", hint=N_("name of an environment variable"))
         self.enabled = control(QCheckBox(self), "provider-enabled")
@@ -54,22 +57,20 @@ class ProviderForm(QWidget):
             self.kind.addItem("", entry.kind)
         say(self.kind, items=[entry.title for entry in kinds])
         self.key_note = control(label("", "small", self, wrap=True), "provider-key-note")
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(8)
-        grid.setColumnStretch(1, 1)
-        fields: tuple[QWidget, ...] = (self.name, self.kind, self.url, self.key_field, self.env, self.enabled)
-        titles = (N_("Name"), N_("Kind"), N_("Address"), N_("API key"), N_("or from variable"), N_("In use"))
+        fields: tuple[QWidget, ...] = (self.name, self.kind, self.url, self.key_field, self.env)
+        titles = (N_("Name"), N_("Kind"), N_("Address"), N_("API key"), N_("or from variable"))
         self._captions = [say(label("", "muted", self), title) for title in titles]
-        for row, (caption, field) in enumerate(zip(self._captions, fields, strict=True)):
-            place = row if row < 4 else row + 1
-            caption.setBuddy(say(field, name=titles[row]))
-            grid.addWidget(caption, place, 0)
-            grid.addWidget(field, place, 1)
-        grid.addWidget(self.key_note, 4, 1)
+        cells = []
+        for caption, field, title in zip(self._captions, fields, titles, strict=True):
+            caption.setBuddy(say(field, name=title))
+            cells.append(fill(QVBoxLayout(), caption, field, spacing=4))
+        say(self.enabled, N_("In use"), name=N_("In use"))
+        self._beside = fill(QHBoxLayout(), 1, spacing=4)
         self.advanced = ProviderAdvanced(self)
-        grid.addWidget(self.advanced, len(fields) + 1, 0, 1, 2)
+        column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
+        for row in ((cells[0], cells[1]), (cells[2],), (cells[3], cells[4])):
+            column.addLayout(fill(QHBoxLayout(), *((cell, 1) for cell in row), spacing=16))
+        fill(column, fill(QVBoxLayout(), self.key_note, self._beside, spacing=2), self.enabled, self.advanced)
         self.advanced.changed.connect(self.changed)
         for line in (self.name, self.url, self.key_field, self.env):
             line.textEdited.connect(lambda _text: self.changed.emit())
@@ -79,7 +80,7 @@ class ProviderForm(QWidget):
 
     def show_config(self, config: ProviderConfig | None, *, persistent: bool) -> None:
         """A provider, or None for a new one; ``persistent`` is whether keys outlive the program."""
-        self._shown, self._persistent = config, persistent
+        self._shown, self._persistent, self._example = config, persistent, ""
         local = config is not None and is_builtin(config.kind)
         self.name.setText(config.name if config else "")
         self.name.setReadOnly(config is not None)
@@ -91,13 +92,30 @@ class ProviderForm(QWidget):
         self.env.setText(config.api_key_env if config else "")
         self.enabled.setChecked(config.enabled if config else True)
         self.advanced.show_config(config, persistent=persistent)
-        remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.key_note, self.advanced, *self._captions[1:5])
+        remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.key_note, self.advanced, *self._captions[1:])
         for widget in remote:
             widget.setVisible(not local)
         self._say()
 
-    def prefill(self, kind: str, name: str, url: str) -> None:
-        """A new provider with what is known of it."""
+    def beside_key(self, *buttons: QWidget) -> None:
+        """What can be done about the key, under its field."""
+        for number, button in enumerate(buttons):
+            self._beside.insertWidget(number, button)
+
+    def complete(self) -> bool:
+        """Whether there is enough to be tried and saved."""
+        return bool(self.name.text().strip()) and not (self._example and not self.url.text().strip())
+
+    def preset(self) -> Preset | None:
+        """The service that the address is one of."""
+        if not self.complete():
+            return None
+        kind = self._shown.kind if self._shown is not None else str(self.kind.currentData())
+        return preset_of(ProviderConfig(name="x", kind=kind, base_url=self.url.text().strip()[:2048]))
+
+    def prefill(self, kind: str, name: str, url: str, example: str = "") -> None:
+        """A new provider with what is known of it; ``example`` is what an address looks like where one must be given."""
+        self._example = example
         self.name.setText(name)
         self.kind.setCurrentIndex(max(0, self.kind.findData(kind)))
         self.url.setText(url)

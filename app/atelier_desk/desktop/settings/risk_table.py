@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidg
 from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.approval import RISKS, RiskName
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.i18n import N_, _
@@ -69,10 +70,9 @@ class RiskTable(QWidget):
         name = QLabel(bare_tool(tool.name), self)
         name.setTextFormat(Qt.TextFormat.PlainText)
         name.setWordWrap(True)
-        box = control(QComboBox(self), f"risk-{tool.name}")
+        box = control(ComboBox(self), f"risk-{tool.name}")
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(8)
-        box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for risk in ("", *RISKS):
             box.addItem("", risk)
         own = (lambda: _("its own ({risk})", risk=_(WORDS[tool.risk]))) if tool.section else N_("none")

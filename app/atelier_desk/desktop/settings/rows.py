@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QSpinBox, QWidget
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
 from atelier_desk.desktop.widgets.words import Text, text_of
 from atelier_desk.domain.settings import Settings
 
@@ -70,7 +71,7 @@ class Number(Field):
     step: int = 1
     suffix: str = ""
     zero: Text = ""
-    box: Callable[[QWidget], QSpinBox] = QSpinBox
+    box: Callable[[QWidget], QSpinBox] = SpinBox
 
     def make(self, page: SettingsPage, changed: Changed) -> QWidget:
         made = self.box(page)
@@ -99,7 +100,8 @@ class Choice(Field):
     choices: Sequence[tuple[Any, Text]] = ()
 
     def make(self, page: SettingsPage, changed: Changed) -> QWidget:
-        made = QComboBox(page)
+        made = ComboBox(page)
+        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # another language has longer words
         for value, _text in self.choices:
             made.addItem("", value)
         say(made, items=[text for _value, text in self.choices])

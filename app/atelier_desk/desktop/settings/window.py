@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, pages
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
 from atelier_desk.i18n import N_, _
@@ -71,10 +72,7 @@ class SettingsWindow(Translated, QWidget):
         for entry in self._entries:
             item = QListWidgetItem("", self.list)
             item.setData(Qt.ItemDataRole.UserRole, entry.name)
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(200)
-        self._typing.timeout.connect(self._find)
+        self._typing = Soon(self, 200, self._find)
         self.search.textChanged.connect(lambda _text: self._typing.start())
         self.search.returnPressed.connect(self._find)
         self.list.currentItemChanged.connect(self._chosen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
@@ -12,12 +14,12 @@ WIDTH = 248
 
 
 class SideColumn(QObject):
-    """Holds the window's sidebar in a dock that cannot be moved, shown while the sidebar is not hidden and ``beside`` is the page in view.
+    """Holds the window's sidebar in a dock that cannot be moved, shown while the sidebar is not hidden and a page of ``beside`` is in view.
 
     A dock, and not a part of the middle: a main window lays its lower panes out below its whole middle, but beside its docks.
     """
 
-    def __init__(self, window: QMainWindow, sidebar: QWidget, pages: QStackedWidget, beside: QWidget) -> None:
+    def __init__(self, window: QMainWindow, sidebar: QWidget, pages: QStackedWidget, beside: Sequence[QWidget]) -> None:
         super().__init__(window)
         self._window, self._sidebar, self._pages, self._beside = window, sidebar, pages, beside
         self.dock = QDockWidget(window)
@@ -55,5 +57,5 @@ class SideColumn(QObject):
         return False
 
     def _follow(self) -> None:
-        in_view = self._pages.currentWidget() is self._beside
+        in_view = self._pages.currentWidget() in self._beside
         self.dock.setVisible(in_view and not self._sidebar.isHidden())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QIcon, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.i18n import N_, _, language
 
 Connection = Literal["opening", "ready", "failed", "closing"]
@@ -33,9 +35,10 @@ class SidebarFoot(Translated, QWidget):
         super().__init__(parent)
         self._state: Connection = "opening"
         self.settings = control(QPushButton(self), "open-settings", look="quiet")
-        self.palette_button = control(QPushButton("Ctrl+K", self), "open-palette", look="quiet")
+        self._palette_keys = "Ctrl+K"
+        self.palette_button = control(QPushButton(self._palette_keys, self), "open-palette", look="quiet")
         self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
-        self.language = control(QComboBox(self), "language-select", look="quiet")
+        self.language = control(ComboBox(self), "language-select", look="quiet")
         for code, name in _LANGUAGES:
             self.language.addItem(name, code)
         self._dot = QLabel(self)
@@ -63,6 +66,24 @@ class SidebarFoot(Translated, QWidget):
         self._dress()
         say(self._words)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def show_palette_keys(self, keys: str) -> None:
+        """The keys of the command palette; its icon where it has none."""
+        self._palette_keys = keys
+        self._fit()
+
+    def _fit(self) -> None:
+        """In a narrow column the palette's keys give way to its icon, so that nothing is cut."""
+        look, keys = theme(), self._palette_keys
+        wide = self.palette_button.fontMetrics().horizontalAdvance(keys) + 20
+        tight = not keys or self.settings.sizeHint().width() + wide + self.menu.sizeHint().width() + 4 > self.width()
+        self.palette_button.setText("" if tight else keys)
+        self.palette_button.setIcon(look.icon("command") if tight else QIcon())
+        self.palette_button.setIconSize(QSize(look.px(16), look.px(16)))
+
     def _dress(self) -> None:
         look = theme()
         self.settings.setIcon(look.icon("settings"))
@@ -72,6 +93,8 @@ class SidebarFoot(Translated, QWidget):
         colour = getattr(look.tokens, roles[self._state])
         self._dot.setFixedSize(side, side)
         self._dot.setStyleSheet(f"background: {colour}; border-radius: {side // 2}px;")
+        self._fit()
 
     def retranslate(self) -> None:
+        self._fit()
         self.language.setCurrentIndex(max(0, self.language.findData(language())))

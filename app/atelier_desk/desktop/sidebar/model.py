@@ -1,33 +1,76 @@
-"""The list of workflows as a Qt model: headings by date between the rows."""
+"""The list of workflows as a Qt model: pinned ones, folders, the rest by date, the archive; or what a search found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
+    from atelier_desk.storage.repositories import SearchHit
 
 Index = QModelIndex | QPersistentModelIndex
 HEADING = Qt.ItemDataRole.UserRole
 WORKFLOW = Qt.ItemDataRole.UserRole + 1
 UNREAD = Qt.ItemDataRole.UserRole + 2
 """Whether a workflow ended out of sight and was not opened since."""
+ROW = Qt.ItemDataRole.UserRole + 3
+"""The whole row, for the delegate."""
+ARCHIVE = "archive"
+"""What the fold of the archive is called; a folder's is its name after a colon."""
+DRAGGED = "application/x-atelier-workflows"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A heading, or a workflow."""
+    """A heading, a workflow, or a message that a search found.
+
+    Attributes:
+        fold: of a heading that can be closed, what names it: ``ARCHIVE``, or a colon and a folder's name.
+        count: workflows below such a heading.
+        indented: it stands in a folder.
+    """
 
     heading: str = ""
+    fold: str = ""
+    closed: bool = False
+    count: int = 0
     workflow: Workflow | None = None
+    hit: SearchHit | None = None
+    indented: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: workflows by their titles, messages by their words."""
+
+    titles: Sequence[Workflow] = ()
+    messages: Sequence[SearchHit] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the model shows; ``found`` takes the place of all others on the screen while something is searched."""
+
+    recent: Sequence[Workflow] = ()
+    filed: Sequence[Workflow] = ()
+    archived: Sequence[Workflow] = ()
+    archived_count: int = 0
+    found: Found | None = None
+    closed: frozenset[str] = field(default=frozenset({ARCHIVE}))
+
+    @property
+    def workflows(self) -> list[Workflow]:
+        """Every workflow of it, found ones first."""
+        found = self.found.titles if self.found is not None else ()
+        return list({each.id: each for each in (*found, *self.recent, *self.filed, *self.archived)}.values())
 
 
 def group_of(updated: datetime, today: date) -> str:
@@ -63,34 +106,86 @@ def state_words(workflow: Workflow, unread: bool = False) -> str:
         count = ngettext("{n} approval to decide", "{n} approvals to decide", workflow.pending_approvals)
         text = f"{text}, {count}" if text else count
     if unread:
-        text = f"{text}, {_('not seen yet')}" if text else _("not seen yet")
+        unseen = _("not seen yet")
+        text = f"{text}, {unseen}" if text else unseen
     return text
 
 
+def rows_of(shown: Shown, today: date) -> list[Row]:
+    """The rows of the list, from above."""
+    if shown.found is not None:
+        return _found_rows(shown.found)
+    pinned = [each for each in (*shown.recent, *shown.filed) if each.pinned]
+    rows = _under(_("Pinned"), sorted(pinned, key=lambda each: each.updated_at, reverse=True))
+    folders: dict[str, list[Workflow]] = {}
+    for each in shown.filed:
+        if not each.pinned:
+            folders.setdefault(each.collection, []).append(each)
+    for name in sorted(folders, key=lambda each: (each.casefold(), each)):
+        rows += _folded(name, f":{name}", folders[name], len(folders[name]), shown)
+    heading = ""
+    for each in shown.recent:
+        if each.pinned:
+            continue
+        group = group_of(each.updated_at, today)
+        if group != heading:
+            heading = group
+            rows.append(Row(heading=group))
+        rows.append(Row(workflow=each))
+    if shown.archived_count:
+        rows += _folded(_("Archived"), ARCHIVE, shown.archived, shown.archived_count, shown)
+    return rows
+
+
+def _found_rows(found: Found) -> list[Row]:
+    rows = _under(_("Workflows"), found.titles)
+    return rows + ([Row(heading=_("Messages"))] if found.messages else []) + [Row(hit=each) for each in found.messages]
+
+
+def _under(heading: str, workflows: Iterable[Workflow]) -> list[Row]:
+    rows = [Row(workflow=each) for each in workflows]
+    return [Row(heading=heading), *rows] if rows else []
+
+
+def _folded(heading: str, fold: str, workflows: Iterable[Workflow], count: int, shown: Shown) -> list[Row]:
+    closed = fold in shown.closed
+    below = [] if closed else [Row(workflow=each, indented=True) for each in workflows]
+    return [Row(heading=heading, fold=fold, closed=closed, count=count), *below]
+
+
 class WorkflowModel(QAbstractListModel):
-    """Rows of headings and workflows.
+    """Rows of headings, workflows and found messages.
 
     Signals:
         renamed: a workflow's id and the name typed in place.
+        dropped: ids of workflows that were dragged onto a folder, and its name (empty: out of their folders).
     """
 
     renamed = Signal(str, str)
+    dropped = Signal(list, str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Row] = []
-        self._workflows: list[Workflow] = []
+        self._shown = Shown()
         self._today = date.today
-        self._unread: set[str] = set()
+
+    @property
+    def shown(self) -> Shown:
+        return self._shown
 
     @property
     def workflows(self) -> list[Workflow]:
-        return self._workflows
+        return self._shown.workflows
 
     def set_workflows(self, workflows: Sequence[Workflow]) -> None:
+        """Show these alone, without folders and archive."""
+        self.show(Shown(recent=workflows))
+
+    def show(self, shown: Shown) -> None:
         """Replace everything; rows that only changed are updated in place, so that the selection and an editor stay."""
-        rows = self._grouped(workflows)
-        self._workflows = list(workflows)
+        rows = rows_of(shown, self._today())
+        self._shown = shown
         if [_identity(row) for row in rows] == [_identity(row) for row in self._rows]:
             changed = [i for i, (old, new) in enumerate(zip(self._rows, rows, strict=True)) if old != new]
             self._rows = rows
@@ -103,23 +198,9 @@ class WorkflowModel(QAbstractListModel):
 
     def regroup(self) -> None:
         """The day or the language changed."""
-        self.set_workflows(self._workflows)
+        self.show(self._shown)
         if self._rows:
             self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1))
-
-    @property
-    def unread(self) -> frozenset[str]:
-        """The workflows that ended out of sight and were not opened since."""
-        return frozenset(self._unread)
-
-    def set_unread(self, workflow_id: str, on: bool) -> None:
-        """Give a workflow its mark, or take it away."""
-        if on == (workflow_id in self._unread):
-            return
-        (self._unread.add if on else self._unread.discard)(workflow_id)
-        index = self.index_of(workflow_id)
-        if index.isValid():
-            self.dataChanged.emit(index, index)
 
     def index_of(self, workflow_id: str) -> QModelIndex:
         for i, row in enumerate(self._rows):
@@ -127,42 +208,33 @@ class WorkflowModel(QAbstractListModel):
                 return self.index(i)
         return QModelIndex()
 
-    def workflow_at(self, index: Index) -> Workflow | None:
-        return self._rows[index.row()].workflow if index.isValid() and index.row() < len(self._rows) else None
+    def row_at(self, index: Index) -> Row | None:
+        return self._rows[index.row()] if index.isValid() and index.row() < len(self._rows) else None
 
-    def _grouped(self, workflows: Sequence[Workflow]) -> list[Row]:
-        rows: list[Row] = []
-        heading = ""
-        today = self._today()
-        for workflow in workflows:
-            group = _("Pinned") if workflow.pinned else group_of(workflow.updated_at, today)
-            if group != heading:
-                heading = group
-                rows.append(Row(heading=group))
-            rows.append(Row(workflow=workflow))
-        return rows
+    def workflow_at(self, index: Index) -> Workflow | None:
+        row = self.row_at(index)
+        return row.workflow if row is not None else None
 
     # -- Qt -------------------------------------------------------------------------------------------------------------------
     def rowCount(self, parent: Index = QModelIndex()) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or index.row() >= len(self._rows):
+        row = self.row_at(index)
+        if row is None:
             return None
-        row = self._rows[index.row()]
+        if role == ROW:
+            return row
         if role == HEADING:
             return row.heading
         if role == WORKFLOW:
             return row.workflow
         if role == UNREAD:
-            return row.workflow is not None and row.workflow.id in self._unread
-        if row.workflow is None:
-            return row.heading if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole} else None
-        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole, Qt.ItemDataRole.ToolTipRole}:
-            return row.workflow.name
+            return row.workflow is not None and row.workflow.unread
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            state = state_words(row.workflow, row.workflow.id in self._unread)
-            return f"{row.workflow.name}, {state}" if state else row.workflow.name
+            return _spoken(row)
+        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole, Qt.ItemDataRole.ToolTipRole}:
+            return _text(row, role)
         return None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -174,10 +246,68 @@ class WorkflowModel(QAbstractListModel):
         return True
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if self.workflow_at(index) is None:
+        row = self.row_at(index)
+        usual = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        if row is None or (row.workflow is None and row.hit is None and not row.fold):
             return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+        if row.workflow is not None:
+            return usual | Qt.ItemFlag.ItemIsEditable | Qt.ItemFlag.ItemIsDragEnabled | Qt.ItemFlag.ItemIsDropEnabled
+        # A fold takes the focus and is opened by Enter, but is no part of a selection.
+        return usual if row.hit is not None else Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsDropEnabled
+
+    # -- dragging ---------------------------------------------------------------------------------------------------------------
+    def mimeTypes(self) -> list[str]:
+        return [DRAGGED]
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        data = QMimeData()
+        ids = [workflow.id for workflow in map(self.workflow_at, indexes) if workflow is not None]
+        data.setData(DRAGGED, "\n".join(ids).encode())
+        return data
+
+    def supportedDropActions(self) -> Qt.DropAction:
+        return Qt.DropAction.MoveAction
+
+    def folder_at(self, index: Index) -> str | None:
+        """The folder that something dropped on this row goes into; empty for none, None where nothing can be dropped."""
+        row = self.row_at(index)
+        if row is None or self._shown.found is not None or row.fold == ARCHIVE or (row.workflow is not None and row.workflow.archived):
+            return None
+        if row.fold:
+            return row.fold[1:]
+        return row.workflow.collection if row.workflow is not None and row.indented else ""
+
+    def canDropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
+        return data.hasFormat(DRAGGED) and self.folder_at(parent) is not None
+
+    def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: Index) -> bool:
+        folder = self.folder_at(parent)
+        if folder is None or not data.hasFormat(DRAGGED):
+            return False
+        self.dropped.emit(bytes(data.data(DRAGGED).data()).decode().split("\n"), folder)
+        return False  # the view would take the rows away: the list is read again
 
 
-def _identity(row: Row) -> tuple[str, str]:
-    return row.heading, row.workflow.id if row.workflow is not None else ""
+def _text(row: Row, role: int) -> str | None:
+    if row.workflow is not None:
+        return row.workflow.name
+    if row.hit is not None:
+        return f"{row.hit.workflow_name}\n{row.hit.excerpt}" if role == Qt.ItemDataRole.ToolTipRole else row.hit.workflow_name
+    return row.heading if role == Qt.ItemDataRole.DisplayRole else None
+
+
+def _spoken(row: Row) -> str:
+    if row.workflow is not None:
+        state = state_words(row.workflow, row.workflow.unread)
+        return f"{row.workflow.name}, {state}" if state else row.workflow.name
+    if row.hit is not None:
+        return f"{row.hit.workflow_name}: {row.hit.excerpt}"
+    if not row.fold:
+        return row.heading
+    count = ngettext("{n} workflow", "{n} workflows", row.count)
+    state = _("closed") if row.closed else _("open")
+    return f"{row.heading}, {count}, {state}"
+
+
+def _identity(row: Row) -> tuple[str, str, str]:
+    return row.heading, row.workflow.id if row.workflow is not None else "", row.hit.row_id if row.hit is not None else ""

@@ -2,112 +2,53 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.rows import menu_place
-from atelier_desk.desktop.sidebar.delegate import WorkflowDelegate
 from atelier_desk.desktop.sidebar.foot import SidebarFoot
-from atelier_desk.desktop.sidebar.model import WorkflowModel
+from atelier_desk.desktop.sidebar.list_view import WorkflowListView
+from atelier_desk.desktop.sidebar.model import ARCHIVE, Found, Shown, WorkflowModel
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, Translated, control, fill, say
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
+    import asyncio
+
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.sidebar.deeds import Deeds
     from atelier_desk.domain.stream.event import Topic
-    from atelier_desk.domain.workflow import Workflow
+    from atelier_desk.storage.repositories import SearchHit
 
 PAGE = 100
+MOST = 1000
+"""Workflows listed at most; older ones are found by search."""
+HITS = 60
+LEAST_LOOKED_FOR = 2
+"""Characters below which no message is looked for."""
 SEARCH_MS = 180
 RELOAD_MS = 120
 DAY_CHECK_MS = 60_000
 
 
-class WorkflowListView(QListView):
-    """The list itself. Enter opens, F2 renames, Delete deletes, the menu key and the … give the menu.
-
-    Signals:
-        chosen: open this workflow.
-        delete_wanted: delete this workflow.
-        menu_wanted: show the menu of this workflow here (global position).
-        end_reached: the last row came into view.
-    """
-
-    chosen = Signal(str)
-    delete_wanted = Signal(str)
-    menu_wanted = Signal(str, QPoint)
-    end_reached = Signal()
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("workflow-list")
-        mark(self, "plain")
-        self.setItemDelegate(WorkflowDelegate(self))
-        self.setMouseTracking(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
-
-    @property
-    def rows(self) -> WorkflowModel:
-        model = self.model()
-        assert isinstance(model, WorkflowModel)
-        return model
-
-    def current(self) -> Workflow | None:
-        return self.rows.workflow_at(self.currentIndex())
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        index = self.indexAt(event.position().toPoint())
-        workflow = self.rows.workflow_at(index)
-        on_menu = workflow is not None and WorkflowDelegate.menu_rect(self.visualRect(index)).contains(event.position().toPoint())
-        if on_menu and workflow is not None and event.button() is Qt.MouseButton.LeftButton:
-            self.menu_wanted.emit(workflow.id, event.globalPosition().toPoint())
-            return
-        super().mousePressEvent(event)
-        if workflow is not None and event.button() is Qt.MouseButton.LeftButton:
-            self.chosen.emit(workflow.id)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        workflow = self.current()
-        if workflow is not None and event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.state() != self.State.EditingState:
-            self.chosen.emit(workflow.id)
-        elif workflow is not None and event.key() == Qt.Key.Key_Delete:
-            self.delete_wanted.emit(workflow.id)
-        else:
-            super().keyPressEvent(event)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        if event.reason() is not QContextMenuEvent.Reason.Mouse:
-            self.scrollTo(self.currentIndex())
-        elif self.rows.workflow_at(self.indexAt(event.pos())) is None:
-            return  # a heading, or the ground below the rows
-        place, workflow = menu_place(self, event), self.current()
-        if place is not None and workflow is not None:
-            self.menu_wanted.emit(workflow.id, place)
-
-    def _on_scrolled(self, value: int) -> None:
-        if value >= self.verticalScrollBar().maximum() - 100:
-            self.end_reached.emit()
-
-
 class Sidebar(Translated, QWidget):
-    """Lists workflows and changes them.
+    """Lists workflows and finds them by title and by what was said in them; ``deeds`` changes them.
 
     Signals:
         workflow_chosen: show this one.
+        hit_chosen: show this place: workflow id, kind and row id, as ``SearchEverywhere`` says it.
         new_wanted: begin a new one.
         workflow_gone: the one with this id was deleted.
     """
 
     workflow_chosen = Signal(str)
+    hit_chosen = Signal(str, str, str)
     new_wanted = Signal()
     workflow_gone = Signal(str)
 
@@ -117,11 +58,16 @@ class Sidebar(Translated, QWidget):
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.current_id = ""
+        self.closed = frozenset({ARCHIVE})
+        """The folders that are closed, and the archive while it is."""
         self._limit = PAGE
-        self._more = False
-        self.new = control(QPushButton(self), "new-workflow", lambda: " " + _("New workflow"))
-        self.search = control(QLineEdit(self), "search-field", look="search", hint=N_("Search"), name=N_("Search workflows"))
+        self._more = self._held = False
+        self._loading: asyncio.Task[None] | None = None
+        self.new = QPushButton(self)
+        control(self.new, "new-workflow", self._new_text, name=N_("New workflow"))
+        self.search = control(QLineEdit(self), "search-field", look="search", hint=N_("Search"), name=N_("Search titles and messages"))
         self.search.setClearButtonEnabled(True)
+        self.search.installEventFilter(self)
         self.model = WorkflowModel(self)
         self.list = WorkflowListView(self)
         self.list.setModel(self.model)
@@ -129,158 +75,157 @@ class Sidebar(Translated, QWidget):
         self.empty.hide()
         self.foot = SidebarFoot(self)
         fill(QVBoxLayout(self), self.new, self.search, (self.list, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8)
-        self._search_timer = _single_shot(self, SEARCH_MS, self._on_search)
-        self._reload_timer = _single_shot(self, RELOAD_MS, self.reload)
+        self._search_timer = Soon(self, SEARCH_MS, self.reload)
+        self._reload_timer = Soon(self, RELOAD_MS, self.reload)
         self._day_timer = QTimer(self)
         self._day_timer.timeout.connect(self.model.regroup)
         self._day_timer.start(DAY_CHECK_MS)
-        self.new.clicked.connect(self.new_wanted)
-        self.search.textChanged.connect(lambda *_: self._search_timer.start())
-        self.list.chosen.connect(self.workflow_chosen)
-        self.list.delete_wanted.connect(self.delete)
-        self.list.menu_wanted.connect(self._show_menu)
-        self.list.end_reached.connect(self._on_end)
-        self.model.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
-        bridge.changed.connect(self._on_changed)
-        theme().changed.connect(self._dress)
+        self._connect()
         self._dress()
         say(self.list, name=N_("Workflows"))
         self.retranslate()
 
+    def _connect(self) -> None:
+        self.new.clicked.connect(self.new_wanted)
+        self.search.textChanged.connect(self._on_typed)
+        self.list.chosen.connect(self.workflow_chosen)
+        self.list.found.connect(self._on_found)
+        self.list.fold_wanted.connect(self._on_fold)
+        self.list.delete_wanted.connect(lambda ids: self.deeds.delete(ids))
+        self.list.menu_wanted.connect(self._show_menu)
+        self.list.fold_menu_wanted.connect(self._show_folder_menu)
+        self.list.end_reached.connect(self._on_end)
+        self.list.left.connect(self.search.setFocus)
+        self.model.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
+        self.model.dropped.connect(lambda ids, folder: self.deeds.move(ids, folder))
+        self.bridge.changed.connect(self._on_changed)
+        theme().changed.connect(self._dress)
+
+    @cached_property
+    def deeds(self) -> Deeds:
+        """Made when it is first wanted: the first paint needs nothing of it."""
+        from atelier_desk.desktop.sidebar.deeds import Deeds
+
+        made = Deeds(self.bridge, self._toasts, lambda: self.model.workflows, self)
+        made.made.connect(self.workflow_chosen)
+        made.gone.connect(self.workflow_gone)
+        return made
+
     # -- list -----------------------------------------------------------------------------------------------------------------
     def reload(self) -> None:
-        """Read the list again."""
-        self.bridge.jobs.start(self.load())
+        """Read the list again; a reading that is under way is given up."""
+        self._loading = self.bridge.jobs.start(self.load(), "sidebar")
 
     async def load(self) -> None:
-        """Read the list and keep the current one selected."""
+        """Read the list, or find what is searched, and keep what is selected."""
         needle, limit = self.search.text().strip(), self._limit
-        workflows = await self.bridge.engine.workflows.list(search=needle, limit=limit)
-        self._more = len(workflows) >= limit
-        self.model.set_workflows(workflows)
-        self._show_selected()
-        self.list.setVisible(bool(workflows))
-        self.empty.setVisible(not workflows)
+        if needle:
+            await self._find(needle, limit)
+            return
+        listing = await self.bridge.engine.workflows.listing(limit, archive=ARCHIVE not in self.closed)
+        self._more = len(listing.recent) >= limit
+        self._show(Shown(listing.recent, listing.filed, listing.archived, listing.archived_count, closed=self.closed))
+
+    async def _find(self, needle: str, limit: int) -> None:
+        """Titles first; messages take a moment longer, and those found before stay until then."""
+        workflows = self.bridge.engine.workflows
+        titles = await workflows.list(search=needle, limit=limit)
+        self._more = len(titles) >= limit
+        before = self.model.shown.found
+        self._show(replace(self.model.shown, found=Found(titles, before.messages if before is not None else ())), searching=True)
+        hits = await workflows.search(needle, HITS) if len(needle) >= LEAST_LOOKED_FOR else []
+        self._show(replace(self.model.shown, found=Found(titles, [each for each in hits if each.kind == "message"])))
+
+    def _show(self, shown: Shown, *, searching: bool = False) -> None:
+        self.list.show_rows(shown)
+        self._show_empty(self.model.rowCount() == 0 and not searching)
+
+    def _show_empty(self, empty: bool) -> None:
+        """Say that there is nothing in the place of the list."""
+        self.empty.setVisible(empty and not self._held)
+        self.list.setVisible(self.empty.isHidden())
         self._say_empty()
+
+    def hold(self, on: bool) -> None:
+        """Say nothing while the list is empty and something else has the word."""
+        self._held = on
+        self._show_empty(self.model.rowCount() == 0)
 
     def select(self, workflow_id: str) -> None:
         """Mark a workflow as the one in view; empty marks none."""
-        self.current_id = workflow_id
-        self.model.set_unread(workflow_id, False)
-        self._show_selected()
+        self.current_id = self.list.painted.shown_id = workflow_id
+        self.mark_unread(workflow_id, False)
+        self.list.select_one(workflow_id)
+        self.list.viewport().update()
 
-    def _show_selected(self) -> None:
-        index = self.model.index_of(self.current_id) if self.current_id else QModelIndex()
-        if index.isValid():
-            self.list.setCurrentIndex(index)
-        else:
-            self.list.clearSelection()
-            self.list.setCurrentIndex(QModelIndex())
+    def mark_unread(self, workflow_id: str, unread: bool) -> None:
+        """Give a workflow the mark of an end nobody saw, or take it away; it is kept over a restart, whatever ends the program."""
+        known = next((each for each in self.model.workflows if each.id == workflow_id), None)
+        if workflow_id and (known is None or known.unread is not unread) and self.bridge.ready:
+            self.bridge.jobs.start(self.bridge.engine.workflows.set_unread(workflow_id, unread))
 
-    def _on_search(self) -> None:
+    def set_closed(self, closed: frozenset[str]) -> None:
+        """Close these folders (and the archive), and no others."""
+        self.closed = closed
+        self.model.show(replace(self.model.shown, closed=closed))
+
+    def _on_fold(self, fold: str) -> None:
+        self.set_closed(self.closed ^ {fold})
+        if fold == ARCHIVE:
+            self.reload()
+
+    def _on_typed(self) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
         self._limit = PAGE
-        self.reload()
+        self._search_timer.start()
+
+    def _on_found(self, hit: SearchHit) -> None:
+        self.hit_chosen.emit(hit.workflow_id, hit.kind, hit.row_id)
 
     def _on_end(self) -> None:
         if self._more:
             self._more = False
-            self._limit = min(1000, self._limit + PAGE)
+            self._limit = min(MOST, self._limit + PAGE)
             self.reload()
 
     def _on_changed(self, topic: Topic, _key: str) -> None:
-        if topic in {"workflow", "question", "approval"} and not self._reload_timer.isActive():
-            self._reload_timer.start()
+        if topic in {"workflow", "question", "approval"}:
+            self._reload_timer.ask()
 
     # -- changing -------------------------------------------------------------------------------------------------------------
     def rename_current(self) -> None:
         """Edit the name of the workflow in view, in place."""
-        index = self.model.index_of(self.current_id)
+        self._edit(self.current_id)
+
+    def _edit(self, workflow_id: str) -> None:
+        index = self.model.index_of(workflow_id)
         if index.isValid():
-            self.list.setCurrentIndex(index)
+            self.list.scrollTo(index)
             self.list.edit(index)
 
-    def delete(self, workflow_id: str) -> None:
-        """Delete at once, with Undo for a while."""
-        self.bridge.jobs.once(("delete", workflow_id), lambda: self._delete(workflow_id))
+    def _show_menu(self, ids: list[str], place: QPoint) -> None:
+        if self.deeds.find(ids):
+            self.list.show_asked(ids)
+            self.deeds.show_menu(self.deeds.menu(ids, self._edit), place, lambda: self.list.show_asked(()))
 
-    async def _delete(self, workflow_id: str) -> None:
-        workflow = await self.bridge.engine.workflows.delete(workflow_id)
-        self.workflow_gone.emit(workflow_id)
-        self._toasts.show(
-            _("“{name}” was deleted", name=workflow.name),
-            _("Undo"),
-            lambda: self.bridge.jobs.once(("undo", workflow_id), lambda: self._undo(workflow_id)),
-        )
+    def _show_folder_menu(self, folder: str, place: QPoint) -> None:
+        self.list.show_asked([f":{folder}"])
+        self.deeds.show_menu(self.deeds.folder_menu(folder), place, lambda: self.list.show_asked(()))
 
-    async def _undo(self, workflow_id: str) -> None:
-        await self.bridge.engine.workflows.undo_delete(workflow_id)
-        self.workflow_chosen.emit(workflow_id)
-
-    def toggle_pin(self, workflow_id: str) -> None:
-        workflow = self._find(workflow_id)
-        if workflow is not None:
-            pinned = not workflow.pinned
-            self.bridge.jobs.start(self.bridge.engine.workflows.set_pinned(workflow_id, pinned))
-
-    def duplicate(self, workflow_id: str) -> None:
-        self.bridge.jobs.once(("duplicate", workflow_id), lambda: self._duplicate(workflow_id))
-
-    async def _duplicate(self, workflow_id: str) -> None:
-        copy = await self.bridge.engine.workflows.duplicate(workflow_id)
-        self.workflow_chosen.emit(copy.id)
-        changed = await self._changed_reports(workflow_id)
-        if changed:
-            self._toasts.show("\n".join(changed))
-
-    async def _changed_reports(self, workflow_id: str) -> list[str]:
-        """A line for each report that a copy does not have as Atelier wrote it."""
-        names = await self.bridge.engine.workflows.changed_reports(workflow_id)
-        text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
-        return [_(text, name=name) for name in names]
-
-    def export(self, workflow_id: str) -> None:
-        """Ask where to, then write JSON or Markdown by the file's ending."""
-        from PySide6.QtWidgets import QFileDialog
-
-        workflow = self._find(workflow_id)
-        name = "".join(c if c.isalnum() or c in " -_" else "_" for c in (workflow.name if workflow else workflow_id)).strip()
-        dialog = QFileDialog(self, _("Export workflow"), f"{name or workflow_id}.json", "Atelier (*.json);;Markdown (*.md)")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda path: self.bridge.jobs.start(self.export_to(workflow_id, Path(path))))
-        dialog.open()
-
-    async def export_to(self, workflow_id: str, path: Path) -> None:
-        """Write the export; ``.md`` gives Markdown to read, anything else JSON that can be imported."""
-        from atelier_desk.desktop.settings.files import write_text
-
-        kind = "md" if path.suffix.lower() == ".md" else "json"
-        text = await self.bridge.engine.workflows.export(workflow_id, kind)
-        await write_text(path, text)
-        changed = await self._changed_reports(workflow_id) if kind == "json" else []
-        self._toasts.show("\n".join([_("Exported to {path}", path=str(path)), *changed]))
-
-    def _find(self, workflow_id: str) -> Workflow | None:
-        return next((each for each in self.model.workflows if each.id == workflow_id), None)
-
-    def _show_menu(self, workflow_id: str, position: QPoint) -> None:
-        workflow = self._find(workflow_id)
-        if workflow is None:
-            return
-        look = theme()
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        entries: list[tuple[str, str, Any]] = [
-            ("pencil", _("Rename"), lambda: self.list.edit(self.model.index_of(workflow_id))),
-            ("pin-off" if workflow.pinned else "pin", _("Unpin") if workflow.pinned else _("Pin"), lambda: self.toggle_pin(workflow_id)),
-            ("copy", _("Duplicate"), lambda: self.duplicate(workflow_id)),
-            ("download", _("Export…"), lambda: self.export(workflow_id)),
-        ]
-        for icon, text, run in entries:
-            menu.addAction(look.icon(icon), text, run)
-        menu.addSeparator()
-        menu.addAction(look.icon("trash-2", "err"), _("Delete"), lambda: self.delete(workflow_id))
-        menu.popup(position)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """From the search field Down goes into the list, Enter opens the first thing found, Esc ends the search."""
+        if watched is self.search and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            key = event.key()
+            if key == Qt.Key.Key_Down:
+                return self.list.enter()
+            if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.search.text().strip():
+                self.list.open_first()
+                return True
+            if key == Qt.Key.Key_Escape and self.search.text():
+                self.search.clear()
+                return True
+        return super().eventFilter(watched, event)
 
     # -- looks ----------------------------------------------------------------------------------------------------------------
     def _dress(self) -> None:
@@ -292,9 +237,19 @@ class Sidebar(Translated, QWidget):
         self.search.addAction(look.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.list.doItemsLayout()
 
+    def _new_text(self) -> str:
+        """The words of the button as far as they have room."""
+        icon = theme().px(16) + 32  # with its paddings
+        text = QFontMetrics(self.new.font()).elidedText(_("New workflow"), Qt.TextElideMode.ElideRight, max(1, self.new.width() - icon))
+        return f" {text}"
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        say(self.new)
+
     def _say_empty(self) -> None:
         if self.search.text().strip():
-            self.empty.set_texts(N_("Nothing found"), N_("No workflow has this in its name. Search everywhere with Ctrl+Shift+F."))
+            self.empty.set_texts(N_("Nothing found"), N_("No title and no message has this. Search everywhere with Ctrl+Shift+F."))
         else:
             self.empty.set_texts(N_("No workflows yet"), N_("Write a first message to begin one."))
 
@@ -306,11 +261,3 @@ class Sidebar(Translated, QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and hasattr(self, "list"):
             self.list.doItemsLayout()
-
-
-def _single_shot(parent: QWidget, interval: int, run: Any) -> QTimer:
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.setInterval(interval)
-    timer.timeout.connect(run)
-    return timer

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.state import Member, TeamState
 from atelier_desk.domain.errors import NotFoundError
 
@@ -49,8 +50,8 @@ class TeamModel(QObject):
         self._meanwhile: list[StreamEvent] = []
         self._loading = 0
         self._dirty: set[str] = set()
-        self._tell = _single(self, TELL_MS, self._tell_now)
-        self._reload = _single(self, RELOAD_MS, self._reload_now)
+        self._tell = Soon(self, TELL_MS, self._tell_now)
+        self._reload = Soon(self, RELOAD_MS, self._reload_now)
         self._tick = QTimer(self)
         self._tick.setInterval(TICK_MS)
         self._tick.timeout.connect(self.ticked)
@@ -101,13 +102,11 @@ class TeamModel(QObject):
         if kind in _RESHAPING and self._bridge is not None:
             self._wanted.add(event.correlation_id or event.run_id)
             self._reloads.add(event.correlation_id or event.run_id)
-            if not self._reload.isActive():
-                self._reload.start()
+            self._reload.ask()
 
     def _mark(self, runs: set[str]) -> None:
         self._dirty |= runs
-        if not self._tell.isActive():
-            self._tell.start()
+        self._tell.ask()
 
     def _tell_now(self) -> None:
         dirty, self._dirty = frozenset(self._dirty), set()
@@ -150,11 +149,3 @@ async def turn_tree(bridge: Bridge, workflow_id: str, root_run_id: str) -> Agent
         return await bridge.engine.teams.tree(workflow_id, root_run_id or None)
     except NotFoundError:
         return None
-
-
-def _single(parent: QObject, interval: int, action: object) -> QTimer:
-    timer = QTimer(parent)
-    timer.setSingleShot(True)
-    timer.setInterval(interval)
-    timer.timeout.connect(action)
-    return timer

@@ -46,7 +46,7 @@ class Member:
 
     Attributes:
         status: a run's status, or ``planned`` or ``not_run``.
-        calls: the tools that run now, by call id.
+        calls: the tools that run now, by call id: their names for people (English ``N_`` texts), or else their own.
         elapsed_ms: working time up to ``counting_since``; from there it goes on, when that is set.
         pause: why it is paused (user, limit, loop, step); ``limit``, ``value`` and ``cap`` say at which limit it stopped.
         questions: what it asks the user now, by question id; ``question`` what it asks its parent.
@@ -236,10 +236,11 @@ class TeamState:
             member.pause, member.report, member.error = node.pause, node.report or member.report, node.error
             if node.limit != member.limit or not member.cap:
                 self._take_limit(member, node)
-            if not node.current_tool:
+            now = node.current_title or node.current_tool
+            if not now:
                 member.calls.clear()
-            elif node.current_tool not in member.calls.values():
-                member.calls = {"": node.current_tool}
+            elif now not in member.calls.values():
+                member.calls = {"": now}
             taken.add(node.run_id)
         return taken
 
@@ -278,19 +279,21 @@ class TeamState:
     def _feed(member: Member, data: payloads.Payload, when: datetime) -> None:
         """What a run tells of itself."""
         from atelier_desk.domain.stream import payloads
+        from atelier_desk.domain.stream.payloads import Sum
 
         match data:
             case payloads.WorkflowComplete() | payloads.RunStatusChanged():
                 member.hear(data.status, when)
             case payloads.UsageTold():
-                # What one reply cost; the sums beside it count sub-agents that are over, which are members themselves.
-                member.tokens_input += data.tokens_input
-                member.tokens_output += data.tokens_output
-                member.cost += data.cost
+                # The engine's own sum: the tree that was read may have counted this reply already.
+                own = data.own or Sum()
+                member.tokens_input = max(member.tokens_input, own.tokens_input)
+                member.tokens_output = max(member.tokens_output, own.tokens_output)
+                member.cost = max(member.cost, own.cost)
             case payloads.ToolStart():
                 member.calls.pop("", None)
                 member.tool_calls += data.call_id not in member.calls
-                member.calls[data.call_id] = data.tool
+                member.calls[data.call_id] = data.presentation.title or data.tool
             case payloads.ToolEnd():
                 member.calls.pop(data.call_id, None)
                 member.calls.pop("", None)
@@ -328,8 +331,9 @@ class TeamState:
             case payloads.SubAgentProgress():
                 child.told = Spent(data.tokens_input, data.tokens_output, data.cost)
                 child.progress = child.progress if data.progress is None else data.progress
-                if data.current_tool and data.current_tool not in child.calls.values():
-                    child.calls[""] = data.current_tool
+                now = data.current_title or data.current_tool
+                if now and now not in child.calls.values():
+                    child.calls[""] = now
             case payloads.SubAgentComplete():
                 child.report = data.report or child.report
                 child.error = data.error or child.error

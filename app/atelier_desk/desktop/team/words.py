@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.team.state import Member, Spent
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.basic import PillKind
@@ -61,7 +62,7 @@ def doing(member: Member) -> str:
     """What it does now: its tool, or what it asks; empty when there is nothing to add to the state."""
     if member.over:
         return member.error if member.status == "error" else ""
-    return member.current_tool or member.question or next(iter(member.questions.values()), "")
+    return _(member.current_tool) or one_line(member.question) or one_line(next(iter(member.questions.values()), ""))
 
 
 def figures(spent: Spent) -> str:
@@ -76,7 +77,7 @@ def figures(spent: Spent) -> str:
 
 def task(member: Member) -> str:
     """What it is to do, in a few words without Markdown's marks."""
-    return member.title.replace("`", "").replace("**", "")
+    return one_line(member.title)
 
 
 def spoken(member: Member, spent: Spent) -> str:

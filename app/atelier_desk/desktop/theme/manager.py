@@ -125,7 +125,7 @@ class Theme(QObject):
         tokens = self.tokens
         names = (*Tokens.__dataclass_fields__, *_DERIVED)
         values = {name: getattr(tokens, name) for name in names}
-        values |= {f"px{size}": f"{self.px(size)}px" for size in (5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 28, 30, 32, 34, 36)}
+        values |= {f"px{size}": f"{self.px(size)}px" for size in (5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 28, 30, 32, 34, 36)}
         values |= {
             # Half the width of a circle with its border of 1 px: Qt draws a square where the radius is larger than that.
             "round16": f"{(self.px(16) + 2) // 2}px",
@@ -155,8 +155,17 @@ class Theme(QObject):
         application = _application()
         application.setPalette(make_palette(self.tokens))
         application.setFont(self.font(14))
-        application.setStyleSheet(self.style_sheet())
+        self._set_style_sheet(application)
         self.changed.emit()
+
+    def _set_style_sheet(self, application: QApplication) -> None:
+        """Take the old sheet away before the new one is set: one in the place of another is given by Qt to each widget once for every
+        widget around it, with all its palette and font changes (``updateObjects`` in qstylesheetstyle.cpp goes down from each), but a
+        first one once to each. A third of the time with a window that is filled.
+        """
+        if application.styleSheet():
+            application.setStyleSheet("")
+        application.setStyleSheet(self.style_sheet())
 
     def _wanted_tokens(self) -> Tokens:
         if self.mode == "system":

@@ -57,6 +57,15 @@ class Tokens:
         return blend(self.err, self.surface, 0.12)
 
     @property
+    def ok_strong(self) -> str:
+        """Ground of the words that were added inside a line on ``ok_soft``."""
+        return blend(self.ok, self.surface, 0.34)
+
+    @property
+    def err_strong(self) -> str:
+        return blend(self.err, self.surface, 0.3)
+
+    @property
     def ok_text(self) -> str:
         """Text on ``ok_soft``: in light a little darker than the token, which would miss 4.5:1 there."""
         return self._on_soft(self.ok)
@@ -80,7 +89,7 @@ class Tokens:
     @property
     def hover(self) -> str:
         """Ground under the pointer on ``bg``."""
-        return blend(self.text, self.bg, 0.05)
+        return blend(self.text, self.bg, 0.05 if self.dark else 0.03)  # muted text on it keeps 4.5:1
 
     @property
     def accent_hover(self) -> str:

@@ -73,7 +73,7 @@ class IconButton(QToolButton):
         super().__init__(parent)
         self._icon, self._role, self._size = icon, role, size
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         theme().changed.connect(self._dress)
         self._dress()
         if tip:

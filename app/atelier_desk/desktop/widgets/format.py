@@ -1,4 +1,4 @@
-"""Sizes and dates as Qt writes them in the reader's language; numbers and durations are in ``atelier_desk.figures``."""
+"""Sizes, dates and short texts as Qt writes them in the reader's language; numbers and durations are in ``atelier_desk.figures``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ def locale() -> QLocale:
     return QLocale(QLocale.Language.French if language() == "fr" else QLocale.Language.English)
 
 
+def cut(text: str, most: int) -> str:
+    """The beginning of a text, of at most ``most`` characters with the ellipsis that stands for the rest."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def size(count: int) -> str:
     """Bytes in the locale's short form."""
     return locale().formattedDataSize(count, 1, QLocale.DataSizeFormat.DataSizeTraditionalFormat)
@@ -24,6 +29,12 @@ def day(value: date) -> str:
     from PySide6.QtCore import QDate
 
     return locale().toString(QDate(value.year, value.month, value.day), QLocale.FormatType.LongFormat)
+
+
+def short_moment(value: datetime) -> str:
+    """The time of today, else the date with it."""
+    local = value.astimezone()
+    return local.strftime("%H:%M") if local.date() == datetime.now().astimezone().date() else moment(value)
 
 
 def moment(value: datetime) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimerEvent
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QStyle, QWidget
 
 from atelier_desk.desktop.theme import theme
 
@@ -12,7 +12,7 @@ _STEP_MS = 60
 
 
 class Spinner(QWidget):
-    """Turns while it is shown; costs nothing hidden."""
+    """Turns while it is shown, where the system allows motion; costs nothing hidden."""
 
     def __init__(self, parent: QWidget | None = None, size: int = 14) -> None:
         super().__init__(parent)
@@ -27,7 +27,8 @@ class Spinner(QWidget):
         return QSize(side, side)
 
     def showEvent(self, event: QShowEvent) -> None:
-        self._timer = self._timer or self.startTimer(_STEP_MS)
+        if self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration):  # 0: the system asks for no motion
+            self._timer = self._timer or self.startTimer(_STEP_MS)
         super().showEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:

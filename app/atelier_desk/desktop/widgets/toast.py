@@ -9,11 +9,14 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import IconButton, fill, label
+from atelier_desk.desktop.widgets.undo import UndoStack
 from atelier_desk.i18n import _
 
 DEFAULT_MS = 6000
 SEEN_MS = 10_000
 """How long a message that must be seen stays before somebody who came back to the window."""
+_AIR = 8
+"""Pixels between a message and what it may not cover."""
 WIDEST = 520
 """Pixels after which a message goes on on a second line."""
 
@@ -43,7 +46,7 @@ class Toast(QFrame):
         row.addWidget(words)
         self._on_action = on_action
         self.expired: Callable[[], object] | None = None
-        self._used = False
+        self._used = self._over = False
         if action:
             self.button = QPushButton(action, self)
             self.button.setObjectName("toast-action")
@@ -59,7 +62,10 @@ class Toast(QFrame):
         self.timer.timeout.connect(self.dismiss)
 
     def dismiss(self) -> None:
-        """Go away now."""
+        """Go away now; a second time nothing happens."""
+        if self._over:
+            return
+        self._over = True
         self.timer.stop()
         self.hide()
         self.deleteLater()
@@ -76,6 +82,7 @@ class Toast(QFrame):
 
 class ToastHost(QObject):
     """Shows at most one toast over ``window``, centred above its lower edge, or above that of a part of it (``stand_over``).
+    ``undo`` is what can be brought back.
 
     A new one takes the place of the one that is there, which is over then; but a lasting one comes back after it, and its time runs
     only while the window is in front.
@@ -87,13 +94,25 @@ class ToastHost(QObject):
         self._bottom = bottom
         self._toasts: list[Toast] = []
         self._over = window
+        self._clear_of: Callable[[], int] = lambda: 0
+        self.undo = UndoStack(window)
         window.installEventFilter(self)
 
-    def stand_over(self, part: QWidget) -> None:
-        """Centre messages on this part of the window from now on."""
-        self._over = part
-        part.installEventFilter(self)
+    def stand_over(self, part: QWidget, clear_of: Callable[[], int] = lambda: 0, *, watched: QWidget | None = None) -> None:
+        """Centre messages on this part of the window from now on; ``clear_of`` gives the pixels at its lower edge that they may not cover,
+        which are others when ``watched`` moves or grows."""
+        self._over, self._clear_of = part, clear_of
+        for widget in filter(None, (part, watched)):
+            widget.installEventFilter(self)
         self._place()
+
+    def offer_undo(self, text: str, undo: Callable[[], object]) -> Toast:
+        """Say that something was deleted. ``undo`` is called once, by the message's button or by the undo key, also after it went away."""
+        entry = self.undo.push(text, undo)
+        toast = self.show(text, _("Undo"), lambda: self.undo.undo(entry))
+        entry.done = toast.dismiss
+        toast.gone.connect(lambda: setattr(entry, "done", lambda: None))
+        return toast
 
     def show(
         self,
@@ -156,7 +175,9 @@ class ToastHost(QObject):
 
     def _lift(self) -> int:
         """The distance to the lower edge, which grows half as much as the text: so do the fields that a toast stands above."""
-        return round(self._bottom * (1 + (theme().scale - 1) / 2))
+        least = round(self._bottom * (1 + (theme().scale - 1) / 2))
+        clear = self._clear_of()
+        return max(least, clear + _AIR) if clear else least
 
     def _forget(self, toast: Toast) -> None:
         in_sight = self._toasts[-1] is toast

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence, Set
 from typing import TypedDict, TypeVar, Unpack
 from weakref import WeakSet
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark
@@ -75,6 +76,8 @@ def control(
         widget.setObjectName(object_name)
     if look:
         mark(widget, look)
+    if isinstance(widget, QAbstractButton) and widget.focusPolicy() == Qt.FocusPolicy.StrongFocus:
+        widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click on a button leaves the keyboard where one types
     if on is not None:
         widget.clicked.connect(lambda *_: on())  # type: ignore[attr-defined]
     return say(widget, text, **said) if said or text is not None else widget

@@ -15,10 +15,10 @@ class Retention(StrEnum):
 
 
 class Dispatch(StrEnum):
-    """What a message does that arrives while the run works: wait its turn, stop the current step, stop the run, or only be read later."""
+    """What a message does that arrives while the run works: wait its turn, take the step's place, stop the run, or be read later."""
 
     QUEUE = "queue"
-    INTERRUPT = "interrupt"
+    REDIRECT = "redirect"
     TERMINATE = "terminate"
     SILENT = "silent"
 
@@ -47,8 +47,8 @@ Ended = Literal["command", "program", "killed"]
 class CallStatus(StrEnum):
     OK = "ok"
     ERROR = "error"
-    INTERRUPTED = "interrupted"
-    """The program died during the call; the effect is unknown."""
+    UNKNOWN = "unknown"
+    """The program ended during the call: whether it had an effect is not known."""
     CANCELLED = "cancelled"
     TIMEOUT = "timeout"
 

@@ -32,6 +32,7 @@ from atelier_desk.domain.events.team import (
     LimitsRaised,
     ParentAnswered,
     ParentAsked,
+    TitleWritten,
 )
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
@@ -69,7 +70,9 @@ __all__ = [
     "PauseReason",
     "QuestionAnswered",
     "QuestionAsked",
-    "ReplyInterrupted",
+    "QueueChanged",
+    "QueuedSent",
+    "ReplyCutOff",
     "Retention",
     "RunEvent",
     "RunFailed",
@@ -78,6 +81,7 @@ __all__ = [
     "RunResumed",
     "RunStarted",
     "TaskChanged",
+    "TitleWritten",
     "ToolCallFinished",
     "ToolCallStarted",
     "ToolsRefused",
@@ -121,6 +125,8 @@ class RunStarted(Event):
 
 
 class UserMessage(Event):
+    """Something a person says. ``agent`` answers from this message on; None: who answers already."""
+
     type: Literal["user_message"] = "user_message"
     retention: ClassVar[Retention] = Retention.CRITICAL
     message_id: str = Field(default_factory=new_id)
@@ -128,6 +134,30 @@ class UserMessage(Event):
     images: tuple[ImagePart, ...] = ()
     files: tuple[TextFile, ...] = ()
     strategy: Dispatch = Dispatch.QUEUE
+    agent: AgentConfig | None = None
+    agent_id: str = ""
+
+
+class QueueChanged(Event):
+    """A person changed what waits for the turn to end.
+
+    Attributes:
+        order: ids of the messages that still wait, the next one first; one that waited and is not named was taken back.
+        edited: new texts by id.
+    """
+
+    type: Literal["queue_changed"] = "queue_changed"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    order: tuple[str, ...]
+    edited: dict[str, str] = {}
+
+
+class QueuedSent(Event):
+    """A message that waited is sent now: it interrupts the turn."""
+
+    type: Literal["queued_sent"] = "queued_sent"
+    retention: ClassVar[Retention] = Retention.CRITICAL
+    message_id: str
 
 
 class ModelReplied(Event):
@@ -156,13 +186,13 @@ class ModelReplied(Event):
     reasoning_ms: int = 0
 
 
-class ReplyInterrupted(Event):
-    """A reply that was cut off by a stop, an interrupting message, an error or a kill; it is shown, and not sent to the model again.
+class ReplyCutOff(Event):
+    """A reply that was cut off by a stop, a message that redirects, an error or a kill; it is shown, and not sent to the model again.
 
     ``usage`` is estimated: the request, and what was received of the reply. Servers tell their counts at the end alone.
     """
 
-    type: Literal["reply_interrupted"] = "reply_interrupted"
+    type: Literal["reply_cut_off"] = "reply_cut_off"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     message_id: str = Field(default_factory=new_id)
     content: str = ""
@@ -360,11 +390,18 @@ class RunResumed(Event):
 
 
 class RunFailed(Event):
-    """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it."""
+    """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it.
+
+    Attributes:
+        message: what happened, with what a server said in its own words.
+        words: the same without those; ``detail`` is what they are. Both empty: the message says it all.
+    """
 
     type: Literal["run_failed"] = "run_failed"
     code: str
     message: str
+    words: str = ""
+    detail: str = ""
     recoverable: bool = True
 
 
@@ -380,8 +417,10 @@ class RunFinished(Event):
 EventBody = Annotated[
     RunStarted
     | UserMessage
+    | QueueChanged
+    | QueuedSent
     | ModelReplied
-    | ReplyInterrupted
+    | ReplyCutOff
     | ModelRetried
     | ToolsRefused
     | ToolCallStarted
@@ -404,6 +443,7 @@ EventBody = Annotated[
     | ParentAnswered
     | LimitsRaised
     | EntryPinned
+    | TitleWritten
     | CompactionUndone
     | ContextCompacted
     | WindowLearned

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import ApprovalRequest, Decision
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.base import Event, LimitKind, Retention
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 
@@ -137,13 +138,28 @@ class LimitsRaised(Event):
 class EntryPinned(Event):
     """A person pinned an entry of the conversation, or took the pin away: a pinned entry is never cut, summarised or left out.
 
-    ``origin`` names the entry: the run and number of the event that made it, joined by a colon.
+    ``origin`` names the entry: the run and number of the event that made it, joined by a colon; empty for a message the model is not sent
+    any more. ``message_id`` is the message of the transcript that shows it, empty when none does.
     """
 
     type: Literal["entry_pinned"] = "entry_pinned"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     origin: str
     pinned: bool = True
+    message_id: str = ""
+
+
+class TitleWritten(Event):
+    """A model was asked what the workflow is about. ``title`` is empty when it gave none that is fit; the request is paid for all the
+    same."""
+
+    type: Literal["title_written"] = "title_written"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    title: str = ""
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    duration_ms: int = 0
 
 
 class CompactionUndone(Event):

@@ -43,8 +43,12 @@ class StreamEvent(Model):
 
     @property
     def payload(self) -> Payload:
-        """``data`` as an object of the class of its ``chunk_type``, made when it is asked for."""
-        return Payload.by_chunk[self.chunk_type].model_validate(self.data)
+        """``data`` as an object of the class of its ``chunk_type``, made when it is first asked for: every part of a window asks."""
+        known: tuple[dict[str, Any], Payload] | None = self.__dict__.get("_payload")
+        if known is None or known[0] is not self.data:  # a changed copy comes with what was made of the old data
+            known = self.data, Payload.by_chunk[self.chunk_type].model_validate(self.data)
+            self.__dict__["_payload"] = known
+        return known[1]
 
     def wire(self) -> dict[str, Any]:
         """The flat object that leaves the process."""

@@ -1,6 +1,7 @@
 """The kinds of stream events, and what each says: one class for each ``chunk_type``, with the fields of the interfaces page.
 
-A field that an event leaves out has its default here: nothing was said of it.
+Who sends an event makes an object of its class, which mypy checks; ``said`` is what is sent. A field that an event leaves out has its
+default here: nothing was said of it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.call import Presentation
@@ -22,6 +23,7 @@ class ChunkType(StrEnum):
     TOKEN = "token"  # noqa: S105 - a kind of chunk, not a secret
     REASONING = "reasoning"
     MESSAGE = "message"
+    QUEUE = "queue"
     TOOL_START = "tool_start"
     TOOL_PROGRESS = "tool_progress"
     TOOL_END = "tool_end"
@@ -45,7 +47,13 @@ class ChunkType(StrEnum):
     LIMIT_REACHED = "limit_reached"
     LOOP_DETECTED = "loop_detected"
     RETRY = "retry"
+    NUDGE = "nudge"
     ERROR = "error"
+
+
+def optional(default: Any) -> Any:
+    """A field that is sent only when it is not ``default``; every other one is sent always."""
+    return Field(default=default, exclude_if=lambda value: value == default)
 
 
 class Payload(Model):
@@ -54,11 +62,17 @@ class Payload(Model):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     by_chunk: ClassVar[dict[ChunkType, type[Payload]]] = {}
+    chunk: ClassVar[ChunkType]
+
+    def said(self) -> dict[str, Any]:
+        """The fields as JSON values, as they are sent."""
+        return self.model_dump(mode="json")
 
     def __init_subclass__(cls, chunk: ChunkType | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if chunk is not None:
             Payload.by_chunk[chunk] = cls
+            cls.chunk = chunk
 
 
 # -- turns and runs --------------------------------------------------------------------------------------------------------------------
@@ -72,20 +86,27 @@ class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
     """``status`` completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason`` when the reply is not whole."""
 
     status: str = ""
-    error: str = ""
-    finish_reason: str = ""
+    error: str = optional("")
+    finish_reason: str = optional("")
 
 
 class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
-    """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off."""
+    """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off. An end that is told in the transcript has the
+    ``message_id`` of its notice, and its words in ``content``."""
 
     status: str = ""
-    ended: str = ""
+    ended: str = optional("")
+    message_id: str = optional("")
+    content: str = optional("")
 
 
 class Failure(Payload, chunk=ChunkType.ERROR):
+    """``message`` with, ``words`` without what a server said in its own words, the ``detail``."""
+
     code: str = ""
     message: str = ""
+    words: str = optional("")
+    detail: str = optional("")
     recoverable: bool = True
 
 
@@ -106,46 +127,71 @@ class Token(Words, chunk=ChunkType.TOKEN):
 class Reasoning(Words, chunk=ChunkType.REASONING):
     """``all_before``: what came as the answer until now was thought, too."""
 
-    all_before: bool = False
+    all_before: bool = optional(False)
 
 
 class Attachment(Payload):
     """A picture (``bytes``) or a text file (``name``, ``text``)."""
 
     media_type: str = ""
-    bytes: int = 0
-    name: str = ""
-    text: str | None = None
+    bytes: int = optional(0)
+    name: str = optional("")
+    text: str | None = optional(None)
 
 
 class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
-    """A whole message. ``strategy`` of a user's; ``finish_reason``, ``reasoning``, ``interrupted``, ``output_type`` of a reply."""
+    """A whole message. ``strategy`` of a user's; the fields from ``finish_reason`` on of a reply."""
 
     message_id: str = ""
     role: str = ""
     content: str = ""
-    strategy: str = ""
+    strategy: str = optional("")
+    images: int = optional(0)
+    attachments: tuple[Attachment, ...] = optional(())
+    finish_reason: str = optional("")
+    reasoning: str = optional("")
+    reasoning_ms: int = optional(0)
+    model: str = optional("")
+    provider: str = optional("")
+    cut_off: bool = optional(False)
+    output_type: str = optional("")
+
+
+class Waiting(Payload):
+    """A message that waits its turn: its text, how many pictures and which files are with it."""
+
+    message_id: str = ""
+    content: str = ""
     images: int = 0
-    attachments: tuple[Attachment, ...] = ()
-    finish_reason: str = ""
-    reasoning: str = ""
-    interrupted: bool = False
-    output_type: str = ""
+    files: tuple[str, ...] = ()
+
+
+class QueueShown(Payload, chunk=ChunkType.QUEUE):
+    """All messages of the workflow that wait until the turn before them is answered, the next one first."""
+
+    messages: tuple[Waiting, ...] = ()
 
 
 # -- tools and approvals ---------------------------------------------------------------------------------------------------------------
 
 
-class ToolStart(Payload, chunk=ChunkType.TOOL_START):
+class CallPlace(Payload):
+    """Which call of which reply: ``message_id`` and, from 0, its place among the calls of it."""
+
     call_id: str = ""
+    message_id: str = optional("")
+    index: int = 0
+
+
+class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
     tool: str = ""
     arguments: dict[str, Any] = {}
     section: str = ""
     effect: str = ""
     risk: str = ""
     presentation: Presentation = Presentation()
-    server: str = ""
-    via: str = ""
+    server: str = optional("")
+    via: str = optional("")
 
 
 class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
@@ -153,25 +199,27 @@ class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
 
     call_id: str = ""
     progress: int = 0
-    content: str = ""
+    content: str = optional("")
 
 
 class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
+    """``status`` a ``CallStatus`` value."""
+
     call_id: str = ""
     tool: str = ""
     success: bool = False
+    status: str = ""
     result: Any = None
     duration_ms: int = 0
     truncated: bool = False
-    error: str = ""
-    parts: tuple[ResultPart, ...] = ()
+    error: str = optional("")
+    parts: tuple[ResultPart, ...] = optional(())
 
 
-class ValidationRequired(Payload, chunk=ChunkType.VALIDATION_REQUIRED):
+class ValidationRequired(CallPlace, chunk=ChunkType.VALIDATION_REQUIRED):
     """An ``ApprovalRequest`` that waits; ``pending`` how many of the workflow do."""
 
     validation_id: str = ""
-    call_id: str = ""
     type: str = ""
     tool: str = ""
     operation: str = ""
@@ -196,7 +244,7 @@ class ValidationResponse(Payload, chunk=ChunkType.VALIDATION_RESPONSE):
     edited: bool = False
     scope: str = ""
     pending: int = 0
-    note: str = ""
+    note: str = optional("")
 
 
 # -- sub-agents, told in their parent's events -----------------------------------------------------------------------------------------
@@ -207,32 +255,36 @@ class SubAgent(Payload):
 
     sub_agent_id: str = ""
     sub_agent_name: str = ""
-    call_id: str = ""
-    task_description: str = ""
+    call_id: str = optional("")
+    task_description: str = optional("")
 
 
 class SubAgentStart(SubAgent, chunk=ChunkType.SUB_AGENT_START):
     kind: str = ""
     stage: int = 0
     background: bool = False
-    withheld: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = optional(())
 
 
 class SubAgentProgress(SubAgent, chunk=ChunkType.SUB_AGENT_PROGRESS):
-    """Tokens and cost with the reply under way; ``progress`` in percent, None when nobody knows."""
+    """Tokens and cost with the reply under way; ``progress`` in percent, None when nobody knows.
+
+    ``current_title``: the tool's name for people, an English ``N_`` text.
+    """
 
     tokens_input: int = 0
     tokens_output: int = 0
     cost: float = 0.0
-    current_tool: str = ""
-    progress: int | None = None
+    current_tool: str = optional("")
+    current_title: str = optional("")
+    progress: int | None = optional(None)
 
 
 class SubAgentComplete(SubAgent, chunk=ChunkType.SUB_AGENT_COMPLETE):
     status: str = "completed"
     report: str = ""
     metrics: dict[str, Any] = {}
-    error: str = ""
+    error: str = optional("")
 
 
 class SubAgentError(SubAgentComplete, chunk=ChunkType.SUB_AGENT_ERROR):
@@ -282,9 +334,9 @@ class AskedQuestion(Payload):
     question: str = ""
     question_type: str = ""
     text_required: bool = False
-    options: tuple[dict[str, str], ...] = ()
-    text_placeholder: str = ""
-    context: str = ""
+    options: tuple[dict[str, str], ...] = optional(())
+    text_placeholder: str = optional("")
+    context: str = optional("")
     agent_name: str = ""
     lineage: tuple[dict[str, str], ...] = ()
 
@@ -295,8 +347,11 @@ class UserQuestionStart(Payload, chunk=ChunkType.USER_QUESTION_START):
 
 
 class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
+    """``answer``: what was chosen and written, in words."""
+
     question_id: str = ""
     status: str = "answered"
+    answer: str = optional("")
     pending: int = 0
 
 
@@ -312,19 +367,25 @@ class Sum(Payload):
 
 
 class UsageTold(Sum, chunk=ChunkType.USAGE):
-    """What one reply used, and the sums with it: of the run, its team and the workflow."""
+    """What one reply used, and the sums with it: of the run alone (``own``), with its sub-agents that are over (``run``), of the team and
+    the workflow. ``message_id`` names the reply; what was used without a whole one has none."""
 
+    message_id: str = optional("")
     context_tokens: int = 0
     context_window: int = 0
     estimated: bool = False
-    run: Sum | None = None
-    team: Sum | None = None
-    workflow: Sum | None = None
+    own: Sum | None = optional(None)
+    run: Sum | None = optional(None)
+    team: Sum | None = optional(None)
+    workflow: Sum | None = optional(None)
 
 
 class ContextChanged(Payload, chunk=ChunkType.CONTEXT_CHANGED):
+    """``reason`` pinned, unpinned or undone; ``message_id`` of the transcript's message that was pinned, when there is one."""
+
     reason: str = ""
     origin: str = ""
+    message_id: str = optional("")
 
 
 class Notice(Payload):
@@ -332,7 +393,7 @@ class Notice(Payload):
 
     reason: str = ""
     details: dict[str, Any] = {}
-    message_id: str = ""
+    message_id: str = optional("")
 
 
 class ContextCompacted(Notice, chunk=ChunkType.CONTEXT_COMPACTED):
@@ -349,3 +410,7 @@ class LoopDetected(Notice, chunk=ChunkType.LOOP_DETECTED):
 
 class Retry(Notice, chunk=ChunkType.RETRY):
     pass
+
+
+class Nudge(Notice, chunk=ChunkType.NUDGE):
+    """The agent had answered and was asked to go on; ``reason`` why."""

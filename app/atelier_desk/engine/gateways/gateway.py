@@ -64,8 +64,9 @@ class FactoryGateway:
 
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
         model = self._factory(agent)
-        known = {"context_window": self._window, "supports_vision": True, "price_input": 0, "price_output": 0}
-        info = ModelInfo(provider=agent.provider, name=agent.model, **known)
+        info = ModelInfo(
+            provider=agent.provider, name=agent.model, context_window=self._window, supports_vision=True, price_input=0, price_output=0
+        )
         return OpenModel(model=model, plain=model, info=info, dialect=self._dialect)
 
     async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:

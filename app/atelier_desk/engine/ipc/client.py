@@ -61,9 +61,9 @@ class HolderConnection:
         self.begun = False
         self.wrote = False
 
-    async def raise_window(self) -> bool:
-        """Ask the holder to bring its window to the front; False when it has none."""
-        self._send({"raise": True})
+    async def raise_window(self, *, quick: bool = False) -> bool:
+        """Ask the holder to bring its window to the front, or its small one for a quick question; False when it has none."""
+        self._send({"raise": "quick" if quick else "window"})
         async with asyncio.timeout(ANSWER_TIMEOUT_S):
             answer = await receive(self._reader)
         return bool(answer and answer.get("raised"))

@@ -38,9 +38,17 @@ class IpcServer:
 
     Attributes:
         on_raise: called when a second start asks for the window; gives whether there is one.
+        on_quick: the same for the small window of a quick question.
     """
 
-    def __init__(self, atelier: Any, datadir: DataDir, on_raise: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self,
+        atelier: Any,
+        datadir: DataDir,
+        on_raise: Callable[[], bool] | None = None,
+        on_quick: Callable[[], bool] | None = None,
+    ) -> None:
+        self.on_quick = on_quick
         self.on_raise = on_raise
         self._atelier = atelier
         self._root = Path(datadir.root)
@@ -138,7 +146,8 @@ class IpcServer:
         if request is None or self._closing:
             return
         if request.get("raise"):
-            writer.write(encode({"raised": bool(self.on_raise and self.on_raise())}))
+            show = self.on_quick if request["raise"] == "quick" else self.on_raise
+            writer.write(encode({"raised": bool(show and show())}))
         elif isinstance(request.get("command"), list):
             await self._command(request, reader, writer)
         else:

@@ -46,7 +46,7 @@ from atelier_desk.engine.run.reducer.steps import (
 )
 from atelier_desk.engine.run.request.model_call import ModelCall
 from atelier_desk.engine.run.results import closed
-from atelier_desk.engine.run.tool_calls import INTERRUPTED, ToolCalls
+from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
 from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.team.port import NO_ANSWER, TeamPort
 from atelier_desk.i18n import _
@@ -104,7 +104,7 @@ class Driver:
 
     def cut_off(self) -> list[EventBody]:
         """What keeps the reply that was being received when the driving task was cancelled."""
-        return self._model_call.interrupted("interrupted") if self._model_call else []
+        return self._model_call.cut_off("interrupted") if self._model_call else []
 
     async def drive(self) -> None:
         """Work until the run waits or is over.
@@ -243,8 +243,9 @@ class Driver:
         if not isinstance(error, AtelierError) or isinstance(error, StorageError):
             log.error("a step failed unexpectedly", exc_info=error)
         message = redact(error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}")
-        failed: EventBody = RunFailed(code=code, message=message)
-        kept = self._model_call.interrupted("error") if self._model_call and not isinstance(error, StorageError) else []
+        words = _("Atelier met an error of its own. Everything up to here is kept.") if code == "internal_error" else message
+        failed: EventBody = RunFailed(code=code, message=message, words=words, detail=message if words != message else "")
+        kept = self._model_call.cut_off("error") if self._model_call and not isinstance(error, StorageError) else []
         child = self._handle.current.parent_run_id is not None
         if child:
             # Nobody would try a sub-agent again: its parent is told, and nothing of it or below it stays open.
@@ -320,7 +321,7 @@ class Driver:
 
     def _closing(self, now: RunState, status: CallStatus, text: str, reason: str, *, only_started: bool = False) -> list[EventBody]:
         """Events that close everything open: the partial reply, calls and questions."""
-        events: list[EventBody] = self._model_call.interrupted(reason) if self._model_call else []
+        events: list[EventBody] = self._model_call.cut_off(reason) if self._model_call else []
         return events + closing_events(now, status, text, only_started=only_started)
 
 
@@ -362,7 +363,8 @@ def closing_events(
             # It has its result the moment the run goes on.
             continue
         if lost and call.status == "started":
-            events += closed(call, CallStatus.INTERRUPTED, INTERRUPTED)
+            events += closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN)
         elif not only_started or call.status == "started":
-            events += closed(call, status, text)
+            asked = next((request for request in state.requests if request.call_id == call.call.id), None)
+            events += closed(call, status, text, asked=asked)
     return events

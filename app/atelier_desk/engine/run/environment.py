@@ -10,7 +10,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.gateways.gateway import ModelGateway
 from atelier_desk.engine.journal import FaultPoint, Journal, no_fault
@@ -46,11 +47,8 @@ class RunEnvironment:
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
 
-    def publish(self, state: RunState, kind: ChunkType, **data: object) -> None:
-        """Publish a stream event that is not kept: tokens, progress.
-
-        It is made for every word and all its values are ours, so nothing is validated.
-        """
+    def publish(self, state: RunState, said: Payload) -> None:
+        """Publish a stream event that is not kept: tokens, progress. One is made for every word, so its envelope is not validated."""
         self.bus.publish(
             StreamEvent.model_construct(
                 v=1,
@@ -64,7 +62,7 @@ class RunEnvironment:
                 agent_name=state.agent.name,
                 depth=state.depth,
                 durable=False,
-                chunk_type=kind,
-                data=data,
+                chunk_type=said.chunk,
+                data=said.said(),
             )
         )

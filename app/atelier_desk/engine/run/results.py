@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.events.run import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.engine.run.reducer.state import CallState
@@ -64,11 +65,16 @@ def noting_edits(result: ToolResult, arguments: dict[str, Any]) -> ToolResult:
     return replace(result, data={**result.data, **data})
 
 
-def closed(call: CallState, status: CallStatus, error: str, *, code: str = "") -> list[EventBody]:
-    """Events that close a call that will not run to its end; ``code`` is the result's, by default the status."""
+def closed(call: CallState, status: CallStatus, error: str, *, code: str = "", asked: ApprovalRequest | None = None) -> list[EventBody]:
+    """Events that close a call that will not run to its end; ``code`` is the result's, by default the status, and ``asked`` the request
+    that waited for it: it knows the words of a call that has no intent."""
     result = ToolResult.failure(error, code or status.value)
     tool = call.intent.tool if call.intent else call.call.name
     events: list[EventBody] = []
     if call.intent is None:
-        events.append(ToolCallStarted(call_id=call.call.id, tool=tool, arguments=call.call.arguments))
+        intent = ToolCallStarted(call_id=call.call.id, tool=tool, arguments=call.call.arguments)
+        if asked is not None:
+            known = {"tool": asked.tool, "server": asked.server, "section": asked.section, "effect": asked.effect, "risk": asked.risk}
+            intent = intent.model_copy(update={**known, "arguments": asked.arguments, "presentation": asked.presentation})
+        events.append(intent)
     return [*events, call_finished(call.call.id, tool, result, status=status)]

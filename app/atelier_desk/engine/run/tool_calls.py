@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
@@ -28,7 +27,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.stream.event import ChunkType, Topic
+from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -51,13 +50,14 @@ from atelier_desk.tools.base import (
     ToolResult,
 )
 from atelier_desk.tools.control.answer_child import AnswerChildTool
+from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.validation import InvalidArgumentsError
 
 log = logging.getLogger(__name__)
 
-INTERRUPTED = (
-    "This call was interrupted when the program stopped, and its effect is unknown. Check what was done before doing it again, "
+EFFECT_UNKNOWN = (
+    "This call was cut off when the program stopped, and its effect is unknown. Check what was done before doing it again, "
     "and tell the user about it."
 )
 
@@ -79,12 +79,12 @@ class Prepared:
 
 def question_id(run_id: str, call_id: str) -> str:
     """The same question for every attempt at the same call."""
-    return hashlib.sha256(f"question\x00{run_id}:{call_id}".encode()).hexdigest()[:32]
+    return stable_id(f"{run_id}:{call_id}", "question")
 
 
 def approval_id(state: RunState, call_id: str) -> str:
     """One request a call; the reply it belongs to is part of it, so that a call id that is used again inherits nothing."""
-    return hashlib.sha256(f"approval\x00{state.run_id}:{state.message_id}:{call_id}".encode()).hexdigest()[:32]
+    return stable_id(f"{state.run_id}:{state.message_id}:{call_id}", "approval")
 
 
 class ToolCalls:
@@ -136,13 +136,13 @@ class ToolCalls:
                 group.create_task(self._run(call))
 
     async def recover(self, calls: Sequence[CallState]) -> None:
-        """Finish calls that were cut off: idempotent ones run again, the others are closed as interrupted."""
+        """Finish calls that were cut off: idempotent ones run again, the others are closed with an unknown effect."""
         for call in calls:
             assert call.intent is not None
             if call.intent.idempotent and self._env.registry.has(call.intent.tool):
                 await self._run(call)
             else:
-                await self._env.journal.append(self._handle, *closed(call, CallStatus.INTERRUPTED, INTERRUPTED))
+                await self._env.journal.append(self._handle, *closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN))
 
     def prepare(self, state: RunState, call: ToolCall, *, allowed: bool = False) -> Prepared:
         """Decide what a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model."""
@@ -190,7 +190,7 @@ class ToolCalls:
             risk=approvals.risk_of(state.approvals, name, said.risk.value),
             idempotent=said.idempotent,
             subjects=said.subjects,
-            presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary),
+            presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary, done=said.done),
         )
 
     def _asks(self, state: RunState, call: ToolCall, intent: ToolCallStarted, tool: Tool, described: Call) -> str | None:
@@ -321,7 +321,7 @@ class ToolCalls:
             if stale:
                 return False
             if tool.changes and prepared.intent.effect == Effect.WRITE:
-                self._env.bus.changed(cast("Topic", tool.changes), self._handle.workflow_id)
+                self._env.bus.changed(tool.changes, self._handle.workflow_id)
         return True
 
     async def _team(self, prepared: Prepared, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
@@ -408,10 +408,8 @@ class ToolCalls:
         env, state = self._env, self._handle.current
 
         def progress(percent: int, text: str) -> None:
-            data: dict[str, Any] = {"call_id": prepared.call.id, "progress": max(0, min(100, percent))}
-            if text:
-                data["content"] = text
-            env.publish(self._handle.current, ChunkType.TOOL_PROGRESS, **data)
+            told = ToolProgress(call_id=prepared.call.id, progress=max(0, min(100, percent)), content=text)
+            env.publish(self._handle.current, told)
 
         return ToolContext(
             workflow_id=state.workflow_id,

@@ -79,7 +79,8 @@ class Answering:
             decided = ApprovalDecided(approval_id=approval_id, call_id=asked.call_id, seen_ms=request.seen_ms, **fields)
             if decision.status is ApprovalStatus.APPROVED:
                 return [decided, *_covered(now, asked, decision)]
-            return [decided, *closed(call, CallStatus.ERROR, rejection(asked, decision.note, decision.decided_by), code="rejected")]
+            why = rejection(asked, decision.note, decision.decided_by)
+            return [decided, *closed(call, CallStatus.ERROR, why, code="rejected", asked=asked)]
 
         try:
             await self._env.journal.append_if(live.handle, decide)

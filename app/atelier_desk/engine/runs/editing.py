@@ -8,6 +8,7 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     EventBody,
 )
+from atelier_desk.domain.workflow import Message
 from atelier_desk.engine.journal import Decide
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
@@ -36,7 +37,18 @@ class ContextEditing:
             entry = next((entry for entry in now.conversation if entry.origin == origin), None)
             if entry is None:
                 raise NotFoundError(N_("The conversation has no entry {origin} any more."), origin=origin)
-            return [EntryPinned(origin=origin, pinned=pinned)] if entry.pinned is not pinned else None
+            return [EntryPinned(origin=origin, pinned=pinned, message_id=entry.message_id)] if entry.pinned is not pinned else None
+
+        await self._change_context(live, decide)
+
+    async def pin_message(self, message: Message, pinned: bool = True) -> None:
+        """Pin a message of a conversation, or take the pin away. What the model is still sent of it is sent whole from then on."""
+        row = await self._env.repos.workflows.get(message.workflow_id)
+        live = await self._runs.load(row.head_run_id or message.run_id)
+
+        def decide(now: RunState) -> list[EventBody]:
+            entry = next((entry for entry in now.conversation if entry.message_id == message.id), None)
+            return [EntryPinned(origin=entry.origin if entry else "", pinned=pinned, message_id=message.id)]
 
         await self._change_context(live, decide)
 

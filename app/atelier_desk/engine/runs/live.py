@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError
-from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyInterrupted, RunFinished, RunPaused
+from atelier_desk.domain.events.run import CallStatus, Ended, EventBody, PauseReason, ReplyCutOff, RunFinished, RunPaused
 from atelier_desk.domain.limits import RUNS_END_S
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import history
 from atelier_desk.engine.journal import RunHandle
@@ -50,6 +50,7 @@ class LiveRuns:
         self.alive: dict[str, str] = {}
         self.teams = Teams(env, self)
         self._runs: dict[str, LiveRun] = {}
+        self._expected: dict[str, RunHandle] = {}
         self._finished: OrderedDict[str, None] = OrderedDict()
         self._loading = asyncio.Lock()
         self._beginning: dict[str, asyncio.Lock] = {}
@@ -59,9 +60,21 @@ class LiveRuns:
         """The run, when it is in memory."""
         return self._runs.get(run_id)
 
+    def expect(self, handle: RunHandle) -> None:
+        """A run is about to be committed: whoever hears of it and loads it gets this one, not a second one read from the journal."""
+        self._expected[handle.run_id] = handle
+
+    def unexpect(self, handle: RunHandle) -> None:
+        """It was committed and added, or could not be written."""
+        if self._expected.get(handle.run_id) is handle:
+            del self._expected[handle.run_id]
+
     def add(self, handle: RunHandle) -> LiveRun:
         """Take up a run whose start was just committed."""
-        live = self._runs[handle.run_id] = LiveRun(handle)
+        self.unexpect(handle)
+        live = self._runs.get(handle.run_id)
+        if live is None or live.handle is not handle:
+            live = self._runs[handle.run_id] = LiveRun(handle)
         self.revived(live)
         return live
 
@@ -87,7 +100,13 @@ class LiveRuns:
             if live is not None:
                 await self._env.journal.refresh(live.handle)
                 return live
+            begun = self._expected.get(run_id)
+            if begun is not None and begun.state is not None:
+                live = self._runs[run_id] = LiveRun(begun)
+                return live
             handle = await history.load(self._env.repos, self.conversations, run_id)
+            if (live := self._runs.get(run_id)) is not None:
+                return live  # it was added while its journal was read
             live = self._runs[run_id] = LiveRun(handle)
             if handle.current.status.final:
                 self._over(run_id)
@@ -305,7 +324,7 @@ class LiveRuns:
         log.error("run %s stopped: %s", state.run_id, error, exc_info=error)
         code = error.code if isinstance(error, AtelierError) else "internal_error"
         text = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
-        self._env.publish(state, ChunkType.ERROR, code=code, message=redact(text), recoverable=True)
+        self._env.publish(state, Failure(code=code, message=redact(text)))
 
 
 async def _either(*futures: asyncio.Future[Any]) -> None:
@@ -318,7 +337,7 @@ async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
     if not partial or not (partial.get("content") or partial.get("reasoning")):
         return []
     return [
-        ReplyInterrupted(
+        ReplyCutOff(
             message_id=str(partial["message_id"]),
             content=str(partial.get("content") or ""),
             reasoning=str(partial.get("reasoning") or ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from asyncio import FIRST_COMPLETED, sleep, wait
+from asyncio import FIRST_COMPLETED, Lock, sleep, wait
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
@@ -17,8 +17,9 @@ from atelier_desk.domain.events.run import Dispatch, Ended, LimitKind, RunStarte
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.workflow import Run, RunMode, Workflow
+from atelier_desk.domain.workflow import Message, Run, RunMode, Workflow
 from atelier_desk.engine import history
+from atelier_desk.engine.choosing import other_agent
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
@@ -28,10 +29,13 @@ from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, check_message
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.steering import Steering
+from atelier_desk.engine.runs.titles import Titles
+from atelier_desk.engine.runs.waiting import WaitingMessages
 from atelier_desk.engine.services.common.naming import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
 from atelier_desk.i18n import N_, language
+from atelier_desk.storage.writing.commit import Rename
 
 __all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
 
@@ -49,10 +53,10 @@ class Who:
 AgentResolver = Callable[[Workflow, str], Awaitable[Who]]
 
 
-def _rename(row: Workflow, content: str) -> tuple[str, str] | None:
-    """A workflow that nobody named gets its name from its first message: the name it has, and the one it gets."""
+def _rename(row: Workflow, content: str) -> Rename | None:
+    """A workflow that nobody named gets its name from its first message."""
     name = name_from(content) if row.name in placeholders() else ""
-    return (row.name, name) if name else None
+    return Rename(row.name, name, "words") if name else None
 
 
 class RunManager:
@@ -64,6 +68,8 @@ class RunManager:
         steering: pause, resume, step, speak.
         answering: what runs wait for.
         editing: what is changed of the context that a model is sent.
+        waiting: the messages that wait until the turn before them is answered.
+        titles: names of workflows by the model.
         recovery: runs that a kill or the end of the program cut off.
     """
 
@@ -75,7 +81,9 @@ class RunManager:
         self.steering = Steering(env, self._runs)
         self.answering = Answering(env, self._runs)
         self.editing = ContextEditing(env, self._runs)
+        self.waiting = WaitingMessages(env, self._runs)
         self.recovery = Recovery(env, self._runs, self.steering)
+        self.titles = Titles(env, self._runs)
         self._watch = InactivityWatch(env, self._runs)
         self._progress = ProgressReporter(env, self._runs)
         self._settings: Settings | None = None
@@ -135,23 +143,35 @@ class RunManager:
             active = await self._find_active(row)
             if active is not None and strategy is Dispatch.TERMINATE:
                 await self.cancel(active)
-            elif active is not None and await self.steering.say(active, message):
-                return active
+                active = None
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            if active is not None and await self.steering.say(active, await self._answered_by(message, active, who)):
+                return active
             if approval is not None:
                 who = Who(who.agent.model_copy(update={"approval": approval}), who.agent_id)
             return await self._start(row, message, who, mode, row.head_run_id)
 
-    async def regenerate(self, workflow_id: str, run_id: str) -> str:
-        """Answer a turn again with the same message. The old branch stays. Raises as ``edit_and_resend`` does."""
-        return await self.edit_and_resend(workflow_id, run_id, None)
+    async def regenerate(self, workflow_id: str, run_id: str, *, provider: str = "", model: str = "") -> str:
+        """Answer a turn again with the same message. The old branch stays. Raises as ``edit_and_resend`` does.
+
+        ``provider`` and ``model`` answer this one time; what the workflow has chosen stays as it is.
+        """
+        return await self.edit_and_resend(workflow_id, run_id, None, model=(provider, model) if model else None)
 
     async def edit_and_resend(
-        self, workflow_id: str, run_id: str, content: str | None, *, agent: AgentConfig | None = None, agent_id: str = ""
+        self,
+        workflow_id: str,
+        run_id: str,
+        content: str | None,
+        *,
+        agent: AgentConfig | None = None,
+        agent_id: str = "",
+        model: tuple[str, str] | None = None,
     ) -> str:
         """Answer a turn again: a new run beside ``run_id`` with ``content`` (None: the same message). The old branch stays.
 
-        Without an agent it is answered by whom the workflow names, or by the same one when that was made up for the turn.
+        Without an agent it is answered by whom the workflow names, or by the same one when that was made up for the turn. ``model``
+        (provider and name) takes the place of the agent's own in this answer.
 
         Raises:
             ConflictError: a run of the workflow is at work.
@@ -162,7 +182,7 @@ class RunManager:
             if await self._find_active(row) is not None:
                 raise ConflictError(N_("The agent is still working. Stop it before you try another branch."))
             run = await self._env.repos.runs.get(run_id)
-            if run.workflow_id != workflow_id:
+            if run.workflow_id != workflow_id or run.deleted_at is not None:
                 raise NotFoundError(N_("There is no run {id}."), id=run_id)
             bodies = [event.body for event in await run_events(self._env.repos, run_id)]
             first = next((body for body in bodies if isinstance(body, UserMessage)), None)
@@ -175,11 +195,59 @@ class RunManager:
             if agent is None and not agent_id and not started.agent_id:
                 agent = started.agent
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            if model is not None:
+                who = Who(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
             return await self._start(row, message, who, RunMode.AUTO, run.previous_run_id)
+
+    async def _answered_by(self, message: UserMessage, run_id: str, who: Who) -> UserMessage:
+        """A message to a run at work, with who answers it when that was chosen anew since the run began."""
+        other = other_agent((await self._runs.load(run_id)).handle.current, who.agent, who.agent_id)
+        return message.model_copy(update={"agent": other, "agent_id": who.agent_id}) if other is not None else message
+
+    # -- messages that wait --------------------------------------------------------------------------------------------------------
+
+    async def queued(self, workflow_id: str) -> tuple[UserMessage, ...]:
+        """See ``WaitingMessages.list``."""
+        return await self.waiting.list(workflow_id)
+
+    async def edit_queued(self, workflow_id: str, message_id: str, content: str) -> None:
+        """See ``WaitingMessages.edit``."""
+        await self.waiting.edit(workflow_id, message_id, content)
+
+    async def move_queued(self, workflow_id: str, message_id: str, to: int) -> None:
+        """See ``WaitingMessages.move``."""
+        await self.waiting.move(workflow_id, message_id, to)
+
+    async def take_back_queued(self, workflow_id: str, message_id: str) -> UserMessage:
+        """See ``WaitingMessages.take_back``."""
+        return await self.waiting.take_back(workflow_id, message_id)
+
+    async def send_queued(self, workflow_id: str, message_id: str = "", *, mode: RunMode = RunMode.AUTO) -> str:
+        """Send a message that waits (empty: the first one) now: it interrupts the turn at work, or begins the next one when none works.
+        The others go on waiting. Returns the run's id. ``mode`` is that of a turn that begins.
+
+        Raises:
+            ConflictError: it no longer waits.
+        """
+        async with self._runs.beginning(workflow_id):
+            row = await self._env.repos.workflows.get(workflow_id)
+            waiting = await self.waiting.of(row)
+            message = next((each for each in waiting if message_id in ("", each.message_id)), None)
+            if message is None:
+                raise ConflictError(N_("This message no longer waits: it was sent or taken back."))
+            active = await self._find_active(row)
+            if active is not None and await self.waiting.interrupt(await self._runs.load(active), message.message_id):
+                return active
+            # The turn it waited for is over: it waits no longer there, or was said in the very moment.
+            if message not in await self.waiting.of(row):
+                raise ConflictError(N_("This message no longer waits: it was sent or taken back."))
+            who = await self.resolve_agent(row, "")
+            return await self._start(row, message.model_copy(update={"agent": None}), who, mode, row.head_run_id)
 
     async def _start(self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None) -> str:
         run_id = new_id()
         settings = self._settings = self._settings or await self._env.repos.settings.load()
+        after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=await self._runs.conversations.before(previous))
         started = RunStarted(
             agent_id=who.agent_id,
@@ -193,12 +261,14 @@ class RunManager:
             workspace=row.folders,
         )
         self._env.journal.learn(row)
+        self._runs.expect(handle)
         try:
-            await self._env.journal.append(handle, started, message, rename=_rename(row, message.content))
+            await self._env.journal.append(handle, started, message, *after, rename=_rename(row, message.content))
         finally:
             # Also when whoever sent it no longer waits: it is in the journal.
             if handle.state is not None:
                 self._runs.drive(self._runs.add(handle))
+            self._runs.unexpect(handle)
         return run_id
 
     # -- what its parts do ---------------------------------------------------------------------------------------------------------
@@ -255,6 +325,10 @@ class RunManager:
         """See ``ContextEditing.pin``."""
         await self.editing.pin(workflow_id, origin, pinned)
 
+    async def pin_message(self, message: Message, pinned: bool = True) -> None:
+        """See ``ContextEditing.pin_message``."""
+        await self.editing.pin_message(message, pinned)
+
     async def undo_compaction(self, workflow_id: str, origin: str) -> None:
         """See ``ContextEditing.undo_compaction``."""
         await self.editing.undo_compaction(workflow_id, origin)
@@ -268,6 +342,10 @@ class RunManager:
         return await self.recovery.resume_all()
 
     # -- what there is -------------------------------------------------------------------------------------------------------------
+
+    def beginning(self, workflow_id: str) -> Lock:
+        """Held while a turn of the workflow begins: whoever holds it knows that none does."""
+        return self._runs.beginning(workflow_id)
 
     def active(self, workflow_id: str) -> str | None:
         """The id of the workflow's root run that is not over, or None."""
@@ -313,6 +391,7 @@ class RunManager:
     async def close(self) -> None:
         """Stop driving. Runs at work are not ended but interrupted."""
         self._unlisten()
+        await self.titles.close()
         self._progress.close()
         await self._watch.close()
         await self._runs.close()

@@ -209,15 +209,15 @@ class Steering:
     async def say(self, run_id: str, message: UserMessage) -> bool:
         """Say something to a run that is alive; False when it was over before that could be written."""
         live = await self._runs.load(run_id)
-        interrupts = message.strategy is Dispatch.INTERRUPT
-        if interrupts and await self._runs.stop(live, "message", message):
+        redirects = message.strategy is Dispatch.REDIRECT
+        if redirects and await self._runs.stop(live, "message", message):
             self._runs.drive(live)
             return True
 
         def decide(now: RunState) -> list[EventBody] | None:
             if now.status.final:
                 return None
-            closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True) if interrupts else []
+            closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True) if redirects else []
             # A person who writes to a paused run wants it to go on; a limit that still holds stops it again and asks.
             goes_on = now.pause is not None and message.strategy is not Dispatch.SILENT
             steps = 1 if now.pause is PauseReason.STEP else now.steps if now.pause is PauseReason.INTERRUPTED else None

@@ -108,7 +108,7 @@ class AgentService:
         if agents:
             return agents
         now = self._context.clock.now()
-        for number, config in enumerate(builtin_agents(self._context.registry.get_all_tool_names())):
+        for number, config in enumerate(builtin_agents(self._context.registry)):
             made = now + timedelta(milliseconds=number)
             agent = Agent(config=config, created_at=made, updated_at=made)
             await self._context.repos.agents.save(agent)

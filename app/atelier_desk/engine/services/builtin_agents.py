@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.i18n import _
 from atelier_desk.llm.registry import builtin_type
 
-BASIC_TOOLS = ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
-TEAM_TOOLS = ("SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions")
+if TYPE_CHECKING:
+    from atelier_desk.tools.registry import ToolRegistry
 
 
-def builtin_agents(known_tools: Iterable[str]) -> list[AgentConfig]:
-    """Configurations of the built-in agents, the default one first, with those of their tools that are registered."""
+def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
+    """Configurations of the built-in agents, the default one first, each with the tools that its sections have now."""
     from atelier_desk.llm.local.models import STARTER
+    from atelier_desk.tools.sections import CORE, PLANNING  # dear to load, and needed at the first start alone
 
     assistant = _(
         "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
@@ -26,8 +27,7 @@ def builtin_agents(known_tools: Iterable[str]) -> list[AgentConfig]:
         "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
         "and answer in the user's language with one result of your own, not a pile of reports."
     )
-    wanted = ((_("Assistant"), assistant, BASIC_TOOLS), (_("Team lead"), team_lead, (*BASIC_TOOLS, *TEAM_TOOLS)))
-    known = set(known_tools)
+    wanted = ((_("Assistant"), assistant, (CORE,)), (_("Team lead"), team_lead, (CORE, PLANNING)))
     return [
         AgentConfig(
             name=name,
@@ -35,7 +35,7 @@ def builtin_agents(known_tools: Iterable[str]) -> list[AgentConfig]:
             model=STARTER,
             temperature=0.2,
             system_prompt=prompt,
-            tools=tuple(tool for tool in tools if tool in known),
+            tools=tuple(tool.name for section in sections for tool in registry.get_tools_by_section(section)),
         )
-        for name, prompt, tools in wanted
+        for name, prompt, sections in wanted
     ]

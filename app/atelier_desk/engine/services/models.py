@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
-from atelier_desk.llm.registry import builtin_type, provider_type
+from atelier_desk.llm.registry import builtin_type, is_own, provider_type
 
 if TYPE_CHECKING:
+    from atelier_desk.llm.listed import ModelList
     from atelier_desk.llm.local.catalogue import CatalogueEntry
     from atelier_desk.llm.local.download import Downloads, DownloadState
 
@@ -52,16 +54,28 @@ def with_learned(info: ModelInfo, stored: ModelInfo | None) -> ModelInfo:
     return info.model_copy(update={**facts, "source": "learned"})
 
 
+class ListState(NamedTuple):
+    """The list of hosted models: of which day, how many models, of how many services."""
+
+    day: date
+    models: int
+    services: int
+
+
 class ModelService:
     """Models of all providers. The user's corrections win over the server's word, which wins over the profile table.
 
     Changes are announced as ``model`` with ``provider/name``.
     """
 
+    list_source = "https://models.dev"
+    """Where the list of hosted models is fetched."""
+
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._known: dict[tuple[str, str], tuple[float, ModelInfo]] = {}
         self._opened: Downloads | None = None
+        self._listed: ModelList | None = None
 
     async def list(self) -> list[ModelInfo]:
         """The models of every enabled provider that answers, embedders too, in the order of the providers."""
@@ -73,7 +87,7 @@ class ModelService:
                 found += await self._context.providers.models(config.name)
             except ProviderError:
                 stored = await self._context.repos.models.list(config.name)
-                found += [with_learned(merge_profile(config.kind, ModelInfo(provider=config.name, name=row.name)), row) for row in stored]
+                found += [with_learned(await self._assumed(config, row.name), row) for row in stored]
         return found
 
     async def info(self, provider: str, model: str) -> ModelInfo:
@@ -102,10 +116,44 @@ class ModelService:
                 raise
             # Whatever keeps the server from telling (no such page, a fault, silence), a request may still work, or say why not.
             _log.info("%s does not describe its models (%s)", provider, getattr(error, "code", "timeout"))
-            info, known_for = merge_profile(config.kind, ModelInfo(provider=provider, name=model)), UNKNOWN_FOR_S
-        info = with_learned(info, edited)
+            info, known_for = await self._assumed(config, model), UNKNOWN_FOR_S
+        info = with_learned((await self.listed()).applied(config, info), edited)
         self._known[provider, model] = (now + known_for, info)
         return info
+
+    async def _assumed(self, config: ProviderConfig, model: str) -> ModelInfo:
+        """What is known of a model that no server tells of."""
+        info = merge_profile(config.kind, ModelInfo(provider=config.name, name=model), own=is_own(config))
+        return (await self.listed()).applied(config, info)
+
+    async def listed(self) -> ModelList:
+        """The list of hosted models in use: the newest of the shipped one and the one that was fetched last."""
+        if self._listed is None:
+            from atelier_desk.llm.listed import newest
+
+            self._listed = await asyncio.to_thread(newest, self._context.datadir.model_list)
+        return self._listed
+
+    async def list_state(self) -> ListState:
+        """Of which day the list of hosted models is, and how many are in it."""
+        listed = await self.listed()
+        return ListState(listed.day, listed.count, len(listed.models))
+
+    async def refresh_list(self) -> ListState:
+        """Fetch the list of hosted models anew and use it from now on. What a person corrected stays.
+
+        Raises:
+            ProviderError: it cannot be had, or is no such list; the old one stays in use.
+            StorageError: it cannot be kept.
+        """
+        from atelier_desk.llm.listed import fetch, store
+
+        fetched = await fetch(self._context.clock, self.list_source)
+        await asyncio.to_thread(store, self._context.datadir.model_list, fetched)
+        self._listed = fetched
+        self._known.clear()
+        self._context.bus.changed("model", "")
+        return await self.list_state()
 
     async def update(self, info: ModelInfo) -> ModelInfo:
         """Store a correction: window, prices in dollars for a million tokens, what the model can do."""

@@ -13,10 +13,10 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundErro
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
-from atelier_desk.tools import file_tool, files
-from atelier_desk.tools.file_tool import FileTool
-from atelier_desk.tools.files import FileStatus, ToolFile
-from atelier_desk.tools.process import ToolProcesses
+from atelier_desk.tools.own import file_tool, files
+from atelier_desk.tools.own.file_tool import FileTool
+from atelier_desk.tools.own.files import FileStatus, ToolFile
+from atelier_desk.tools.own.process import ToolProcesses
 
 log = logging.getLogger(__name__)
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderHealth, header_variable
+from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth, header_variable
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import merge_profile
-from atelier_desk.llm.registry import builtin_type, provider_type
+from atelier_desk.llm.registry import builtin_type, is_own, provider_type
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.trial import Trial
@@ -91,12 +92,37 @@ class ProviderService:
 
     async def models(self, name: str) -> builtins.list[ModelInfo]:
         """The models the server offers, with what the user changed about them, and those that the user alone knows of."""
+        config = await self.get(name)
         offered = await (await self.provider(name)).list_models()
         stored = {info.name: info for info in await self._context.repos.models.list(name)}
         if not offered:
-            kind = (await self.get(name)).kind
-            offered = [merge_profile(kind, ModelInfo(provider=name, name=model)) for model in stored]
-        return [with_learned(info, stored.get(info.name)) for info in offered]
+            offered = [merge_profile(config.kind, ModelInfo(provider=name, name=model), own=is_own(config)) for model in stored]
+        listed = await self._context.models.listed()
+        return [with_learned(listed.applied(config, info), stored.get(info.name)) for info in offered]
+
+    async def test_draft(self, draft: ProviderDraft) -> ProviderHealth:
+        """``test`` for a server that is not stored, or not as it is in the form; nothing of it is kept."""
+        try:
+            async with self._trying(draft) as server:
+                return await server.test()
+        except ProviderError as error:
+            return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
+
+    async def draft_models(self, draft: ProviderDraft) -> builtins.list[ModelInfo]:
+        """What a server that is not stored offers, in its own order.
+
+        Raises:
+            ProviderError: it cannot be reached, or refused.
+        """
+        async with self._trying(draft) as server:
+            return await server.list_models()
+
+    async def try_draft(self, draft: ProviderDraft, model: str) -> Trial:
+        """``try_model`` for a server that is not stored."""
+        from atelier_desk.engine.services.trial import try_model
+
+        async with self._trying(draft) as server:
+            return await try_model(server, model, self._context.clock)
 
     async def set_key(self, name: str, key: str) -> bool:
         """Put the API key into the keyring.
@@ -176,6 +202,25 @@ class ProviderService:
                     config, self._context.vault, self._context.clock, models_dir=self._context.datadir.models
                 )
             return self._open[name]
+
+    @asynccontextmanager
+    async def _trying(self, draft: ProviderDraft) -> AsyncIterator[Provider]:
+        """A connection to a draft's server with its key in memory alone; closed at the end, also by cancellation."""
+        from atelier_desk.llm.factory import create_provider
+
+        config = draft.config
+        _check(config)
+        if provider_type(config.kind).builtin:
+            yield await self.provider(config.name)
+            return
+        if config.ca_file:
+            config = config.model_copy(update={"ca_file": str(await asyncio.to_thread(_checked_ca_file, config))})
+        vault = await asyncio.to_thread(self._context.vault.drafted, draft)
+        server = create_provider(config, vault, self._context.clock, models_dir=self._context.datadir.models)
+        try:
+            yield server
+        finally:
+            await server.aclose()
 
     async def aclose(self) -> None:
         """Close all connections and stop the local model's process."""

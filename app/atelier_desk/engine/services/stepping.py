@@ -23,8 +23,8 @@ class WaitingStep:
 
     Attributes:
         root_run_id: what ``RunManager.step`` takes to let the whole team do one.
-        interrupted: it waits for no step, but was cut off.
         tools: the calls that would run, by tool name in order; empty when the model would be asked.
+        titles: what those tools are called for people, in the order of ``tools``; empty for a tool without a title.
     """
 
     run_id: str
@@ -32,7 +32,7 @@ class WaitingStep:
     agent_name: str
     depth: int
     tools: tuple[str, ...] = ()
-    interrupted: bool = False
+    titles: tuple[str, ...] = ()
 
 
 class SteppingService:
@@ -53,17 +53,17 @@ class SteppingService:
             if state is None or state.pause is not PauseReason.STEP:
                 continue
             tools = tuple(call.intent.tool if call.intent else call.call.name for call in state.calls if call.status == "planned")
-            found.append(WaitingStep(row.id, row.correlation_id or row.id, row.agent_name, row.depth, tools))
+            known = [self._context.registry.get_tool(name) for name in tools]
+            titles = tuple(tool.title if tool is not None else "" for tool in known)
+            found.append(WaitingStep(row.id, row.correlation_id or row.id, row.agent_name, row.depth, tools, titles))
         return tuple(sorted(found, key=lambda step: step.depth))
 
     async def held(self, workflow_id: str) -> WaitingStep | None:
-        """The workflow's root run when a person paused it or what worked on it ended; None when it works, waits otherwise or is over."""
+        """The workflow's root run when a person paused it; None when it works, waits otherwise, was cut off or is over."""
         run_id = self._context.runs.active(workflow_id)
         if run_id is None or await self._at_rest(workflow_id):
             return None
         row = await self._context.repos.runs.get(run_id)
-        if row.status is RunStatus.INTERRUPTED:
-            return WaitingStep(run_id, run_id, row.agent_name, 0, interrupted=True)
         if row.status is not RunStatus.PAUSED or not await self._by_hand(run_id):
             return None
         return WaitingStep(run_id, run_id, row.agent_name, 0)

@@ -7,8 +7,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReplyDone, Role, TextDelta
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, ReasoningDelta, ReplyDone, Role, TextDelta
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.engine.run.request.replies import Length
 from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.i18n import N_
 
@@ -43,12 +44,17 @@ async def try_model(server: Provider, model: str, clock: Clock) -> Trial:
     request = ChatRequest(model=model, messages=messages, max_tokens=MAX_TOKENS, enable_thinking=False)
     parts: list[str] = []
     reasoned = False
+    length = Length(MAX_TOKENS)
     async with aclosing(watched(server.stream(request), clock, SILENCE_S, SILENT)) as deltas:
         async for delta in deltas:
+            if length.over(delta):
+                break  # it answers, and does not keep to ``MAX_TOKENS``
             if isinstance(delta, TextDelta):
                 parts.append(delta.content)
+            elif isinstance(delta, ReasoningDelta):
+                reasoned = True
             elif isinstance(delta, ReplyDone):
-                reasoned = bool(delta.reply.reasoning)
+                reasoned = reasoned or bool(delta.reply.reasoning)
     text = " ".join("".join(parts).split())
     if not text and not reasoned:
         raise ProviderError(N_("The model answered nothing; try another one."), code="empty_reply")

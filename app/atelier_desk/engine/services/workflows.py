@@ -3,44 +3,51 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
-from atelier_desk.domain.memory import MemoryScope
+from atelier_desk.domain.agent import Budget, Choices
+from atelier_desk.domain.branches import RunLink
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, Workflow
+from atelier_desk.domain.workflow import Run, RunStatus, Workflow
+from atelier_desk.engine.choosing import chosen
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.naming import numbered
-from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
+    from atelier_desk.engine.services.workflow.exporting import WorkflowExport
     from atelier_desk.engine.services.workflow.file import WorkflowFile
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
     from atelier_desk.storage.repositories import SearchHit
 
 UNDO_WINDOW_S = 600
 """Seconds after which a deleted workflow may be purged for good by ``purge_expired``."""
-READ_ATTEMPTS = 10
-"""How often an export begins again because something was written while it read."""
 DRAFT = limits.MESSAGE
+
+
+ImportStep = Literal["checking", "storing"]
+"""What an import does: until ``storing`` it can be cancelled, and nothing has changed; then it is done to its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: ``action`` created, overwritten, renamed or skipped."""
+    """What an import did: ``action`` created, overwritten, renamed or skipped. ``folders`` are those that were granted where the file comes
+    from; a person has to grant them again."""
 
     workflow: Workflow
     action: Literal["created", "overwritten", "renamed", "skipped"]
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,22 @@ class Opened:
     workflow: Workflow
     entries: tuple[TranscriptEntry, ...]
     run: Run | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The list of workflows, in the order of ``list``.
+
+    Attributes:
+        recent: those in no folder.
+        filed: those in folders, by ``Workflow.collection``.
+        archived: those put away, when they were asked for; ``archived_count`` of them there are.
+    """
+
+    recent: tuple[Workflow, ...] = ()
+    filed: tuple[Workflow, ...] = ()
+    archived: tuple[Workflow, ...] = ()
+    archived_count: int = 0
 
 
 class WorkflowService:
@@ -64,15 +87,34 @@ class WorkflowService:
 
         return TranscriptReader(self._context)
 
-    async def create(self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, id: str = "") -> Workflow:
+    @cached_property
+    def _export(self) -> WorkflowExport:
+        from atelier_desk.engine.services.workflow.exporting import WorkflowExport
+
+        return WorkflowExport(self._context)
+
+    async def create(
+        self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, choices: Choices | None = None, id: str = ""
+    ) -> Workflow:
         """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
-        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if name.strip() else _("New workflow")
+        by_person = bool(name.strip())
+        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
-        fields = {"id": id} if id else {}
+        fields: dict[str, Any] = {"id": id} if id else {}
+        if choices is not None:
+            fields["choices"] = choices
         workflow = checks.build(
-            Workflow, _("workflow"), name=given, agent_id=agent_id, folders=folders, created_at=now, updated_at=now, **fields
+            Workflow,
+            _("workflow"),
+            name=given,
+            named_by="person" if by_person else "",
+            agent_id=agent_id,
+            folders=folders,
+            created_at=now,
+            updated_at=now,
+            **fields,
         )
         await self._context.repos.workflows.create(workflow)
         self._changed(workflow.id)
@@ -82,10 +124,35 @@ class WorkflowService:
         """The workflow; ``NotFoundError`` when there is none."""
         return await self._context.repos.workflows.get(workflow_id)
 
-    async def list(self, search: str = "", limit: int = limits.LIST_DEFAULT, offset: int = 0, *, deleted: bool = False) -> list[Workflow]:
-        """Pinned ones first, then the latest changed; ``search`` filters by name."""
+    async def list(
+        self,
+        search: str = "",
+        limit: int = limits.LIST_DEFAULT,
+        offset: int = 0,
+        *,
+        deleted: bool = False,
+        archived: bool | None = None,
+        filed: bool | None = None,
+        collection: str | None = None,
+    ) -> list[Workflow]:
+        """Pinned ones first, then the latest changed; ``search`` filters by name. See ``WorkflowRepository.list`` for the others."""
         checks.page(limit, offset)
-        return await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted)
+        only = {"archived": archived, "filed": filed, "collection": collection}
+        found = await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only)  # type: ignore[arg-type]
+        return found
+
+    async def listing(self, limit: int = limits.LIST_DEFAULT, *, archive: bool = False) -> Listing:
+        """What the list at the left shows: the first ``limit`` workflows in no folder, and all in folders. ``archive``: also those put
+        away, of which there is a count else."""
+        checks.page(limit)
+        workflows = self._context.repos.workflows
+        count = await workflows.archived()
+        return Listing(
+            recent=tuple(await workflows.list(limit=limit, archived=False, filed=False)),
+            filed=tuple(await workflows.list(limit=limits.LIST_MAX, archived=False, filed=True)),
+            archived=tuple(await workflows.list(limit=limits.LIST_MAX, archived=True)) if archive and count else (),
+            archived_count=count,
+        )
 
     async def latest(self) -> Workflow:
         """The workflow in which something happened last.
@@ -99,15 +166,52 @@ class WorkflowService:
         return found
 
     async def rename(self, workflow_id: str, name: str) -> Workflow:
-        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME))
+        """A name a person gave: no model replaces it."""
+        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person")
+
+    async def suggest_title(self, workflow_id: str) -> Workflow:
+        """Ask its model what it is about, and take the answer as its name; the first message's words when there is no good one.
+
+        Raises:
+            UsageError: nothing was said in it, or the limits of its agent have no room for the request.
+            ProviderError: the model cannot be asked.
+        """
+        return await self._context.runs.titles.suggest(workflow_id)
+
+    async def set_archived(self, workflow_id: str, archived: bool) -> Workflow:
+        """Put it away, or take it out again."""
+        return await self._update(workflow_id, archived=archived)
+
+    async def move(self, workflow_id: str, collection: str) -> Workflow:
+        """Into a folder of the list, which need not exist; an empty name takes it out of its own. ``set_folders`` is another thing."""
+        name = checks.text(collection, _("folder"), limits.COLLECTION) if collection.strip() else ""
+        return await self._update(workflow_id, collection=name)
+
+    async def set_unread(self, workflow_id: str, unread: bool) -> None:
+        """Mark it as ended out of sight, or as seen."""
+        if (await self.get(workflow_id)).unread is not unread:
+            await self._update(workflow_id, unread=unread)
 
     async def set_pinned(self, workflow_id: str, pinned: bool) -> Workflow:
         return await self._update(workflow_id, pinned=pinned)
 
-    async def set_agent(self, workflow_id: str, agent_id: str) -> Workflow:
-        """The agent that answers from the next turn on."""
-        await self._context.repos.agents.get(agent_id)
-        return await self._update(workflow_id, agent_id=agent_id)
+    async def choose(self, workflow_id: str, choices: Choices, *, agent_id: str = "") -> Workflow:
+        """Who answers from the next message on, until something else is chosen: another agent, another model, other bounds.
+
+        Args:
+            agent_id: empty leaves the agent as it is.
+
+        Raises:
+            NotFoundError: no such workflow, agent or provider.
+            LimitError: the instructions are too long beside the agent's own.
+        """
+        workflow = await self.get(workflow_id)
+        agent = await self._context.repos.agents.get(agent_id) if agent_id else None
+        if choices.provider:
+            await self._context.providers.get(choices.provider)
+        if choices.instructions and (agent is not None or workflow.agent_id):
+            chosen(choices, (agent or await self._context.repos.agents.get(workflow.agent_id)).config)
+        return await self._update(workflow_id, choices=choices, **({"agent_id": agent_id} if agent_id else {}))
 
     async def set_folders(self, workflow_id: str, folders: tuple[str, ...]) -> Workflow:
         """The workspace: absolute paths the user grants to this workflow's agents."""
@@ -126,9 +230,13 @@ class WorkflowService:
 
     async def duplicate(self, workflow_id: str) -> Workflow:
         """A copy with everything in it, under a numbered name, with identifiers of its own."""
+        from atelier_desk.engine.services.workflow.exporting import artefacts_of
         from atelier_desk.engine.services.workflow.importing import with_new_ids
 
-        copy = with_new_ids(await self._collect(workflow_id))
+        file = await self._export.collect(workflow_id)
+        copy = await in_storage_thread(with_new_ids, file)
+        for part in artefacts_of(file.events):
+            await self._context.repos.artefacts.copy(workflow_id, copy.workflow.id, part)
         return await self._write(copy, name=await self._free_name(copy.workflow.name))
 
     async def delete(self, workflow_id: str) -> Workflow:
@@ -153,11 +261,16 @@ class WorkflowService:
         return removed
 
     async def purge_expired(self, *, older_than_s: float = UNDO_WINDOW_S) -> int:
-        """Purge the workflows that were deleted more than ``older_than_s`` seconds ago; gives how many."""
+        """Purge the workflows, and the branches of others, that were deleted more than ``older_than_s`` seconds ago; gives how many
+        workflows."""
         oldest = self._context.clock.now() - timedelta(seconds=older_than_s)
         expired = [each for each in await self.list(limit=limits.LIST_MAX, deleted=True) if each.deleted_at and each.deleted_at <= oldest]
         for workflow in expired:
             await self.purge(workflow.id)
+        for workflow_id in {run.workflow_id for run in await self._context.repos.runs.deleted_before(oldest)}:
+            await self._context.journal.purge_branches(workflow_id, oldest)
+            self._transcripts.forget(workflow_id)
+            self._changed(workflow_id)
         return len(expired)
 
     async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> builtins.list[TranscriptEntry]:
@@ -199,6 +312,55 @@ class WorkflowService:
         self._transcripts.forget(workflow_id)
         return await self.get(workflow_id)
 
+    async def delete_branch(self, workflow_id: str, run_id: str) -> Workflow:
+        """Delete the version ``run_id`` of a turn and all that followed it; ``undo_delete_branch`` brings it back until it is purged.
+
+        A run that works on it is stopped. Shown is another version of the turn, or what was before it.
+
+        Raises:
+            NotFoundError: the workflow has no such turn.
+        """
+        from atelier_desk.engine.services.workflow.branches import below, shown_without
+
+        async with self._context.runs.beginning(workflow_id):  # a turn that began now would follow what is gone
+            await self._stop(workflow_id)
+            workflow = await self.get(workflow_id)
+            runs = await self._context.repos.runs.links(workflow_id)
+            if all(run.id != run_id or run.parent_run_id is not None for run in runs):
+                raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
+            now = self._context.journal.now()
+            head = shown_without(runs, workflow.head_run_id, run_id)
+            return await self._show(workflow_id, head, dict.fromkeys(below(runs, run_id), now))
+
+    async def undo_delete_branch(self, workflow_id: str, run_id: str) -> Workflow:
+        """Bring a deleted branch back and show it; one that is there already is shown.
+
+        Raises:
+            NotFoundError: it was purged, or the workflow never had it.
+            UsageError: the turn before it was deleted since; that one is brought back first.
+        """
+        from atelier_desk.engine.services.workflow.transcript import newest_under
+
+        if self._context.runs.active(workflow_id) is not None:
+            raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
+        runs = {run.id: run for run in await self._context.repos.runs.list(workflow_id)}
+        wanted = runs.get(run_id)
+        if wanted is None:
+            raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
+        before = runs.get(wanted.previous_run_id or "")
+        if before is not None and before.deleted_at is not None and before.deleted_at != wanted.deleted_at:
+            raise UsageError(N_("The turn before this one was deleted too. Bring that one back first."))
+        together = [each.id for each in runs.values() if wanted.deleted_at is not None and each.deleted_at == wanted.deleted_at]
+        back = {*(link.id for link in await self._context.repos.runs.links(workflow_id)), *together}
+        links = [RunLink(each.id, each.previous_run_id, each.parent_run_id) for each in runs.values() if each.id in back]
+        return await self._show(workflow_id, newest_under(links, run_id), dict.fromkeys(together))
+
+    async def _show(self, workflow_id: str, head: str | None, deleted_runs: dict[str, datetime | None]) -> Workflow:
+        await self._context.journal.show_branch(workflow_id, head, deleted_runs)
+        self._transcripts.forget(workflow_id)
+        self._changed(workflow_id)
+        return await self.get(workflow_id)
+
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
         """Everywhere: messages, tool input and output, reports and memories."""
         checks.page(limit)
@@ -206,11 +368,11 @@ class WorkflowService:
         return await self._context.repos.workflows.search(wanted, limit) if wanted else []
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
-        """The workflow as JSON (can be imported) or as Markdown (the branch in view, to read)."""
-        from atelier_desk.engine.services.workflow.file import to_json, to_markdown
+        """The workflow as JSON (can be imported, with the files that its tools made) or as Markdown (the branch in view, to read)."""
+        from atelier_desk.engine.services.workflow.file import to_markdown
 
         if format == "json":
-            return to_json(await self._collect(workflow_id))
+            return (await self._export.text(workflow_id))[0]
         if format != "md":
             raise UsageError(N_("Unknown format {format}; allowed: json, md."), format=format)
         workflow = await self.get(workflow_id)
@@ -220,8 +382,11 @@ class WorkflowService:
     async def changed_reports(self, workflow_id: str) -> builtins.list[str]:
         """Names of its reports that are damaged, missing or changed by another program. An export as JSON and a copy have their text as it
         is now, and leave out the missing ones."""
-        reports = await self._context.repos.reports.list(workflow_id)
-        return [report.name for report in reports if not (await self._report_text(report))[1]]
+        return await self._export.changed_reports(workflow_id)
+
+    async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
+        """Names of the files its tools made that an export as JSON leaves out: missing, damaged, or more than can be imported again."""
+        return (await self._export.text(workflow_id))[1]
 
     async def save_artefact(self, workflow_id: str, artefact: ArtefactPart, path: Path) -> None:
         """Write a file that a tool made and the workflow keeps where a person wants it.
@@ -236,7 +401,12 @@ class WorkflowService:
         except OSError as error:
             raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
 
-    async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
+    async def import_(
+        self,
+        text: str | bytes,
+        on_conflict: OnConflict | str = OnConflict.RENAME,
+        progress: Callable[[ImportStep], None] = lambda step: None,
+    ) -> Imported:
         """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB.
 
         It is there whole or not at all. A new workflow with rows whose ids are those of another one's comes as a copy.
@@ -244,29 +414,43 @@ class WorkflowService:
         Raises:
             ConflictError: ``taken``: it would be overwritten, and another workflow has rows with ids of the file.
         """
-        from atelier_desk.engine.services.workflow.importing import check, parse, with_new_ids
+        from atelier_desk.engine.services.workflow.importing import checked, with_new_ids
 
         rule = OnConflict.parse(on_conflict)
-        size = len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else len(text)
-        if size > limits.IMPORT_FILE:
-            raise LimitError(N_("The file has {size} bytes; at most {most} can be imported."), size=size, most=limits.IMPORT_FILE)
-        file = parse(text)
-        check(file)
+        checks.importable(text, _("workflow file"))
+        progress("checking")
+        file, folders = await in_storage_thread(checked, text, (await self._context.settings.get()).approvals)
+        file = await self._within_caps(file)
         existing = await self._existing(file.workflow.id)
         if existing is None:
+            progress("storing")
             try:
-                return Imported(await self._write(file), "created")
+                return Imported(await self._write(file), "created", folders)
             except ConflictError as error:
                 if error.code != "taken":
                     raise
         elif rule is OnConflict.SKIP:
             return Imported(existing, "skipped")
         elif rule is OnConflict.OVERWRITE:
+            progress("storing")
             await self._stop(existing.id)
             replaced = await self._write(file, replace=True)
             self._context.gate.forget(existing.id)
-            return Imported(replaced, "overwritten")
-        return Imported(await self._write(with_new_ids(file), name=await self._free_name(file.workflow.name)), "renamed")
+            return Imported(replaced, "overwritten", folders)
+        copy = await in_storage_thread(with_new_ids, file)
+        progress("storing")
+        return Imported(await self._write(copy, name=await self._free_name(file.workflow.name)), "renamed", folders)
+
+    async def _within_caps(self, file: WorkflowFile) -> WorkflowFile:
+        """The file without caps above those of its agent: a person raises a cap, no file does."""
+        try:
+            agent = await self._context.repos.agents.get(file.workflow.agent_id)
+        except NotFoundError:
+            return file
+        own, told = agent.config.budget.model_dump(exclude_none=True), file.workflow.choices.budget.model_dump()
+        kept = {name: cap for name, cap in told.items() if cap is not None and cap <= own.get(name, cap)}
+        choices = file.workflow.choices.model_copy(update={"budget": Budget(**kept)})
+        return file.model_copy(update={"workflow": file.workflow.model_copy(update={"choices": choices})})
 
     async def _existing(self, workflow_id: str) -> Workflow | None:
         try:
@@ -287,68 +471,6 @@ class WorkflowService:
     async def _free_name(self, name: str) -> str:
         taken = {each.name for each in await self.list(limit=limits.LIST_MAX)}
         return numbered(name, taken)
-
-    async def _collect(self, workflow_id: str) -> WorkflowFile:
-        """Everything of a workflow as it was at one moment: what is written while it is read would tear its parts from each other.
-
-        Raises:
-            NotFoundError: no such workflow.
-            ConflictError: its agents wrote something during every attempt.
-        """
-        for _attempt in range(READ_ATTEMPTS):
-            before = await self.get(workflow_id)
-            file = await self._read(before)
-            after = await self.get(workflow_id)
-            if (after.stream_seq, after.updated_at) == (before.stream_seq, before.updated_at):
-                return file
-        raise ConflictError(N_("The agents write faster than this workflow can be read. Pause them and try again."))
-
-    async def _read(self, workflow: Workflow) -> WorkflowFile:
-        from atelier_desk.engine.history import workflow_events
-        from atelier_desk.engine.services.workflow.file import ReportFile, WorkflowFile
-
-        repos, workflow_id = self._context.repos, workflow.id
-        runs = await repos.runs.list(workflow_id)
-        messages: builtins.list[Message] = []
-        before: int | None = None
-        while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX):
-            messages = [*batch, *messages]
-            before = batch[0].seq
-        memories = await all_rows(
-            lambda offset, limit: repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset)
-        )
-        reports: builtins.list[ReportFile] = []
-        for report in await repos.reports.list(workflow_id):
-            text, _whole = await self._report_text(report)
-            if text is not None:
-                reports.append(ReportFile(report=report, text=text))
-        return WorkflowFile(
-            format="atelier-workflow",
-            version=1,
-            exported_at=self._context.clock.now(),
-            workflow=workflow,
-            runs=tuple(runs),
-            events=tuple([event async for event in workflow_events(repos, workflow_id)]),
-            messages=tuple(messages),
-            executions=tuple(await repos.executions.for_runs([run.id for run in runs])),
-            tasks=tuple(await self._tasks(workflow_id)),
-            questions=tuple(await repos.questions.list(workflow_id)),
-            approvals=tuple(await repos.approvals.list(workflow_id)),
-            frames=tuple(await repos.frames.list(workflow_id)),
-            memories=tuple(memories),
-            reports=tuple(reports),
-        )
-
-    async def _report_text(self, report: Report) -> tuple[str | None, bool]:
-        """The text as its file has it now, None when it cannot be read; and whether it is as Atelier wrote it."""
-        read = self._context.repos.reports.read
-        try:
-            return await read(report.workflow_id, report.name), True
-        except StorageError:
-            try:
-                return await read(report.workflow_id, report.name, check=False), False
-            except StorageError:
-                return None, False
 
     async def _tasks(self, workflow_id: str) -> builtins.list[Task]:
         return await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +15,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.model_call import enabled_names
 from atelier_desk.policy.rights import Rights, grant
 from atelier_desk.tools.base import ChildRequest, Colleague
+from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.modes import planners
 from atelier_desk.tools.sections import PLANNING
 from atelier_desk.tools.teams.base import listed
@@ -33,7 +33,7 @@ DEFAULT_PROMPT = (
 
 def child_id(run_id: str, call_id: str, index: int) -> str:
     """The same run for every attempt at the same call."""
-    return hashlib.sha256(f"child\x00{run_id}:{call_id}:{index}".encode()).hexdigest()[:32]
+    return stable_id(f"{run_id}:{call_id}:{index}", "child")
 
 
 class AllTeams(Protocol):

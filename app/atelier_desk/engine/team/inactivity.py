@@ -14,6 +14,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import RunFinished
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream.payloads import Retry
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.logs import correlation
 
@@ -62,9 +63,9 @@ class InactivityWatch:
     def _note(self, event: StreamEvent) -> None:
         if event.depth == 0:
             return
-        if event.chunk_type is ChunkType.RETRY:
+        if isinstance(said := event.payload, Retry):
             # A pause before the next attempt, often as long as the server asked for, is no idleness: the time begins at its end.
-            self._active[event.run_id] = self._env.clock.monotonic() + float(event.data["details"].get("delay_s") or 0)
+            self._active[event.run_id] = self._env.clock.monotonic() + float(said.details.get("delay_s") or 0)
         elif event.chunk_type in ACTIVITY or event.run_id not in self._active:
             self._active[event.run_id] = self._env.clock.monotonic()
         if self._task is None or self._task.done():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream.payloads import RunStatusChanged, SubAgentProgress, ToolEnd, ToolStart
 from atelier_desk.domain.team import ChildStatus
+from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.environment import RunEnvironment
@@ -25,7 +27,8 @@ class ProgressReporter:
         self._env = env
         self._live = live
         self._told: dict[str, float] = {}
-        self._tools: dict[str, str] = {}
+        self._tools: dict[str, tuple[str, str]] = {}
+        """By run: the tool that runs, and its name for people."""
         self._due: dict[str, asyncio.Task[None]] = {}
         self._unsubscribe = env.bus.subscribe(self._note)
 
@@ -38,13 +41,14 @@ class ProgressReporter:
     def _note(self, event: StreamEvent) -> None:
         if event.depth == 0 or event.parent_run_id is None:
             return
-        if event.chunk_type is ChunkType.RUN_STATUS and event.data.get("status") in ("completed", "error", "cancelled", "abandoned"):
-            self._forget(event.run_id)
-            return
-        if event.chunk_type is ChunkType.TOOL_START:
-            self._tools[event.run_id] = str(event.data.get("tool", ""))
-        elif event.chunk_type is ChunkType.TOOL_END:
-            self._tools.pop(event.run_id, None)
+        match event.payload:
+            case RunStatusChanged(status=status) if RunStatus(status).final:
+                self._forget(event.run_id)
+                return
+            case ToolStart() as started:
+                self._tools[event.run_id] = started.tool, started.presentation.title
+            case ToolEnd():
+                self._tools.pop(event.run_id, None)
         if event.chunk_type not in TOLD or event.run_id in self._due:
             return
         early = self._told.get(event.run_id, -EVERY_S) + EVERY_S - self._env.clock.monotonic()
@@ -73,19 +77,18 @@ class ProgressReporter:
         if parent is None or live is None or parent.handle.state is None or live.handle.state is None:
             return
         total = live.handle.state.total.usage
-        data: dict[str, Any] = {
-            "sub_agent_id": run_id,
-            "sub_agent_name": live.handle.state.agent.name,
-            "tokens_input": total.tokens_input,
-            "tokens_output": total.tokens_output,
-            "cost": round(total.cost, 8),
-        }
-        if run_id in self._tools:
-            data["current_tool"] = self._tools[run_id]
-        progress = plan_progress(live.handle.state)
-        if progress is not None:
-            data["progress"] = progress
-        self._env.publish(parent.handle.state, ChunkType.SUB_AGENT_PROGRESS, **data)
+        tool, title = self._tools.get(run_id, ("", ""))
+        told = SubAgentProgress(
+            sub_agent_id=run_id,
+            sub_agent_name=live.handle.state.agent.name,
+            tokens_input=total.tokens_input,
+            tokens_output=total.tokens_output,
+            cost=round(total.cost, 8),
+            current_tool=tool,
+            current_title=title,
+            progress=plan_progress(live.handle.state),
+        )
+        self._env.publish(parent.handle.state, told)
 
 
 def plan_progress(state: RunState) -> int | None:

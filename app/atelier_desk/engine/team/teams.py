@@ -21,7 +21,7 @@ from atelier_desk.domain.events.run import (
     LimitKind,
     ParentAnswered,
     ParentAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     RunFinished,
     RunStarted,
     ToolCallFinished,
@@ -61,6 +61,10 @@ class RunsInMemory(Protocol):
     """The runs in memory, as a team needs them; see ``LiveRuns``."""
 
     def get(self, run_id: str) -> LiveRun | None: ...
+
+    def expect(self, handle: RunHandle) -> None: ...
+
+    def unexpect(self, handle: RunHandle) -> None: ...
 
     def add(self, handle: RunHandle) -> LiveRun: ...
 
@@ -112,10 +116,13 @@ class Teams:
         children = {plan.id: RunHandle(run_id=plan.id, workflow_id=handle.workflow_id) for plan in plans.values()}
         journal = self._env.journal
         begun: list[ChildPlan] = []
+        for child in children.values():
+            self._live.expect(child)
         try:
             await journal.append_together([handle, *children.values()], lambda: self._starting(handle, plans, children, begun))
         finally:
             for child in children.values():
+                self._live.unexpect(child)
                 if child.state is not None:
                     self.born(child.state)
                     self._live.drive(self._live.add(child))
@@ -345,7 +352,7 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
     if end.result and end.summary:
         report = f"{end.summary}\n\n{end.result}"
     if not report:
-        said = [body.content for body in bodies if isinstance(body, ReplyInterrupted) and body.content]
+        said = [body.content for body in bodies if isinstance(body, ReplyCutOff) and body.content]
         replies = [entry.text for entry in state.entries if entry.kind is EntryKind.REPLY and entry.text]
         report = said[-1] if said else replies[-1] if replies else ""
     report = with_handed(report, state.handed)

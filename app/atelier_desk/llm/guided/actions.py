@@ -1,44 +1,48 @@
-"""The actions the guided dialect knows, and the tool each one needs."""
+"""The actions the guided dialect knows. Which tool does one, and by which operation, the tool says itself (``ToolSpec.abilities``)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from atelier_desk.domain.chat import ToolCall, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action. ``writes`` when it changes what is stored; ``argument`` is the call's field that the user's words fill, if any."""
+    """One action; ``argument`` is the call's field that the user's words fill, if any."""
 
     name: str
-    tools: tuple[str, ...] = ()
-    operation: str = ""
     argument: str = ""
-    writes: bool = False
 
 
-CALCULATE = Action("calculate", ("CalculatorTool",), "eval", "expression")
-ADD = Action("add", ("TodoTool",), "create", "name", writes=True)
-LIST = Action("list", ("TodoTool",), "list")
-DONE = Action("done", ("TodoTool",), "complete", "task_id", writes=True)
+CALCULATE = Action("calculate", "expression")
+ADD = Action("add", "name")
+LIST = Action("list")
+DONE = Action("done", "task_id")
 """Only for messages worded as such: the task is found in a list asked for first."""
-REMEMBER = Action("remember", ("MemoryTool",), "add", "content", writes=True)
-RECALL = Action("recall", ("MemoryTool",), "search", "query")
-ASK = Action("ask", ("UserQuestionTool", "wait_user_response"), "ask", "question")
+REMEMBER = Action("remember", "content")
+RECALL = Action("recall", "query")
+ASK = Action("ask", "question")
 CHAT = Action("chat")
+"""Needs no tool, so it is always offered."""
 
 ACTIONS = (CALCULATE, ADD, LIST, DONE, REMEMBER, RECALL, ASK, CHAT)
 
 
-def offered(tools: Collection[str]) -> dict[str, Action]:
-    """The actions whose tool is among these names, by name; chat is always one."""
-    return {action.name: action for action in ACTIONS if not action.tools or any(tool in tools for tool in action.tools)}
+def offered(tools: Iterable[ToolSpec]) -> dict[str, Action]:
+    """The actions that one of these tools does, by name; chat is always one."""
+    able = {name for tool in tools for name in tool.abilities}
+    return {action.name: action for action in ACTIONS if action is CHAT or action.name in able}
 
 
-def action_of(tool: str, arguments: dict[str, Any]) -> Action | None:
+def doing(action: Action, tools: Iterable[ToolSpec]) -> tuple[str, str]:
+    """The first of these tools that does an offered action, and the operation that does it."""
+    return next((tool.name, tool.abilities[action.name]) for tool in tools if action.name in tool.abilities)
+
+
+def action_of(call: ToolCall, tools: Iterable[ToolSpec]) -> Action | None:
     """The action a call came from, None when no action makes such a call."""
-    for action in ACTIONS:
-        if tool in action.tools and (tool == "wait_user_response" or arguments.get("operation") == action.operation):
-            return action
-    return None
+    made = {(tool.name, operation): name for tool in tools for name, operation in tool.abilities.items()}
+    name = made.get((call.name, str(call.arguments.get("operation", ""))))
+    return next((action for action in ACTIONS if action.name == name), None)

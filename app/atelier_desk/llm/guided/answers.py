@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from atelier_desk.domain.chat import ChatMessage, ToolCall
-from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, DONE, LIST, RECALL, REMEMBER, action_of
+from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, DONE, LIST, RECALL, REMEMBER, Action
 from atelier_desk.llm.guided.language import Language
 
 _SHOWN = 10
@@ -17,10 +17,9 @@ _RECALLED = 3
 _ENOUGH = 0.5
 
 
-def answer(call: ToolCall, result: ChatMessage, language: Language) -> str:
-    """One or a few sentences for the result of a call this dialect made; the bare result for any other call."""
+def answer(call: ToolCall, result: ChatMessage, language: Language, action: Action | None) -> str:
+    """One or a few sentences for the result of a call that ``action`` made; the bare result for any other call, ``action`` None."""
     data = parse(result.content)
-    action = action_of(call.name, call.arguments)
     if action is ASK:
         return _asked(call, data, language)
     if not data.get("success", result.success is not False):

@@ -55,7 +55,7 @@ class GuidedModel:
     Args:
         model: answers raw prompts under a grammar (``ChatRequest.raw_prompt``); the local provider does.
         embedder: finds the nearest examples; None compares words instead.
-        tools: objects with ``name`` and ``examples``, which are added to the built-in examples.
+        tools: objects with ``abilities`` and ``examples``, which are added to the built-in examples.
         language: of messages that do not tell theirs, ``en`` or ``fr``.
     """
 
@@ -75,7 +75,7 @@ class GuidedModel:
             raise ProviderError(N_("The request holds no message of the user."), code="no_message")
         text = plain(request.messages[asked].content)[:LONGEST_MESSAGE]
         words = language(detect(text, self._default_language))
-        actions = offered([tool.name for tool in request.tools])
+        actions = offered(request.tools)
         turn = Turn(request, words, text, actions, find(text, words))
         done = _last_result(request.messages[asked + 1 :])
         if done is not None:
@@ -188,12 +188,12 @@ class GuidedModel:
     def _after(self, turn: Turn, call: ToolCall, result: ChatMessage) -> ChatReply:
         """What follows a result: the task to complete was found, the write was confirmed, or the answer."""
         data = answers.parse(result.content)
-        finished = fill.framed(turn.text, DONE.name, turn.language) if action_of(call.name, call.arguments) is LIST else None
+        finished = fill.framed(turn.text, DONE.name, turn.language) if action_of(call, turn.request.tools) is LIST else None
         if finished is not None and data.get("success") and DONE.name in turn.actions and _by_pattern(turn) is DONE:
             return replies.completing(turn, finished, answers.open_task(data, finished))
-        pending = replies.confirmed(call, turn.language)
+        pending = replies.confirmed(turn, call)
         if pending is None:
-            return replies.text(turn, answers.answer(call, result, turn.language))
+            return replies.text(turn, answers.answer(call, result, turn.language, action_of(call, turn.request.tools)))
         action, argument = pending
         yes = turn.language.text("yes")
         agreed = (

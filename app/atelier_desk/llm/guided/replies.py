@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatReply, ChatRequest, FinishReason, ToolCall, Usage
 from atelier_desk.llm.guided import fill
-from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of
+from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of, doing
 from atelier_desk.llm.guided.arithmetic import Arithmetic
 from atelier_desk.llm.guided.language import Language
 
@@ -39,13 +40,13 @@ def reply(turn: Turn) -> ChatReply:
     """The reply that carries the action's call, or a text when the message lacks what the call needs."""
     action, argument, words = turn.action, turn.argument, turn.language
     if action in (LIST, DONE):
-        return calling(turn, LIST, {"operation": "list"})
+        return calling(turn, LIST)
     if not argument:
         return text(turn, words.text("nothing", ability=words.data["abilities"][action.name]))
     if action is CALCULATE:
-        return calling(turn, action, {"operation": "eval", "expression": argument})
+        return calling(turn, action, {"expression": argument})
     if action is RECALL:
-        return calling(turn, action, {"operation": "search", "query": argument, "limit": RECALL_LIMIT, "threshold": RECALL_THRESHOLD})
+        return calling(turn, action, {"query": argument, "limit": RECALL_LIMIT, "threshold": RECALL_THRESHOLD})
     if action is ASK:
         return asking(turn, *fill.question_for_user(argument, words))
     if ASK.name in turn.actions and not fill.explicit(turn.text, action.name, words):
@@ -57,21 +58,20 @@ def text(turn: Turn, content: str) -> ChatReply:
     return ChatReply(content=content, usage=turn.usage, model=turn.request.model)
 
 
-def calling(turn: Turn, action: Action, arguments: dict[str, Any]) -> ChatReply:
-    """The reply with one call, to the first of the action's tools that is enabled."""
-    enabled = {tool.name for tool in turn.request.tools}
-    name = next(tool for tool in action.tools if tool in enabled)
-    call = ToolCall(id=f"call_{new_id()}", name=name, arguments=arguments)
+def calling(turn: Turn, action: Action, arguments: Mapping[str, Any] = MappingProxyType({})) -> ChatReply:
+    """The reply with one call, to the tool that does the action."""
+    name, operation = doing(action, turn.request.tools)
+    call = ToolCall(id=f"call_{new_id()}", name=name, arguments={"operation": operation, **arguments})
     return ChatReply(tool_calls=(call,), usage=turn.usage, finish_reason=FinishReason.TOOL_CALLS, model=turn.request.model)
 
 
 def writing(turn: Turn, action: Action, argument: str) -> ChatReply:
     if action is REMEMBER:
         kind = fill.memory_type(argument, turn.language)
-        return calling(turn, action, {"operation": "add", "type": kind, "content": argument})
+        return calling(turn, action, {"type": kind, "content": argument})
     level, _rest = fill.take_priority(turn.text, turn.language)
     _level, name = fill.take_priority(argument, turn.language)
-    arguments = {"operation": "create", "name": (name or argument)[: limits.TASK_NAME]}
+    arguments = {"name": (name or argument)[: limits.TASK_NAME]}
     return calling(turn, action, arguments if level is None else {**arguments, "priority": level})
 
 
@@ -79,15 +79,12 @@ def completing(turn: Turn, wanted: str, task_id: str | None) -> ChatReply:
     """The call that ends a task, or words that there is none like it."""
     if task_id is None:
         return text(turn, turn.language.text("done_none", text=wanted))
-    return calling(turn, DONE, {"operation": "complete", "task_id": task_id})
+    return calling(turn, DONE, {"task_id": task_id})
 
 
 def asking(turn: Turn, question: str, options: Sequence[str]) -> ChatReply:
-    """A question to the user, through whichever of the two tools is enabled."""
-    if "UserQuestionTool" not in {tool.name for tool in turn.request.tools}:
-        arguments: dict[str, Any] = {"question": question}
-        return calling(turn, ASK, {**arguments, "options": list(options)} if options else arguments)
-    arguments = {"operation": "ask", "question": question, "questionType": "checkbox" if options else "text"}
+    """A question to the user."""
+    arguments: dict[str, Any] = {"question": question, "questionType": "checkbox" if options else "text"}
     if options:
         arguments["options"] = [{"id": str(number), "label": option} for number, option in enumerate(options, 1)]
     return calling(turn, ASK, arguments)
@@ -99,13 +96,13 @@ def confirming(turn: Turn, action: Action, argument: str) -> ChatReply:
     return asking(turn, words.text(f"confirm_{action.name}", text=argument), (words.text("yes"), words.text("no")))
 
 
-def confirmed(call: ToolCall, words: Language) -> tuple[Action, str] | None:
+def confirmed(turn: Turn, call: ToolCall) -> tuple[Action, str] | None:
     """The write a confirming question was about, None for any other call."""
-    if action_of(call.name, call.arguments) is not ASK:
+    if action_of(call, turn.request.tools) is not ASK:
         return None
     question = str(call.arguments.get("question", ""))
     for action in (ADD, REMEMBER):
-        before, _, after = words.data["texts"][f"confirm_{action.name}"].partition("{text}")
+        before, _, after = turn.language.data["texts"][f"confirm_{action.name}"].partition("{text}")
         if question.startswith(before) and question.endswith(after):
             return action, question[len(before) : len(question) - len(after)]
     return None

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.llm.guided.actions import action_of
 from atelier_desk.llm.guided.language import Language
 
 if TYPE_CHECKING:
@@ -54,10 +53,11 @@ class Examples:
         if language.code not in self._examples:
             found = [Example(request, action) for action, requests in language.examples.items() for request in requests]
             for tool in self._tools:
-                for code, request, arguments in getattr(tool, "examples", ()):
-                    action = action_of(tool.name, arguments)
-                    if code == language.code and action is not None:
-                        found.append(Example(request, action.name))
+                names = {operation: name for name, operation in tool.abilities.items()}
+                for code, request, arguments in tool.examples:
+                    name = names.get(arguments.get("operation", ""))
+                    if code == language.code and name is not None:
+                        found.append(Example(request, name))
             self._examples[language.code] = found
         return self._examples[language.code]
 

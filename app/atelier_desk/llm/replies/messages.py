@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
 
-NO_RESULT = '{"success": false, "error": "The call was interrupted; its result is unknown.", "code": "interrupted"}'
+NO_RESULT = '{"success": false, "error": "The call was cut off; its result is unknown.", "code": "unknown"}'
 CONTINUE = "Continue."
 ACKNOWLEDGED = "Understood."
 _NAME = re.compile(r"[^a-zA-Z0-9_-]")

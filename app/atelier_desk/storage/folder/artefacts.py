@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
@@ -64,6 +66,21 @@ class Artefacts:
                 files.write_atomic(target, source.read_bytes())
 
         await in_storage_thread(copy)
+
+    async def remove(self, workflow_id: str, sha256: Iterable[str]) -> None:
+        """Delete files that no event names, and their folder when it is empty then."""
+
+        def remove() -> None:
+            for digest in sha256:
+                self._path(workflow_id, digest).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._path(workflow_id, "0").parent.rmdir()
+
+        await in_storage_thread(remove)
+
+    def has(self, workflow_id: str, sha256: str) -> bool:
+        """Whether there is a file of this hash; it may be damaged."""
+        return self._path(workflow_id, sha256).is_file()
 
     def _path(self, workflow_id: str, sha256: str) -> Path:
         return self._folder / files.plain_name(workflow_id) / files.plain_name(sha256)

@@ -31,6 +31,11 @@ class DataDir:
         return self.root / "models"
 
     @property
+    def model_list(self) -> Path:
+        """The list of hosted models that was fetched last."""
+        return self.root / "model-list.json"
+
+    @property
     def reports(self) -> Path:
         """Report texts: ``<workflow id>/<name>.md``; the hash of each is in its row."""
         return self.root / "reports"

@@ -20,6 +20,7 @@ from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
 from atelier_desk.storage.repositories.transcripts import ExecutionRepository, MessageRepository
+from atelier_desk.storage.repositories.used import UsedRepository
 from atelier_desk.storage.repositories.workflows import SearchHit, WorkflowRepository
 from atelier_desk.storage.store import Store
 
@@ -42,6 +43,7 @@ __all__ = [
     "SearchHit",
     "SettingsRepository",
     "TaskRepository",
+    "UsedRepository",
     "WorkflowRepository",
 ]
 
@@ -71,6 +73,7 @@ class Repositories:
         self.models = ModelRepository(store)
         self.rules = RuleRepository(store)
         self.settings = SettingsRepository(store)
+        self.used = UsedRepository(store)
 
     # Made when they are first used: the events of the journal take a while to load, and a listing needs none of them.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from atelier_desk.domain import limits
@@ -37,13 +36,6 @@ def upsert(table: Table[M], value: M) -> Statement:
     """Write one row, whole."""
     row = table.encode(value)
     return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row})
-
-
-def insert_all(table: Table[M], values: Sequence[M]) -> list[Statement]:
-    """Write new rows in one statement; a key that exists is refused."""
-    if not values:
-        return []
-    return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": [table.encode(value) for value in values]})]
 
 
 class Repository(Generic[M]):

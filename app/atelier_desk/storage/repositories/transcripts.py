@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from atelier_desk.domain.workflow import Message, ToolExecution
-from atelier_desk.storage import errors, tables
+from atelier_desk.domain import limits
+from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
+from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import record
-from atelier_desk.storage.store import Statement
 
 
 class MessageRepository(Repository[Message]):
@@ -18,14 +18,21 @@ class MessageRepository(Repository[Message]):
     what = "message"
 
     async def page(
-        self, workflow_id: str, *, before: int | None = None, limit: int = 100, run_ids: Sequence[str] | None = None
+        self,
+        workflow_id: str,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+        run_ids: Sequence[str] | None = None,
+        queued: bool = False,
     ) -> list[Message]:
         """The newest messages below the number ``before`` (None: of all), oldest first.
 
         Args:
             run_ids: only messages of these runs: the branch that is shown.
+            queued: also those that wait their turn and are no part of the transcript yet.
         """
-        conditions = "workflow = $workflow"
+        conditions = "workflow = $workflow" if queued else "workflow = $workflow AND kind != $queued"
         if before is not None:
             conditions += " AND back > $back"
         if run_ids is not None:
@@ -36,20 +43,17 @@ class MessageRepository(Repository[Message]):
             back=-(before or 0),
             runs=[record("run", each) for each in run_ids or ()],
             limit=page_size(limit),
+            queued=QUEUED,
         )
         return found[::-1]
 
-    async def set_pinned(self, message_id: str, pinned: bool) -> None:
-        """Pin or unpin a message.
-
-        Raises:
-            NotFoundError: there is no such message.
-        """
-        row = self.table.record(message_id)
-        await self._store.write(
-            Statement(errors.throw_not_found(self.what), {"guarded": row}),
-            Statement("UPDATE $row SET pinned = $pinned RETURN NONE", {"row": row, "pinned": pinned}),
+    async def pinned(self, workflow_id: str) -> list[Message]:
+        """The pinned messages of a workflow, oldest first; the journal's commits pin them."""
+        # Without ORDER BY the index is used, and gives them in this order; with it all messages are read: seconds where there are 10 000.
+        found = await self._select(
+            "WHERE workflow = $workflow AND pinned = true LIMIT $limit", workflow=record("workflow", workflow_id), limit=limits.LIST_MAX
         )
+        return sorted(found, key=lambda message: message.seq)
 
 
 class ExecutionRepository(Repository[ToolExecution]):

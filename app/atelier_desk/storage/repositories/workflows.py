@@ -5,17 +5,19 @@ from __future__ import annotations
 import builtins
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NamedTuple
 
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.text import content_words, excerpt
+from atelier_desk.storage.text import content_words, excerpt, has_word, plain_values
 from atelier_desk.threads import in_storage_thread
 
 
@@ -26,7 +28,12 @@ class SearchHit(NamedTuple):
         kind: ``message``, ``tool_execution``, ``report`` or ``memory``.
         workflow_id: empty, like its name, for a general memory.
         seq: place of a message in its workflow, 0 for the others.
-        excerpt: text around the first word found.
+        excerpt: text around the first word found; of a call, the part of its input or output that has it.
+        at: when it was said, done or last changed.
+        run_id: of a message or a call, the run it is of.
+        message_id: of a message its own id, of a call that of the reply which made it; empty for the others.
+        who: of a message the agent's name, empty when a person wrote it.
+        tool, presentation: of a call, its tool's own name, and icon and words for people.
     """
 
     kind: str
@@ -35,13 +42,20 @@ class SearchHit(NamedTuple):
     row_id: str
     seq: int
     excerpt: str
+    at: datetime
+    run_id: str = ""
+    message_id: str = ""
+    who: str = ""
+    tool: str = ""
+    presentation: Presentation = Presentation()
 
 
 _SEARCHES = {
-    "message": "workflow, seq, content AS text, -time::micros(created_at) AS place",
-    "report": "workflow, 0 AS seq, name AS text, -time::micros(updated_at) AS place",
-    "memory": "workflow, 0 AS seq, content AS text, recency AS place",
-    "tool_execution": "workflow, 0 AS seq, search AS text, recency AS place",
+    "message": "workflow, run, seq, content AS text, agent_name, created_at AS at, -time::micros(created_at) AS place",
+    "report": "workflow, 0 AS seq, name AS text, updated_at AS at, -time::micros(updated_at) AS place",
+    "memory": "workflow, 0 AS seq, content AS text, updated_at AS at, recency AS place",
+    "tool_execution": "workflow, run, 0 AS seq, message_id, tool, presentation, arguments, result, error, started_at AS at, "
+    "recency AS place",
 }
 
 
@@ -67,16 +81,39 @@ class WorkflowRepository(Repository[Workflow]):
         await self._store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
         return workflow
 
-    async def list(self, *, limit: int = 100, offset: int = 0, search: str = "", deleted: bool = False) -> list[Workflow]:
-        """Pinned ones first, then the latest changed. ``search`` filters by name, without case; ``deleted`` lists those in the bin."""
-        matching = "AND string::contains(string::lowercase(name), $search)" if search else ""
+    async def list(
+        self,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        search: str = "",
+        deleted: bool = False,
+        archived: bool | None = None,
+        filed: bool | None = None,
+        collection: str | None = None,
+    ) -> list[Workflow]:
+        """Pinned ones first, then the latest changed. ``search`` filters by name, without case; ``deleted`` lists those in the bin.
+
+        ``archived``: those that are put away, or those that are not; ``filed``: those in a folder of the list, or those in none;
+        ``collection``: those in this folder. None takes all.
+        """
+        wanted = {"archived": archived, "filed": filed, "collection": collection}
+        only = "".join(f" AND {name} = ${name}" for name, value in wanted.items() if value is not None)
+        if search:
+            only += " AND string::contains(string::lowercase(name), $search)"
         return await self._select(
-            f"WHERE deleted = $deleted {matching} ORDER BY unpinned, recency LIMIT $limit START $offset",
+            f"WHERE deleted = $deleted{only} ORDER BY unpinned, recency LIMIT $limit START $offset",
             deleted=deleted,
             search=search.lower(),
+            **wanted,
             limit=page_size(limit),
             offset=offset,
         )
+
+    async def archived(self) -> int:
+        """How many are put away."""
+        rows = await self._store.query("SELECT count() AS n FROM workflow WHERE deleted = false AND archived = true GROUP ALL")
+        return int(rows[0]["n"]) if rows else 0
 
     async def latest(self) -> Workflow | None:
         """The one that was changed last, pinned or not; None when there is none outside the bin."""
@@ -129,7 +166,7 @@ class WorkflowRepository(Repository[Workflow]):
         return {"workflow": 1, **counts}
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
-        """Where all words of a text occur: messages, reports, memories, tool input and output; newest first within each kind.
+        """Where all words of a text occur: messages, reports, memories, tool input and output; newest first.
 
         Words match by their stem; stop words are left out. Workflows in the bin are left out. Not ranked by score: the engine's score
         alone takes 50 ms at 100 000 messages, and who looks for something said wants the latest place.
@@ -146,13 +183,41 @@ class WorkflowRepository(Repository[Workflow]):
             )
             hits += [(kind, row) for row in rows]
         names = await self._names({row["workflow"].id for _, row in hits if row.get("workflow") is not None})
+        gone = await self._deleted_runs({row["run"].id for _, row in hits if row.get("run") is not None})
+        hits = [(kind, row) for kind, row in hits if row.get("run") is None or row["run"].id not in gone]
         found = [self._hit(kind, row, names, wanted) for kind, row in hits if row.get("workflow") is None or row["workflow"].id in names]
-        return found[:limit]
+        return sorted(found, key=lambda hit: hit.at, reverse=True)[:limit]
 
     @staticmethod
     def _hit(kind: str, row: dict[str, Any], names: dict[str, str], wanted: str) -> SearchHit:
         workflow = row["workflow"].id if row.get("workflow") is not None else ""
-        return SearchHit(kind, workflow, names.get(workflow, ""), row["id"].id, row["seq"], excerpt(row["text"], wanted))
+        call = kind == "tool_execution"
+        if call:
+            texts = [row["error"], plain_values(row["arguments"]), plain_values(row.get("result") or "")]
+            text = next((each for each in texts if each and has_word(each, wanted)), " · ".join(filter(None, texts)))
+        else:
+            text = row["text"]
+        return SearchHit(
+            kind,
+            workflow,
+            names.get(workflow, ""),
+            row["id"].id,
+            row["seq"],
+            excerpt(text, wanted),
+            plain_time(row["at"]),
+            run_id=row["run"].id if row.get("run") is not None else "",
+            message_id=row["message_id"] if call else row["id"].id if kind == "message" else "",
+            who=row.get("agent_name") or "",
+            tool=row["tool"] if call else "",
+            presentation=Presentation.model_validate_json(row["presentation"]) if call else Presentation(),
+        )
+
+    async def _deleted_runs(self, ids: set[str]) -> set[str]:
+        """Those of the runs that a person deleted with their branch."""
+        rows = await self._store.query(
+            "SELECT VALUE record::id(id) FROM $rows WHERE deleted_at != NONE", rows=[record("run", each) for each in sorted(ids)]
+        )
+        return set(rows)
 
     async def _names(self, ids: set[str]) -> dict[str, str]:
         """Names of those workflows that are not in the bin."""

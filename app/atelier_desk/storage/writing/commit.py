@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
@@ -11,6 +12,15 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Run, ToolExecution
+
+
+class Rename(NamedTuple):
+    """A workflow's new name, and whom it is from: another name than ``old`` that it got meanwhile stays, and so does one a person gave it
+    unless the new one is a person's, too."""
+
+    old: str
+    new: str
+    by: str
 
 
 @dataclass(frozen=True)
@@ -22,9 +32,11 @@ class Commit:
         runs: the rows of the runs the events belong to; all of one workflow.
         workflow: changed fields of the workflow's row, ``stream_seq`` among them.
         clear_partial: ids of the runs whose partial reply is no longer needed.
-        deleted_tasks: ids of tasks that are gone.
-        rename: the name the workflow was read with and its new one; another name it got meanwhile stays.
+        deleted_tasks, deleted_messages: ids of rows that are gone.
+        rename: of the workflow.
         rules: what is allowed from now on; they belong to no workflow.
+        pins: by message id, whether it is pinned from now on; one that is not there is left out.
+        deleted_runs: by run id, when it was deleted; None brings it back.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -38,8 +50,11 @@ class Commit:
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
-    rename: tuple[str, str] | None = None
+    deleted_messages: tuple[str, ...] = ()
+    rename: Rename | None = None
     rules: tuple[AllowRule, ...] = ()
+    pins: dict[str, bool] = field(default_factory=dict)
+    deleted_runs: dict[str, datetime | None] = field(default_factory=dict)
 
     of: str = ""
     """The workflow, where no event or row tells it."""

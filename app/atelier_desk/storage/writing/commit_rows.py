@@ -14,7 +14,9 @@ from atelier_desk.storage.writing.writer import Statement
 
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
 _MERGE = "UPDATE $row MERGE $changes RETURN NONE"
-_RENAME = "UPDATE $row SET name = $new WHERE name = $old RETURN NONE"
+_RENAME = "UPDATE $row SET name = $new, named_by = $by WHERE name = $old AND (named_by != 'person' OR $by = 'person') RETURN NONE"
+_PIN = "UPDATE $row SET pinned = $pinned RETURN NONE"
+_DELETED_RUN = "UPDATE $row SET deleted_at = $at RETURN NONE"
 
 
 def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
@@ -32,17 +34,14 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
     # A run whose first event is here is new: inserting it takes two thirds of the time.
     new = {event.run_id for event in commit.events if event.seq == 1 and not again}
     gone = [record("task", each) for each in commit.deleted_tasks]
+    gone += [record("message", each) for each in commit.deleted_messages]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
     written = [
-        *(_upsert if again else _insert)(EVENTS, commit.events),
-        *_insert(tables.RUNS, [run for run in commit.runs if run.id in new]),
+        *(_upsert if again else insert_all)(EVENTS, commit.events),
+        *insert_all(tables.RUNS, [run for run in commit.runs if run.id in new]),
         *_upsert(tables.RUNS, [run for run in commit.runs if run.id not in new]),
         *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed})] if changed else []),
-        *(
-            [Statement(_RENAME, {"row": record("workflow", workflow_id), "old": commit.rename[0], "new": commit.rename[1]})]
-            if commit.rename
-            else []
-        ),
+        *([Statement(_RENAME, {"row": record("workflow", workflow_id), **commit.rename._asdict()})] if commit.rename else []),
         *_upsert(tables.MESSAGES, commit.messages),
         *_upsert(tables.EXECUTIONS, commit.executions),
         *_upsert(tables.QUESTIONS, commit.questions),
@@ -50,6 +49,8 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
         *_upsert(tables.FRAMES, commit.frames),
         *_upsert(tables.TASKS, commit.tasks),
         *_upsert(tables.RULES, commit.rules),
+        *(Statement(_PIN, {"row": record("message", each), "pinned": pinned}) for each, pinned in commit.pins.items()),
+        *(Statement(_DELETED_RUN, {"row": record("run", each), "at": at}) for each, at in commit.deleted_runs.items()),
         *([Statement("DELETE $rows RETURN NONE", {"rows": gone})] if gone else []),
     ]
     if written and workflow_id:
@@ -58,7 +59,8 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
     return written
 
 
-def _insert(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
+def insert_all(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
+    """Write new rows in one statement; a key that exists is refused."""
     rows = [table.encode(value) for value in values]
     return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows})] if rows else []
 

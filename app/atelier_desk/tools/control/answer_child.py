@@ -29,7 +29,8 @@ class AnswerChildTool(ControlTool):
     name: ClassVar[str] = "answer_child"
     title: ClassVar[str] = N_("Answer to a sub-agent")
     purpose: ClassVar[str] = N_("Answers a sub-agent that waits for it")
-    summaries: ClassVar[Mapping[str, str]] = {"": "{message}"}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Answer the sub-agent: {message}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Answered the sub-agent: {message}")}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = AnswerChildInput
     what: ClassVar[str] = "Answer a sub-agent that waits for you; gives its report."

@@ -36,7 +36,7 @@ class TaskComplete(ControlTool):
     title: ClassVar[str] = N_("Done")
     purpose: ClassVar[str] = N_("Ends its work: done")
     icon: ClassVar[str] = "check"
-    summaries: ClassVar[Mapping[str, str]] = {"": "{summary}"}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Done: {summary}")}
     input: ClassVar[Any] = TaskCompleteInput
     what: ClassVar[str] = "End the run: done. An answer without a call ends it too."
 
@@ -53,7 +53,7 @@ class TaskAbandon(ControlTool):
     title: ClassVar[str] = N_("Given up")
     purpose: ClassVar[str] = N_("Ends its work without a result")
     icon: ClassVar[str] = "x"
-    summaries: ClassVar[Mapping[str, str]] = {"": "{reason}"}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Given up: {reason}")}
     input: ClassVar[Any] = TaskAbandonInput
     what: ClassVar[str] = "End the run without a result: it cannot or must not be done."
 

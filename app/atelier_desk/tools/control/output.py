@@ -33,7 +33,8 @@ class OutputTool(ControlTool):
     name: ClassVar[str] = "output"
     title: ClassVar[str] = N_("Output")
     purpose: ClassVar[str] = N_("Shows you something while it works on")
-    summaries: ClassVar[Mapping[str, str]] = {"": "{content}"}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Show: {content}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Shown: {content}")}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = OutputInput
     what: ClassVar[str] = "Show text and go on. report: also kept. A sub-agent's result and report go to its parent."

@@ -35,7 +35,8 @@ class WaitUserResponse(ControlTool):
     title: ClassVar[str] = N_("Question to you")
     purpose: ClassVar[str] = N_("Asks you when it cannot find something out")
     icon: ClassVar[str] = "circle-help"
-    summaries: ClassVar[Mapping[str, str]] = {"": "{question}"}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Question to you: {question}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Asked you: {question}")}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[Any] = WaitUserResponseInput
     what: ClassVar[str] = "Ask the user, when you cannot find it out, and wait."

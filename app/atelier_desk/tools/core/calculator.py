@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from atelier_desk.domain import limits
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.core import expression as arithmetic
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import CORE
@@ -30,6 +33,23 @@ def _number(value: Any) -> int | float:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("must be a finite number")
     return value
+
+
+_CALCULATE, _CALCULATED = N_("Calculate {expression}"), N_("Calculated {expression}")
+_SIGNS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "pow": "^"}
+
+
+def _written(input: Any) -> str:
+    """A calculation the way people write one: ``12 × 7``."""
+    match input:
+        case Evaluate(expression=text):
+            return re.sub(r"(?<!\*)\s*\*\s*(?!\*)", " × ", text)
+        case Unary(operation=name, value=value):
+            return f"{name}({value})"
+        case Binary(operation=name, a=a, b=b):
+            return f"{a} {_SIGNS[name]} {b}" if name in _SIGNS else f"{name}({a}, {b})"
+        case _:
+            return str(input.name)
 
 
 Value = Annotated[Any, PlainValidator(_number), WithJsonSchema({"type": "number"})]
@@ -75,7 +95,6 @@ class CalculatorTool(DescribedTool):
     title: ClassVar[str] = N_("Calculator")
     purpose: ClassVar[str] = N_("Calculates exactly instead of guessing")
     icon: ClassVar[str] = "calculator"
-    summaries: ClassVar[Mapping[str, str]] = {"eval": "{expression}"}
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.READ
@@ -100,12 +119,16 @@ class CalculatorTool(DescribedTool):
             "powers with **, a point for decimals, no thousands separators",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"calculate": "eval"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "What is 12*7?", {"operation": "eval", "expression": "12*7"}),
         ("fr", "Combien font 45 + 19 ?", {"operation": "eval", "expression": "45 + 19"}),
         ("en", "Work out (3.5 + 2) / 4", {"operation": "eval", "expression": "(3.5 + 2) / 4"}),
         ("fr", "Calcule 2**10", {"operation": "eval", "expression": "2**10"}),
     )
+
+    def describe(self, input: Any) -> Call:
+        return replace(super().describe(input), summary=summary_of({"expression": _written(input)}, _CALCULATE), done=_CALCULATED)
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         match input:

@@ -13,7 +13,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.workflow import Report
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.core.report_names import name_from_text, report_name
 from atelier_desk.tools.describe import About, DescribedTool
@@ -80,12 +80,19 @@ class ReportTool(DescribedTool):
         "glob": N_("Find {pattern}"),
         "delete": N_("Delete “{name}”"),
     }
+    done: ClassVar[Mapping[str, str]] = {
+        "write": N_("Wrote “{name}”"),
+        "write_diff": N_("Changed “{name}”"),
+        "read": N_("Looked into “{name}”"),
+        "glob": N_("Looked for {pattern}"),
+        "delete": N_("Deleted “{name}”"),
+    }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.WRITE
     reading: ClassVar[frozenset[str]] = frozenset({"read", "glob"})
     idempotent: ClassVar[bool] = True
-    changes: ClassVar[str] = "report"
+    changes: ClassVar[Topic | None] = "report"
     input: ClassVar[Any] = ReportInput
     rest_hint: ClassVar[str] = "Use read with offset to read on, or a narrower glob pattern."
     about: ClassVar[About] = About(

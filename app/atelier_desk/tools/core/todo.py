@@ -10,10 +10,11 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
+from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Effect, Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.core import todo_rules
 from atelier_desk.tools.core.todo_rules import Tasks
@@ -68,6 +69,14 @@ class Delete(Input):
 TodoInput = Annotated[Create | Get | UpdateStatus | List | Complete | Delete, Field(discriminator="operation")]
 
 
+_MOVES = {
+    "pending": N_("Task to be done again"),
+    "in_progress": N_("Task begun"),
+    "completed": N_("Task done"),
+    "blocked": N_("Task blocked"),
+}
+
+
 @builtin(order=110)
 class TodoTool(DescribedTool):
     """Create, follow and complete the workflow's tasks."""
@@ -79,10 +88,15 @@ class TodoTool(DescribedTool):
     summaries: ClassVar[Mapping[str, str]] = {
         "create": N_("New task: {name}"),
         "get": N_("Read a task"),
-        "update_status": N_("Task to {status}"),
         "list": N_("List the tasks"),
         "complete": N_("Complete a task"),
         "delete": N_("Delete a task"),
+    }
+    done: ClassVar[Mapping[str, str]] = {
+        "get": N_("Looked at a task"),
+        "list": N_("Looked at the tasks"),
+        "complete": N_("Completed a task"),
+        "delete": N_("Deleted a task"),
     }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
@@ -112,12 +126,17 @@ class TodoTool(DescribedTool):
             "a task cannot start or complete before its dependencies are completed; until then it shows as blocked",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"add": "create", "list": "list", "done": "complete"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "Add a task to call the plumber, it is urgent", {"operation": "create", "name": "call the plumber", "priority": 1}),
         ("fr", "Ajoute une tâche : relire le contrat", {"operation": "create", "name": "relire le contrat"}),
         ("en", "What is left to do?", {"operation": "list"}),
         ("fr", "Quelles sont mes tâches ?", {"operation": "list"}),
     )
+
+    def describe(self, input: Any) -> Call:
+        call = super().describe(input)
+        return replace(call, summary=Words(text=_MOVES[input.status])) if isinstance(input, UpdateStatus) else call
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
         if context.tasks is None or not context.workflow_id:

@@ -48,7 +48,8 @@ class UserQuestionTool(DescribedTool):
     title: ClassVar[str] = N_("Question to you")
     purpose: ClassVar[str] = N_("Asks you when something essential is unclear")
     icon: ClassVar[str] = "circle-help"
-    summaries: ClassVar[Mapping[str, str]] = {"ask": "{question}"}
+    summaries: ClassVar[Mapping[str, str]] = {"ask": N_("Question to you: {question}")}
+    done: ClassVar[Mapping[str, str]] = {"ask": N_("Asked you: {question}")}
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.INTERACT
@@ -75,6 +76,7 @@ class UserQuestionTool(DescribedTool):
             f"{limits.QUESTION_PENDING} questions waiting at once",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"ask": "ask"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "Ask me which colour I want", {"operation": "ask", "question": "Which colour do you want?", "questionType": "text"}),
         ("fr", "Demande-moi mon prénom", {"operation": "ask", "question": "Quel est votre prénom ?", "questionType": "text"}),

@@ -10,7 +10,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.ids import stable_id
@@ -38,7 +38,7 @@ class MemoryTool(DescribedTool):
         "add": N_("Remember: {content}"),
         "get": N_("Read a memory"),
         "list": N_("List memories"),
-        "search": N_("Search “{query}”"),
+        "search": N_("Search its memories: {query}"),
         "update": N_("Change a memory"),
         "delete": N_("Delete a memory"),
         "clear_by_type": N_("Delete all of type {type}"),
@@ -46,12 +46,22 @@ class MemoryTool(DescribedTool):
         "activate_workflow": N_("Use another workflow's memories"),
         "activate_general": N_("Use the general memories alone"),
     }
+    done: ClassVar[Mapping[str, str]] = {
+        "add": N_("Remembered: {content}"),
+        "get": N_("Recalled a memory"),
+        "list": N_("Listed memories"),
+        "search": N_("Searched its memories: {query}"),
+        "update": N_("Changed a memory"),
+        "delete": N_("Deleted a memory"),
+        "clear_by_type": N_("Deleted all of type {type}"),
+        "describe": N_("Counted the memories"),
+    }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
     effect: ClassVar[Effect] = Effect.WRITE
     reading: ClassVar[frozenset[str]] = frozenset({"get", "list", "search", "describe", *_SCOPING})
     idempotent: ClassVar[bool] = True
-    changes: ClassVar[str] = "memory"
+    changes: ClassVar[Topic | None] = "memory"
     input: ClassVar[Any] = inputs.MemoryInput
     rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
     about: ClassVar[About] = About(
@@ -78,6 +88,7 @@ class MemoryTool(DescribedTool):
             f"context memories expire after {limits.MEMORY_CONTEXT_DAYS} days",
         ),
     )
+    abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
     examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
         ("en", "Remember that I like short answers", {"operation": "add", "type": "user_pref", "content": "I like short answers"}),
         (

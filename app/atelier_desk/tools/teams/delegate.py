@@ -37,7 +37,8 @@ class DelegateTaskTool(TeamTool):
     name: ClassVar[str] = "DelegateTaskTool"
     title: ClassVar[str] = N_("Delegation")
     purpose: ClassVar[str] = N_("Hands work to one of your other agents")
-    summaries: ClassVar[Mapping[str, str]] = {"delegate": "{agent_id}", "list_agents": N_("List the agents")}
+    summaries: ClassVar[Mapping[str, str]] = {"delegate": N_("Hand work to {agent_id}"), "list_agents": N_("List the agents")}
+    done: ClassVar[Mapping[str, str]] = {"delegate": N_("Handed work to {agent_id}"), "list_agents": N_("Listed the agents")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"agent_id": "agents"}
     input: ClassVar[Any] = DelegateInput
     starting: ClassVar[tuple[str, ...]] = ("delegate",)

@@ -39,7 +39,11 @@ class ParallelTasksTool(TeamTool):
     name: ClassVar[str] = "ParallelTasksTool"
     title: ClassVar[str] = N_("Side by side")
     purpose: ClassVar[str] = N_("Lets several of your agents work side by side")
-    summaries: ClassVar[Mapping[str, str]] = {"join": N_("Wait for the reports")}
+    summaries: ClassVar[Mapping[str, str]] = {
+        "execute_batch": N_("Have agents work side by side"),
+        "join": N_("Wait for the reports"),
+    }
+    done: ClassVar[Mapping[str, str]] = {"execute_batch": N_("Had agents work side by side"), "join": N_("Waited for the reports")}
     risk: ClassVar[Risk] = Risk.HIGH
     input: ClassVar[Any] = ParallelInput
     starting: ClassVar[tuple[str, ...]] = ("execute_batch",)

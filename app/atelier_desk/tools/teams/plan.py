@@ -120,7 +120,8 @@ class PlanActions(TeamTool):
 
     def describe(self, input: Any) -> Call:
         risk = Risk.HIGH if len(input.actions) > MANY else Risk.MEDIUM
-        return replace(super().describe(input), risk=risk, summary=summary_of({"goal": input.goal}))
+        goal = summary_of({"goal": input.goal}, N_("Carry out a plan: {goal}"))
+        return replace(super().describe(input), risk=risk, summary=goal, done=N_("Carried out a plan: {goal}"))
 
     def details(self, input: Any) -> dict[str, Any]:
         return {

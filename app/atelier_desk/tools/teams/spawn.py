@@ -76,10 +76,16 @@ class SpawnAgentTool(TeamTool):
     title: ClassVar[str] = N_("Sub-agent")
     purpose: ClassVar[str] = N_("Starts agents of its own for parts of the work")
     summaries: ClassVar[Mapping[str, str]] = {
-        "spawn": "{name}",
+        "spawn": N_("Start the agent {name}"),
         "join": N_("Wait for the reports"),
         "list_children": N_("List the sub-agents"),
         "terminate": N_("Stop a sub-agent"),
+    }
+    done: ClassVar[Mapping[str, str]] = {
+        "spawn": N_("Started the agent {name}"),
+        "join": N_("Waited for the reports"),
+        "list_children": N_("Listed the sub-agents"),
+        "terminate": N_("Stopped a sub-agent"),
     }
     input: ClassVar[Any] = SpawnInput
     starting: ClassVar[tuple[str, ...]] = ("spawn",)

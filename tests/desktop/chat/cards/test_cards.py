@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import QCoreApplication, QPointF, Qt
+from PySide6.QtGui import QEnterEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
+from atelier_desk.desktop.chat.cards.cards import QuestionCard
 from atelier_desk.desktop.chat.cards.limit_card import RaiseField
 from atelier_desk.desktop.chat.cards.notice import NoticeCard, notice_words
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.transcript.actions_row import BranchSwitch
+from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, UserBubble, make_widget
 from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.engine.services.workflow.transcript import Branch
 
 
@@ -80,6 +83,12 @@ def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
     assert card.state_words() == ("failed", "err")
     card.toggle()
     assert "no such task" in [each.code for each in card._cards]
+
+
+def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "ShellTool", {}, "rejected")
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    assert card.state_words() == ("refused", "")
 
 
 def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -144,6 +153,44 @@ def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost)
     entry.actionable = False
     card.refresh()
     qtbot.waitUntil(lambda: card.findChild(QPushButton) is None)
+
+
+def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_seen_with_them(qtbot: QtBot, host: TranscriptHost) -> None:
+    said = datetime.now().astimezone().replace(hour=9, minute=5)
+    entry = Entry("a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large", time=said)
+    reply = show(qtbot, entry, host)
+    note = reply.findChild(QLabel, "message-note")
+    assert note is not None
+    assert note.text() == "Ada · m-large · 09:05"
+    row = note.parent()
+    assert isinstance(row, ActionsRow)
+    assert not row.revealed
+    QApplication.sendEvent(reply, QEnterEvent(QPointF(), QPointF(), QPointF()))
+    assert row.revealed
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello", time=said - timedelta(days=40)), host)
+    when = bubble.findChild(QLabel, "message-note")
+    assert when is not None
+    assert str(said.year)[-2:] in when.text(), "another day is named"
+
+
+def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c", "UserQuestionTool", presentation=Presentation(summary=Words(text="Question to you: {q}", params={"q": "Which?"})))
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=[Asked("q1", "Which?", call_id="c")])
+    widget = show(qtbot, entry, host)
+    assert [label.text() for label in widget.findChildren(QLabel)].count("Which?") == 1
+    assert widget.findChild(QuestionCard) is None
+    button = widget.findChild(QPushButton, "question-card-answer")
+    assert button is not None
+    with qtbot.waitSignal(host.question_requested) as opened:
+        button.click()
+    assert opened.args == ["q1"]
+    entry.asked[0].status = "skipped"
+    call.status = "error"
+    widget.refresh()
+    card = widget.findChild(ToolCard)
+    assert card is not None
+    assert card.state_words() == ("skipped", "")
+    assert button.isHidden()
 
 
 def test_reasoning_is_folded_until_asked_for(qtbot: QtBot, host: TranscriptHost) -> None:

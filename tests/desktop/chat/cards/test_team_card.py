@@ -30,7 +30,7 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     team.changes["cid"] = {"status": "completed"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
     assert card.state_words() == ("1 of 2 done", "accent")
-    assert card._head.accessibleName().endswith(": 1 of 2 done")
+    assert card._head.accessibleName().endswith(", 1 of 2 done")
     assert card.bar.value() == 1
     card.fit(700)
     for lane in card.lanes:

@@ -73,14 +73,14 @@ def test_while_the_agent_works_there_is_stop_and_a_strategy(qtbot: QtBot, compos
     assert composer.stop.isHidden()
     composer.set_running(True)
     assert not composer.stop.isHidden()
-    assert not composer.strategy_button.isHidden()
+    assert not composer.strategies.isHidden()
     with qtbot.waitSignal(composer.stopped):
         qtbot.mouseClick(composer.stop, Qt.MouseButton.LeftButton)
-    composer._strategies["interrupt"].trigger()
+    composer.strategies.chosen.emit("redirect")
     composer.field.setPlainText("wait")
     with qtbot.waitSignal(composer.sent) as told:
         composer.submit()
-    assert told.args[2] == "interrupt"
+    assert told.args[2] == "redirect"
     composer.set_running(False)
     composer.field.setPlainText("go")
     with qtbot.waitSignal(composer.sent) as told:

@@ -6,7 +6,6 @@ from typing import Any
 
 from atelier_desk.desktop.chat.transcript.entries import Change, Entry
 from atelier_desk.desktop.chat.transcript.model import Transcript
-from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -64,7 +63,17 @@ def test_calls_of_a_reply_without_text_get_an_entry_of_their_own() -> None:
 def test_a_call_over_its_time_is_no_ordinary_failure() -> None:
     feed = Feed()
     feed("tool_start", call_id="c1", tool="slow", arguments={})
-    feed("tool_end", call_id="c1", tool="slow", success=False, result={"code": "timeout"}, error="late", duration_ms=3, truncated=False)
+    feed(
+        "tool_end",
+        call_id="c1",
+        tool="slow",
+        success=False,
+        status="timeout",
+        result={"code": "timeout"},
+        error="late",
+        duration_ms=3,
+        truncated=False,
+    )
     assert feed.entries[0].calls[0].status == "timeout"
 
 
@@ -97,21 +106,19 @@ def test_question_and_its_answer() -> None:
     feed("user_question_start", user_question={"question_id": "q", "question": "Which?"}, pending=1)
     entry = feed.entries[0]
     assert (entry.asked[0].question, entry.asked[0].status) == ("Which?", "pending")
-    feed("user_question_complete", question_id="q", status="answered", pending=0)
-    assert entry.asked[0].status == "answered"
-    spec = QuestionSpec(question="Which?", question_type=QuestionType.MIXED, options=(QuestionOption(id="a", label="Left"),))
-    question = UserQuestion(
-        id="q",
-        workflow_id="w",
-        run_id="r",
-        call_id="c",
-        spec=spec,
-        status=QuestionStatus.ANSWERED,
-        selected_options=("a",),
-        text_response="now",
-    )
-    feed.transcript.set_answer(question)
-    assert entry.asked[0].answer == "Left, now"
+    feed("user_question_complete", question_id="q", status="answered", answer="Left, now", pending=0)
+    assert (entry.asked[0].status, entry.asked[0].answer) == ("answered", "Left, now")
+
+
+def test_calls_stand_in_the_order_of_their_reply_whichever_is_heard_of_first() -> None:
+    feed = Feed()
+    feed("usage", message_id="a1", tokens_input=1, tokens_output=1)
+    feed("limit_reached", reason="tool_calls", details={"value": 1, "cap": 1})
+    feed("validation_required", call_id="c2", tool="t", message_id="a1", index=1)
+    feed("tool_start", call_id="c1", tool="t", message_id="a1", index=0)
+    feed("tool_start", call_id="c3", tool="t", message_id="a1", index=2)
+    assert next((entry.id, entry.kind) for entry in feed.entries) == ("a1", "assistant")
+    assert [call.call_id for call in feed.entries[0].calls] == ["c1", "c2", "c3"]
 
 
 def test_a_limit_can_be_acted_on_until_the_run_goes_on() -> None:
@@ -137,10 +144,10 @@ def test_a_stored_stop_can_be_acted_on_after_a_restart() -> None:
 def test_an_interruption_is_told_where_it_happened_and_can_be_acted_on() -> None:
     feed = Feed()
     feed("token", content="par", message_id="a1")
-    feed("message", message_id="a1", role="assistant", content="par", interrupted=True)
+    feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
     feed("run_status", status="interrupted", ended="command")
     cut, told = feed.entries
-    assert (cut.topic, cut.live) == ("interrupted", False)
+    assert (cut.topic, cut.live) == ("cut_off", False)
     assert (told.topic, told.details, told.actionable) == ("run_interrupted", {"ended": "command"}, True)
     feed("run_status", status="processing")
     assert not told.actionable
@@ -164,8 +171,8 @@ def test_retries_share_one_notice() -> None:
 def test_a_cut_reply_says_so() -> None:
     feed = Feed()
     feed("token", content="par", message_id="a1")
-    feed("message", message_id="a1", role="assistant", content="par", interrupted=True)
-    assert feed.entries[0].topic == "interrupted"
+    feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
+    assert feed.entries[0].topic == "cut_off"
 
 
 def test_pages_go_before_what_is_there() -> None:
@@ -177,4 +184,4 @@ def test_pages_go_before_what_is_there() -> None:
     assert [entry.id for entry in older] == ["m1", "m2", "m3"]
     assert [entry.id for entry in transcript.entries] == ["m1", "m2", "m3", "m4", "m5", "m6"]
     assert transcript.oldest_seq == 1
-    assert "TodoTool" in transcript.entries[0].searchable
+    assert [call.tool for call in transcript.entries[0].calls] == ["TodoTool"]

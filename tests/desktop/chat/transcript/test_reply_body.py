@@ -6,11 +6,13 @@ import base64
 from pathlib import Path
 
 import pytest
+import shiboken6
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QImage, QTextDocument
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.search import highlight
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
@@ -185,3 +187,16 @@ def test_png_bytes_of_a_thumbnail_round_trip() -> None:
     back = QImage.fromData(base64.b64decode(made["data"]))
     assert made["media_type"] == "image/jpeg"
     assert (back.width(), back.height()) == (MAX_SIDE, 50)
+
+
+def test_a_card_may_go_while_the_colours_of_its_language_are_loaded(qtbot: QtBot) -> None:
+    """The thread that loads them once told the card itself, and crashed the program when that was gone."""
+    for language in ("rust", "go", "haskell", "perl"):
+        card = CodeCard("x = 1", language)
+        card.freeze()
+        shiboken6.delete(card)
+    qtbot.waitUntil(lambda: {"rust", "go", "haskell", "perl"} <= highlight._lexers.keys(), timeout=20_000)
+    later = CodeCard("fn main() {}", "rust")
+    qtbot.addWidget(later)
+    later.freeze()
+    qtbot.waitUntil(lambda: not later._highlighter.busy)

@@ -25,7 +25,9 @@ def one_run() -> list[StreamEvent]:
         event(2, ChunkType.TOOL_START, call_id="c1", tool="CalculatorTool", arguments={"expression": "12*7"}, section="core_ops"),
         event(2, ChunkType.TOOL_PROGRESS, call_id="c1", progress=40),
         event(3, ChunkType.TOOL_END, call_id="c1", tool="CalculatorTool", success=True, result={"result": 84}, duration_ms=12),
-        event(4, ChunkType.USAGE, tokens_input=100, tokens_output=20, cost=0.5),
+        event(
+            4, ChunkType.USAGE, tokens_input=100, tokens_output=20, cost=0.5, own={"tokens_input": 100, "tokens_output": 20, "cost": 0.5}
+        ),
         event(5, ChunkType.TOOL_START, call_id="c2", tool="TodoTool", arguments={}),
         event(6, ChunkType.TOOL_END, call_id="c2", tool="TodoTool", success=False, error="no such task", duration_ms=3),
         event(7, ChunkType.TOKEN, content="hi"),

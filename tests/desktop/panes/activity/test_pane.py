@@ -13,7 +13,9 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk import i18n
 from atelier_desk.desktop.panes.activity.agent_tree import ALWAYS
+from atelier_desk.desktop.panes.activity.list import EntryRole, entry_icon
 from atelier_desk.desktop.panes.activity.pane import LEAST_LOG, ActivityPane
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
@@ -85,9 +87,74 @@ async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(
 async def test_a_chosen_call_shows_arguments_and_result(pane: ActivityPane) -> None:
     pane.list.setCurrentIndex(pane.list.model().index(1, 0))
     assert pane.details.isVisible()
-    assert pane.details.toPlainText() == 'Arguments\n{\n  "expression": "12*7"\n}\n\nResult\n{\n  "result": 84\n}'
+    assert pane.details.toPlainText() == 'Tool\nCalculatorTool\n\nArguments\n{\n  "expression": "12*7"\n}\n\nResult\n{\n  "result": 84\n}'
     pane._close.click()
     assert not pane.details.isVisible()
+
+
+async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane: ActivityPane, qtbot: QtBot) -> None:
+    said = {"icon": "calculator", "title": "Calculator", "summary": {"text": "{expression}", "params": {"expression": "12*7"}}}
+    call = event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", arguments={"expression": "12*7"}, presentation=said)
+    reply = event(51, ChunkType.MESSAGE, role="assistant", content="## Result\n\n- **84**, see `notes.md`\n- [more](https://x.y)")
+    await live(pane, qtbot, call, reply)
+    assert titles(pane)[-2:] == ["Calculator", "Reply"]
+    model = pane.list.model()
+    rows = [model.index(model.rowCount() - back, 0).data(Qt.ItemDataRole.AccessibleTextRole) for back in (2, 1)]
+    assert "Calculator, working, 12*7" in rows[0]
+    assert "Result 84, see notes.md more" in rows[1]
+    i18n.set_language("fr")
+    assert titles(pane)[-2] == "Calculatrice"
+    i18n.set_language("en")
+    pane.list.setCurrentIndex(model.index(model.rowCount() - 2, 0))
+    assert pane._title.text() == "Calculator"
+    assert pane.details.toPlainText().startswith("Tool\nCalculatorTool\n")
+    pane.words.setText("expression 12*7 calculator")
+    assert titles(pane)[-1] == "Calculator"
+
+
+async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
+    said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
+    result = {"success": False, "error": "Question skipped by user", "code": "skipped"}
+    await live(
+        pane,
+        qtbot,
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=said),
+        event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", result=result, error=result["error"], duration_ms=9),
+    )
+    row = pane.list.model().index(2, 0)
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole) == "Question to you, skipped, Which colour?"
+    assert entry_icon(row.data(EntryRole)) == ("minus", "muted")
+    pane.group.setCurrentIndex(pane.group.findData("errors"))
+    assert titles(pane) == []
+
+
+async def test_a_refused_call_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
+    result = {"success": False, "error": "Refused by the user", "code": "rejected"}
+    await live(
+        pane,
+        qtbot,
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="ShellTool", presentation={"title": "Command"}),
+        event(51, ChunkType.TOOL_END, call_id="c9", tool="ShellTool", result=result, error=result["error"], duration_ms=9),
+    )
+    row = pane.list.model().index(2, 0)
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Command, refused")
+    assert entry_icon(row.data(EntryRole)) == ("minus", "muted")
+    pane.group.setCurrentIndex(pane.group.findData("errors"))
+    assert titles(pane) == []
+
+
+async def test_why_an_agent_goes_on_is_said_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+    await live(pane, qtbot, event(50, ChunkType.NUDGE, reason="are_you_done", details={"tasks": 2}, message_id="n"))
+    text = pane.list.model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert text.startswith("Asked to go on: 2 tasks are open")
+    assert "are_you_done" not in text
+
+
+async def test_the_tree_says_what_runs_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+    said = {"title": "Calculator", "summary": {"text": "1+1"}}
+    await live(pane, qtbot, event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", presentation=said))
+    assert "Calculator" in pane.tree._rows["r1"].accessibleName()
+    assert "CalculatorTool" not in pane.tree._rows["r1"].accessibleName()
 
 
 async def test_filter_and_export(pane: ActivityPane, qtbot: QtBot, tmp_path: Path) -> None:
@@ -100,6 +167,22 @@ async def test_filter_and_export(pane: ActivityPane, qtbot: QtBot, tmp_path: Pat
     pane.export_to(tmp_path / "a.json")
     rows = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert [(row["tool"], row["result"], row["duration_ms"]) for row in rows] == [("CalculatorTool", {"result": 84}, 12)]
+
+
+async def test_a_deleted_branchs_run_is_listed_no_more(pane: ActivityPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id="r1"))
+    replayed = len(atelier.calls("teams.replay"))
+    bridge.changed.emit("workflow", "w")
+    qtbot.waitUntil(lambda: not pane._turn_timer.isActive())
+    await settle()
+    assert len(atelier.calls("teams.replay")) == replayed  # the same turn: nothing is read again
+    atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id=None))
+    atelier.set("teams", "replay", ("", []))
+    bridge.changed.emit("workflow", "w")
+    qtbot.waitUntil(lambda: not pane._turn_timer.isActive())
+    await settle()
+    assert titles(pane) == []
+    assert not pane.tree.members
 
 
 async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, atelier: FakeAtelier) -> None:

@@ -183,3 +183,34 @@ async def test_the_menu_key_gives_the_menu_of_the_current_memory(pane: MemoryPan
     assert row is not None
     assert row.memory.id == "m0"
     menu.close()
+
+
+async def test_a_new_workflow_shows_the_memories_of_all_workflows(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
+    general = [memory(1, workflow_id=None)]
+    atelier.set("memories", "list", lambda **kw: general if kw["workflow_id"] is None and kw["scope"] is MemoryScope.GENERAL else [])
+    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("")
+    await settle()
+    assert [row.memory.id for row in made.list.memories.rows] == ["m1"]
+    assert made.filters.isVisible()
+    assert made.filters.button.accessibleName() == "Filter: All workflows"
+    assert [action.data() for action in made.filters.menus["scope"].actions()] == [MemoryScope.GENERAL]
+    assert not made.filters.active
+    general.append(memory(2))
+    bridge.changed.emit("memory", "m2")
+    made._reload_timer.timeout.emit()
+    await settle()
+    assert made.list.memories.rowCount() == 2
+    made.add()
+    dialog = made.window().findChild(MemoryDialog)
+    assert [dialog.scope.itemData(row) for row in range(dialog.scope.count())] == [MemoryScope.GENERAL]
+
+
+async def test_the_scope_of_one_workflow_is_kept_over_a_new_one(pane: MemoryPane, atelier: FakeAtelier) -> None:
+    pane.filters.choose("scope", MemoryScope.WORKFLOW)
+    pane.set_workflow("")
+    await settle()
+    assert atelier.calls("memories.list")[-1][1]["scope"] is MemoryScope.GENERAL
+    pane.set_workflow("w")
+    await settle()
+    assert atelier.calls("memories.list")[-1][1]["scope"] is MemoryScope.WORKFLOW

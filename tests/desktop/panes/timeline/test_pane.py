@@ -16,9 +16,12 @@ from atelier_desk import i18n
 from atelier_desk.desktop.panes.timeline.list import TimelineList
 from atelier_desk.desktop.panes.timeline.paint import names_width, tick_time
 from atelier_desk.desktop.panes.timeline.pane import REFRESH_MS, TimelinePane
-from atelier_desk.desktop.panes.timeline.view import TimelineView
+from atelier_desk.desktop.panes.timeline.view import TimelineView, describe_span
+from atelier_desk.desktop.replay.words import mark_title, span_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.engine.services.team.views import Mark
+from tests.desktop.team.scenario import START
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -271,3 +274,12 @@ async def test_a_low_pane_keeps_its_height_for_the_timeline(pane: TimelinePane) 
     pane.window().resize(420, 180)
     await settle()
     assert pane.key.isHidden()
+
+
+async def test_a_call_has_its_words_and_in_its_details_its_name(pane: TimelinePane) -> None:
+    view = view_of(pane)
+    bar = next(bar for bar in view.bars if bar.span.kind == "tool")
+    span = replace(bar.span, label="TodoTool", title="Tasks")
+    assert span_title(span) == "Tasks"
+    assert describe_span(bar.run, span, None, START)[1] == "Tasks (TodoTool)"
+    assert mark_title(Mark(1, START, "root", "tool_call_started", "TodoTool", "Tasks")) == "Tasks starts"

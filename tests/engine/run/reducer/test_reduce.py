@@ -101,7 +101,7 @@ def test_silent_message_is_read_later_and_triggers_nothing() -> None:
 
 
 def test_interrupting_message_enters_at_once() -> None:
-    script = Script().add(UserMessage(content="no, this", strategy=Dispatch.INTERRUPT))
+    script = Script().add(UserMessage(content="no, this", strategy=Dispatch.REDIRECT))
     assert kinds(script) == ["user", "user"]
     assert script.state.needs_model
 

@@ -120,7 +120,7 @@ def test_dangling_call_gets_a_result_and_orphan_result_is_left_out() -> None:
     script = Script().add(reply("", call("a"), call("b")), started("a"), finished("a"))
     sent = messages(script.state.entries)
     assert [m.tool_call_id for m in sent if m.role is Role.TOOL] == ["a", "b"]
-    assert "interrupted" in sent[-1].content
+    assert "cut off" in sent[-1].content
     orphan = [entry for entry in script.state.entries if entry.kind is EntryKind.RESULT]
     assert messages(tuple(orphan)) == []
 

@@ -16,7 +16,7 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     RunEvent,
     RunFailed,
     RunFinished,
@@ -109,8 +109,8 @@ def test_pauses_failures_and_the_end_close_what_is_open() -> None:
     resumed = spans(reply("a", call()), RunPaused(reason=PauseReason.USER), RunResumed())
     assert told(resumed[-1]) == ("paused", "user", "ok")
     assert told(spans(RunFailed(code="busy", message="no"))[-1]) == ("model", "scripted", "error")
-    cut = spans(ReplyInterrupted(content="half"), RunFailed(code="busy", message="no"))
-    assert [told(span) for span in cut] == [("model", "scripted", "interrupted")]
+    cut = spans(ReplyCutOff(content="half"), RunFailed(code="busy", message="no"))
+    assert [told(span) for span in cut] == [("model", "scripted", "cut_off")]
     stopped = spans(reply("", call()), started(), RunFinished(status=RunStatus.CANCELLED))
     assert told(stopped[-1]) == ("tool", "CalculatorTool", "cancelled")
     assert stopped[-1].end is not None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
@@ -11,7 +13,7 @@ from atelier_desk.desktop.chat.transcript.entries import Asked, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Pill, Spinner, Translated, control
+from atelier_desk.desktop.widgets import Pill, Spinner, Translated, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
@@ -35,6 +37,7 @@ class ReasoningFold(Translated, QWidget):
         self._button = control(QPushButton(self), "reasoning-fold", look="quiet", on=self.toggle)
         self._spinner = Spinner(self, 12)
         self._text: ProseBlock | None = None
+        self._needle = ""
         self._growing = Soon(self, GROW_MS, self._grow)
         theme().changed.connect(self.refresh)
         self.refresh()
@@ -52,6 +55,18 @@ class ReasoningFold(Translated, QWidget):
         """More of it came: nothing shows that while it is folded, and an open one is drawn a few times a second."""
         if self.opened:
             self._growing.ask()
+
+    def highlight(self, needle: str) -> int:
+        """Mark what is searched for in open thoughts; returns how often it is there."""
+        self._needle = needle
+        return self._text.highlight(needle) if self._text is not None else 0
+
+    def reach(self, number: int) -> int:
+        """Show a match with this number: how far below the top it is. Folded thoughts are opened."""
+        if not self.opened:
+            self.toggle()
+            self.fit(self.width())
+        return self._text.y() + self._text.place_of(number) if self._text is not None else 0
 
     def _grow(self) -> None:
         self.refresh()
@@ -78,6 +93,7 @@ class ReasoningFold(Translated, QWidget):
             self._text = ProseBlock(self)
             self._text.show()
         self._text.show_plain(self._entry.reasoning)
+        self._text.highlight(self._needle)
 
     def fit(self, width: int) -> int:
         head = self._button.sizeHint()
@@ -93,20 +109,65 @@ class ReasoningFold(Translated, QWidget):
         self.refresh()
 
 
+def asked_state(asked: Asked) -> tuple[str, PillKind]:
+    """The pill of a question, by its status. One that was skipped is no failure."""
+    words: dict[str, tuple[str, PillKind]] = {
+        "pending": (_("waits for you"), "warn"),
+        "answered": (_("answered"), "ok"),
+        "skipped": (_("skipped"), ""),
+        "timeout": (_("timed out"), "err"),
+    }
+    return words.get(asked.status, (asked.status, ""))
+
+
+def _answer_button(asked: Callable[[], Asked], host: TranscriptHost, parent: QWidget) -> QPushButton:
+    return control(
+        QPushButton(parent), "question-card-answer", look="primary", on=lambda: host.question_requested.emit(asked().question_id)
+    )
+
+
+def _show_button(button: QPushButton, asked: Asked) -> None:
+    button.setVisible(asked.status == "pending")
+    button.setText(_("Answer"))
+    button.setAccessibleName(_("Answer: {question}", question=asked.question[:80]))
+
+
+class QuestionPart(QWidget):
+    """``question-part``: in the card of a call, what it asks and what was answered; while it waits a button opens the dialog."""
+
+    def __init__(self, asked: Asked, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("question-part")
+        self._asked = asked
+        self._text = label("", "", self, wrap=True)
+        self._answer = label("", "muted", self, wrap=True)
+        self._button = _answer_button(lambda: self._asked, host, self)
+        words = fill(QVBoxLayout(), self._text, self._answer, spacing=4)
+        self._row = fill(QHBoxLayout(self), (words, 1), (self._button, 0, Qt.AlignmentFlag.AlignTop), spacing=12)
+
+    def show_asked(self, asked: Asked) -> None:
+        self._asked = asked
+        self._row.setContentsMargins(13 + theme().px(15) + 10, 0, 13, 12)  # under the words of the head, which follow its icon
+        self._text.setText(asked.question)
+        self._answer.setText(asked.answer)
+        self._answer.setVisible(bool(asked.answer))
+        _show_button(self._button, asked)
+
+    def fit(self, width: int) -> int:
+        """The height it needs at this width."""
+        self._row.invalidate()
+        return self._row.totalHeightForWidth(width) if self._row.hasHeightForWidth() else self._row.sizeHint().height()
+
+
 class QuestionCard(Translated, HeadedCard):
-    """``question-card``: what an agent asked, its state and answer; while it waits a button opens the dialog."""
+    """``question-card``: a question that belongs to no call in view, such as a sub-agent's."""
 
     def __init__(self, asked: Asked, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("question-card")
         self._asked, self._host = asked, host
         self._pill = Pill("", "", self)
-        self._button = control(
-            QPushButton(self),
-            "question-card-answer",
-            look="primary",
-            on=lambda: self._host.question_requested.emit(self._asked.question_id),
-        )
+        self._button = _answer_button(lambda: self._asked, host, self)
         self.head.addWidget(self._pill, 0, Qt.AlignmentFlag.AlignTop)
         self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
         theme().changed.connect(self.retranslate)
@@ -117,19 +178,10 @@ class QuestionCard(Translated, HeadedCard):
         self.retranslate()
 
     def retranslate(self) -> None:
-        words: dict[str, tuple[str, PillKind]] = {
-            "pending": (_("waits for you"), "warn"),
-            "answered": (_("answered"), "ok"),
-            "skipped": (_("skipped"), ""),
-            "timeout": (_("timed out"), "err"),
-        }
-        asked = self._asked
-        text, kind = words.get(asked.status, (asked.status, ""))
+        asked, (text, kind) = self._asked, asked_state(self._asked)
         pending = asked.status == "pending"
         self.show_head("circle-help", "warn" if pending else "muted", asked.question, asked.answer)
         self._pill.show_state(text, kind)
         self._pill.setVisible(not pending)
-        self._button.setVisible(pending)
-        self._button.setText(_("Answer"))
-        self._button.setAccessibleName(_("Answer: {question}", question=asked.question[:80]))
+        _show_button(self._button, asked)
         self.setAccessibleName(", ".join(filter(None, (asked.question, text, asked.answer))))

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QTextCursor, QTextOption, QWheelEvent
+from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.chat.cards.diagram import Diagram
 from atelier_desk.desktop.chat.search.highlight import Highlighter
+from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, Translated, control, fill, label
 from atelier_desk.i18n import _
 
 _COPIED_MS = 1600
+PAGES = frozenset({"html", "xhtml", "svg", "mermaid"})
+"""Languages that a browser shows."""
 
 
 class _CodeText(QPlainTextEdit):
@@ -49,10 +53,20 @@ class CodeCard(Translated, QFrame):
         self._wrap = IconButton("wrap-text", parent=self, size=14)
         self._wrap.setCheckable(True)
         self._wrap.toggled.connect(self._on_wrap)
+        self._source = IconButton("terminal", parent=self, size=14)
+        self._source.setObjectName("code-source")
+        self._source.setCheckable(True)
+        self._source.toggled.connect(lambda *_: self._show_text())
+        self._source.hide()
+        self._browser = control(IconButton("external-link", parent=self, size=14), "code-browser", on=self.open_in_browser)
+        self._browser.hide()
+        self._drawing = ""
+        self._diagram: Diagram | None = None
+        self._needle = ""
         self._copy = control(QPushButton(self), "code-copy", look="quiet", on=self.copy)
         self._text = _CodeText(self)
         self._set_up_text()
-        head = fill(QHBoxLayout(), (self._label, 1), self._wrap, self._copy, margins=(14, 6, 8, 2), spacing=4)
+        head = fill(QHBoxLayout(), (self._label, 1), self._source, self._browser, self._wrap, self._copy, margins=(14, 6, 8, 2), spacing=4)
         fill(QVBoxLayout(self), head, self._text, margins=(1, 1, 1, 1), spacing=0)
         self._highlighter = Highlighter(self._text.document())
         theme().changed.connect(self._on_theme)
@@ -78,12 +92,53 @@ class CodeCard(Translated, QFrame):
         else:
             self._text.setPlainText(code)
         self._code = code
+        if self._needle:
+            self.highlight(self._needle)
         self.height_changed.emit()
 
     def freeze(self) -> None:
-        """The code is final: colour it."""
+        """The code is final: colour it, and draw it when it is a diagram."""
         self._frozen = True
         self._highlighter.start(self._code, self.language)
+        self._browser.setVisible(self._kind in PAGES)
+        if self._kind == "mermaid" and self._diagram is None:
+            self._diagram = Diagram(self)
+            self._diagram.drawn.connect(self._on_drawn)
+            self._diagram.start(self._code)
+
+    @property
+    def _kind(self) -> str:
+        return self.language.lower()
+
+    @property
+    def shown(self) -> str:
+        """What the card shows: the code, or the diagram it makes."""
+        return self._drawing if self._drawing and not self._source.isChecked() else self._code
+
+    def open_in_browser(self) -> None:
+        """As a page of its own, in which nothing runs and nothing is loaded."""
+        from atelier_desk.desktop.chat.cards.browser_page import open_page
+
+        try:
+            opened = open_page(self._code, self._kind, self._drawing)
+        except OSError:
+            opened = False
+        if not opened:
+            self._browser.describe(_("No browser could be opened"))
+
+    def _on_drawn(self, source: str, drawing: str) -> None:
+        if source == self._code:
+            self._drawing = drawing
+            self._source.setVisible(bool(drawing))
+            self._show_text()
+
+    def _show_text(self) -> None:
+        """The code or its diagram, coloured as what it is."""
+        self._text.setPlainText(self.shown)
+        self._highlighter.start(self._code, self.language if self.shown == self._code else "")
+        self.retranslate()
+        self.highlight(self._needle)
+        self.height_changed.emit()
 
     def copy(self) -> None:
         """Put the code on the clipboard and say so for a moment."""
@@ -101,7 +156,7 @@ class CodeCard(Translated, QFrame):
         lines = self._text.document().blockCount()
         extra = 0
         if self._wrap.isChecked():
-            lines = self._wrapped_lines(inner - look.px(28))
+            lines = self._wrapped_lines(inner - look.px(28), self.shown)
         elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - look.px(28):
             extra = self._text.horizontalScrollBar().sizeHint().height()
         body = math.ceil(lines * line) + look.px(16) + extra
@@ -113,11 +168,29 @@ class CodeCard(Translated, QFrame):
         self._copy.setIcon(theme().icon("copy"))
         self._copy.setAccessibleName(_("Copy code"))
         self._wrap.describe(_("Wrap lines"))
+        self._browser.describe(_("Open in the browser"))
+        self._source.describe(_("Show the source"))
         self._text.setAccessibleName(_("Code: {language}", language=self.language) if self.language else _("Code"))
 
     def highlight(self, needle: str) -> int:
-        """How often ``needle`` occurs; the marks are drawn by the search bar's own list, not in coloured code."""
-        return self._code.lower().count(needle.lower()) if needle else 0
+        """Mark every place of ``needle`` (no case); an empty one clears. Returns how many there are."""
+        self._needle = needle
+        marks = places(self._text.document(), needle)
+        self._text.setExtraSelections(marks)
+        return len(marks)
+
+    def place_of(self, number: int) -> int:
+        """How far below the card's top the match with this number (from 0) is, in pixels; it is marked as the one that was reached."""
+        marks = places(self._text.document(), self._needle, number)
+        self._text.setExtraSelections(marks)
+        if not marks:
+            return 0
+        above = marks[min(number, len(marks) - 1)].cursor.blockNumber()
+        if self._wrap.isChecked():
+            text = "\n".join(self.shown.split("\n")[:above])
+            above = self._wrapped_lines(self._text.viewport().width(), text) if above else 0
+        # Counted, not asked for: a card that was opened just now is not laid out yet.
+        return self._text.y() + round(above * self._text.line_height())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -140,6 +213,7 @@ class CodeCard(Translated, QFrame):
     def _on_theme(self) -> None:
         look = theme()
         font = look.font(13, mono=True)
+        font.setFeature(QFont.Tag("calt"), 0)  # code as it is written: no arrow for "->", no line for "---"
         self._text.setFont(font)
         self._text.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; }}")
         side = look.px(14)
@@ -147,7 +221,7 @@ class CodeCard(Translated, QFrame):
         self._copy.setIcon(look.icon("copy"))
         self._copy.setIconSize(QSize(look.px(13), look.px(13)))
         if self._frozen:
-            self._highlighter.start(self._code, self.language)
+            self._highlighter.start(self._code, self.language if self.shown == self._code else "")
 
     def _on_wrap(self, on: bool) -> None:
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap)
@@ -155,8 +229,8 @@ class CodeCard(Translated, QFrame):
         self.height_changed.emit()
 
     def _longest(self) -> int:
-        return max((len(line) for line in self._code.split("\n")), default=0)
+        return max((len(line) for line in self.shown.split("\n")), default=0)
 
-    def _wrapped_lines(self, width: int) -> int:
+    def _wrapped_lines(self, width: int, text: str) -> int:
         columns = max(1, int(width / max(1, self._text.fontMetrics().horizontalAdvance("m"))))
-        return sum(max(1, -(-len(line) // columns)) for line in self._code.split("\n"))
+        return sum(max(1, -(-len(line) // columns)) for line in text.split("\n"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDoubleSpinBox, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control
+from atelier_desk.desktop.widgets.inputs import DoubleSpinBox
 from atelier_desk.engine.notice_words import LIMITS, too_little
 from atelier_desk.figures import cost, duration, number, tokens
 from atelier_desk.i18n import N_, _
@@ -31,7 +32,7 @@ def limit_value(kind: str, value: float) -> str:
     return number(value)
 
 
-class RaiseField(QDoubleSpinBox):
+class RaiseField(DoubleSpinBox):
     """How much is added to a cap; as much again as it was, until a person says otherwise."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -12,11 +12,12 @@ from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.cards.limit_card import LimitButtons, limit_value
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.spacing import INSIDE
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import FlowLayout, Translated, control
-from atelier_desk.engine.notice_words import LIMITS, retry_words, too_little
+from atelier_desk.desktop.widgets import FlowLayout, Translated, control, label
+from atelier_desk.engine.notice_words import LIMITS, nudge_words, retry_words, too_little
 from atelier_desk.figures import duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -34,6 +35,12 @@ class NoticeCard(Translated, EntryWidget):
         self._flow = FlowLayout(self._buttons)
         self._limit: LimitButtons | None = None
         self._card.body.addWidget(self._buttons)
+        if entry.topic == "error":
+            self._more = control(QPushButton(self._card), "notice-details", look="link", on=self._toggle_details)
+            self._details = control(label("", "muted", self._card, wrap=True), "notice-detail")
+            self._details.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            self._card.body.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+            self._card.body.addWidget(self._details)
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -54,7 +61,23 @@ class NoticeCard(Translated, EntryWidget):
             button.show()
             self._flow.addWidget(button)
         self._buttons.setVisible(bool(offered))
+        if self.entry.topic == "error":
+            self._show_details()
         self.height_changed.emit()
+
+    def _toggle_details(self) -> None:
+        opened = self._host.state.open_reports
+        (opened.discard if self.entry.id in opened else opened.add)(self.entry.id)
+        self.refresh()
+
+    def _show_details(self) -> None:
+        """The code of an error and what the server said, for whoever looks for them."""
+        found = "\n".join(filter(None, (str(self.entry.details.get(name) or "") for name in ("code", "detail"))))
+        opened = self.entry.id in self._host.state.open_reports
+        self._more.setVisible(bool(found))
+        self._more.setText(_("Hide details") if opened else _("Details"))
+        self._details.setVisible(bool(found) and opened)
+        self._details.setText(found)
 
     def _show_limit(self, on: bool) -> None:
         """For a cap that was reached: how much more is allowed is for the person to say."""
@@ -91,7 +114,7 @@ class NoticeCard(Translated, EntryWidget):
     def fit(self, width: int) -> int:
         height = self._card.fit(width)
         self._card.setGeometry(0, 0, width, height)
-        return height + theme().px(16)
+        return height + theme().px(INSIDE)
 
     def retranslate(self) -> None:
         self.refresh()
@@ -108,7 +131,9 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     """Icon, colour, card variant, title and text of a notice."""
     details = entry.details
     if entry.topic == "error":
-        return "circle-alert", "err", "card-err", _("The model could not answer"), entry.content
+        own = details.get("code") == "internal_error"
+        title = _("Something went wrong in Atelier") if own else _("The model could not answer")
+        return "circle-alert", "err", "card-err", title, str(details.get("words") or entry.content)
     if entry.topic == "limit_reached":
         kind = str(details.get("limit", ""))
         used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
@@ -132,7 +157,10 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             before=tokens(int(details.get("tokens_before") or 0)),
             after=tokens(int(details.get("tokens_after") or 0)),
         )
-        return "archive", "muted", "card", _("The conversation was shortened for the model"), text
+        return "archive", "muted", "card", _("Older messages were shortened for the model"), text
+    if entry.topic == "nudge":
+        title = nudge_words(int(details.get("tasks") or 0))
+        return "list-todo", "muted", "card", title, _("The agent had answered already, and answers once more.")
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":

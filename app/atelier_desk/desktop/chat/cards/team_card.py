@@ -123,15 +123,14 @@ class TeamCard(ToolCard):
         made.show()
         return made
 
-    def title(self) -> str:
-        arguments, members = self.call.arguments, self.members
-        if len(members) > 1 or isinstance(arguments.get("tasks"), list) or isinstance(arguments.get("actions"), list):
-            listed = arguments.get("tasks") or arguments.get("actions") or []
-            count = len(members) or len(listed)
-            goal = str(arguments.get("goal") or "")
-            text = ngettext("{n} sub-agent", "{n} sub-agents", count)
-            return f"{text} · {goal}" if goal else text
-        return str(arguments.get("name") or (members[0].name if members else "") or arguments.get("agent_id") or "")
+    def words(self) -> tuple[str, str]:
+        """As every tool card; with how many agents there are, and an agent by its name where the call has an id."""
+        first, rest = super().words()
+        members = self.members
+        if len(members) > 1:
+            return first, " · ".join(filter(None, (ngettext("{n} sub-agent", "{n} sub-agents", len(members)), rest)))
+        named = self.call.arguments.get("agent_id")
+        return first, members[0].name if members and named and rest == named else rest
 
     def state_words(self) -> tuple[str, PillKind]:
         members, call = self.members, self.call

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.chat.cards.cards import QuestionPart, asked_state
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.result_parts import ResultParts
-from atelier_desk.desktop.chat.transcript.entries import Call, Entry
+from atelier_desk.desktop.chat.transcript.call_texts import call_words, details_of
+from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.place import HEAD, Place
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, label
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
-from atelier_desk.tools import failure_words
-from atelier_desk.tools.call import summary_of
-
-_SHOWN_CHARS = 20_000
-"""Characters of arguments or result the card shows; the activity pane exports the rest."""
-
-
-def pretty(value: Any) -> str:
-    """A value as indented JSON, cut to what a card shows."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
-    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "\n…"
 
 
 class ToolCard(Translated, QFrame):
@@ -71,9 +60,12 @@ class ToolCard(Translated, QFrame):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
         self._box.addWidget(self._head)
+        self._question: QuestionPart | None = None
         self._parts: ResultParts | None = None
         self._details: QWidget | None = None
         self._cards: list[CodeCard] = []
+        self._needle = ""
+        self._reached = False
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -94,9 +86,10 @@ class ToolCard(Translated, QFrame):
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(look.pixmap(known(call.presentation.icon), "muted", look.px(15), ratio))
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
-        self._name.setText(f"{call.server} · {self.tool_title()}" if call.server else self.tool_title())
-        self._head.setToolTip(call.tool)
-        self._summary.setText((call.progress_text if call.status == "running" else "") or self.title())
+        first, rest = self.words()
+        self._name.setText(f"{call.server} · {first}" if call.server else first)
+        self._summary.setText((call.progress_text if call.status == "running" else "") or rest)
+        self._show_asked()
         self._show_state()
         self._show_details()
         self._show_parts()
@@ -105,29 +98,30 @@ class ToolCard(Translated, QFrame):
         """The pill, and the same words for a screen reader."""
         text, kind = self.state_words()
         self._pill.show_state(text, kind)
-        self._head.setAccessibleName(_("Tool {tool}: {state}", tool=self.tool_title(), state=text))
+        self._head.setAccessibleName(", ".join(filter(None, (*self.words(), text))))
 
-    def tool_title(self) -> str:
-        """The tool's name for people."""
-        return _(self.call.presentation.title) or self.call.tool
+    @property
+    def asked(self) -> Asked | None:
+        """What the call asks the person."""
+        return next((asked for asked in self._entry.asked if asked.call_id == self.call.call_id), None)
 
-    def title(self) -> str:
-        """What the head says beside the tool's name."""
-        return (self.call.presentation.summary if self.call.presentation.summary.text else summary_of(self.call.arguments)).localized(_)
+    def words(self) -> tuple[str, str]:
+        """What the head says."""
+        return call_words(self.call, self.asked)
 
     def state_words(self) -> tuple[str, PillKind]:
         """What the pill says, and its colour."""
-        call = self.call
+        call, asked = self.call, self.asked
+        if asked is not None:
+            return asked_state(asked)
         if call.status == "running":
-            if any(asked.status == "pending" and asked.call_id == call.call_id for asked in self._entry.asked):
-                return _("waits for you"), "warn"
             return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
         words: dict[str, tuple[str, PillKind]] = {
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),
             "asked": (_("waits for you"), "warn"),
-            "rejected": (_("refused"), "err"),
-            "interrupted": (_("interrupted"), "warn"),
+            "rejected": (_("refused"), ""),  # a person's no is no failure
+            "unknown": (_("effect unknown"), "warn"),
             "cancelled": (_("stopped"), ""),
             "timeout": (_("timed out"), "err"),
         }
@@ -136,6 +130,8 @@ class ToolCard(Translated, QFrame):
     def fit(self, width: int) -> int:
         self.setFixedWidth(width)
         height = self._head.height() + 2
+        if self._question is not None:
+            height += self._question.fit(width - 2)
         if self._parts is not None:
             height += self._parts.fit(width - 2)
         if self._details is not None:
@@ -156,6 +152,17 @@ class ToolCard(Translated, QFrame):
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
 
+    def _show_asked(self) -> None:
+        """A question stands in the card of its call, whole, with its answer or the way to give one."""
+        asked = self.asked
+        if asked is None:
+            return
+        if self._question is None:
+            self._question = QuestionPart(asked, self._host, self)
+            self._box.insertWidget(1, self._question)
+            self._question.show()
+        self._question.show_asked(asked)
+
     def _show_parts(self) -> None:
         """What the call gave besides its data, below the head."""
         if self._parts is not None and self._parts.parts != self.call.parts:
@@ -166,7 +173,7 @@ class ToolCard(Translated, QFrame):
         if self._parts is None and self.call.parts:
             self._parts = ResultParts(self.call.parts, self._host, self)
             self._parts.height_changed.connect(self.height_changed)
-            self._box.insertWidget(1, self._parts)
+            self._box.insertWidget(1 if self._question is None else 2, self._parts)
             self._parts.show()
 
     def _show_details(self) -> None:
@@ -182,14 +189,35 @@ class ToolCard(Translated, QFrame):
             box.setContentsMargins(12, 2, 12, 12)
             box.setSpacing(6)
             self._box.addWidget(self._details)
-            self._add_part(_("Arguments"), pretty(self.call.arguments), "json")
-        shown = len(self._cards)
-        if shown == 1 and over:
-            if self.call.error:
-                self._add_part(_("Error"), failure_words.explain(self.tool_title(), self.call.result, self.call.error), "")
-            if self.call.result is not None:
-                title = _("Result (cut)") if self.call.truncated else _("Result")
-                self._add_part(title, pretty(self.call.result), "" if isinstance(self.call.result, str) else "json")
+            box.addWidget(label(_("Tool: {name}", name=self.call.tool), "muted", self._details))
+        for title, text, language in details_of(self.call)[len(self._cards) :]:
+            self._add_part(title, text, language)
+
+    def highlight(self, needle: str) -> int:
+        """Mark what is searched for in what stands open; returns how often it is there."""
+        self._needle = needle
+        if self._reached:
+            self._reached = False
+            mark(self, "card")
+        return sum(card.highlight(needle) for card in self._cards)
+
+    def reach(self, place: Place) -> int:
+        """Show a match: how far below the card's top it is. A match inside the folded card opens it."""
+        if place.part == HEAD:
+            self._reached = True
+            mark(self, "card-selected")
+            return 0
+        if not self.opened:
+            self.toggle()
+        number = int(place.key.partition("\n")[2] or 0)
+        if self._details is None or number >= len(self._cards):
+            return 0
+        card = self._cards[number]
+        self.resize(self.width(), self.fit(self.width()))  # now: where the match is depends on it
+        for layout in (self._box, self._details.layout(), card.layout()):
+            if layout is not None:
+                layout.activate()
+        return card.mapTo(self, QPoint(0, 0)).y() + card.place_of(place.number)
 
     def _add_part(self, title: str, text: str, language: str) -> None:
         assert self._details is not None
@@ -199,6 +227,7 @@ class ToolCard(Translated, QFrame):
         card = CodeCard(text, language, self._details)
         card.freeze()
         card.height_changed.connect(self.height_changed)
+        card.highlight(self._needle)
         self._cards.append(card)
         layout.addWidget(card)
 

@@ -1,23 +1,85 @@
-"""Which agent and which model answer in the workflow in view."""
+"""Which agent and which model answer in the workflow in view: what the pickers show, and what is picked, stored with the workflow."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from atelier_desk import figures
+from atelier_desk.desktop.widgets.picker import Choice
+from atelier_desk.i18n import _
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import asyncio
 
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.header import ChatHeader
-    from atelier_desk.desktop.chat.transcript.entries import Entry
-    from atelier_desk.domain.agent import Agent, AgentConfig
+    from atelier_desk.domain.agent import Agent, Choices
     from atelier_desk.domain.provider import ModelInfo
+    from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.workflow import Workflow
+
+RECENT = 4
+"""Models picked last that stand before the others."""
 
 
-class Choices(QObject):
-    """Fills the header's pickers and remembers what was picked.
+def key_of(provider: str, model: str) -> str:
+    """How a picker names a model; no provider's name has a slash."""
+    return f"{provider}/{model}"
+
+
+def describe(info: ModelInfo) -> str:
+    """Window and prices of a model as far as they are known: ``128 k · $0.25 / $2.00``."""
+    window = [_("{tokens} tokens", tokens=figures.tokens(info.context_window))] if info.context_window else []
+    known = [each for each in (info.price_input, info.price_output) if each is not None]
+    prices = " / ".join(map(figures.cost, known)) if any(known) else _("free")
+    return " · ".join([*window, *([prices] if known else [])])
+
+
+def abilities(info: ModelInfo) -> tuple[tuple[str, str], ...]:
+    """What a model can do as far as it is known, as icons with their words."""
+    known = (
+        (info.supports_tools, "wrench", _("tools")),
+        (info.supports_vision, "image", _("pictures")),
+        (info.supports_thinking, "brain", _("thinking")),
+    )
+    return tuple((icon, word) for can, icon, word in known if can)
+
+
+def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent: Sequence[str]) -> list[Choice]:
+    """The chat models: favourites, those picked last, then each provider's own. Each stands in the first group it belongs to."""
+    chat = {key_of(info.provider, info.name): info for info in models if not info.embedding}
+
+    def made(key: str, group: str, detail: str) -> Choice:
+        info = chat[key]
+        words = " · ".join(filter(None, (detail, describe(info))))
+        return Choice(key, info.label or info.name, group, words, abilities(info), starred=key in favourites)
+
+    starred = [made(key, _("Favourites"), chat[key].provider) for key in favourites if key in chat]
+    latest = [made(key, _("Recent"), chat[key].provider) for key in recent if key in chat and key not in favourites]
+    shown = {each.key for each in (*starred, *latest)}
+    return [*starred, *latest, *(made(key, info.provider, "") for key, info in chat.items() if key not in shown)]
+
+
+def model_labels(models: Sequence[ModelInfo]) -> dict[tuple[str, str], str]:
+    """What models are called, by provider and name, where that is not their name."""
+    return {(info.provider, info.name): info.label for info in models if info.label}
+
+
+def effort_choices() -> list[Choice]:
+    """How long a model can be told to think."""
+    own = Choice("", _("As the agent has it"))
+    levels = (("off", _("Off")), ("low", _("Low")), ("medium", _("Medium")), ("high", _("High")))
+    return [own, *(Choice(key, text) for key, text in levels)]
+
+
+class WorkflowChoices(QObject):
+    """Fills the header's pickers. What is picked is stored with the workflow, or kept until its first message makes one.
+
+    Attributes:
+        chosen: what was chosen in place of the agent's own configuration.
 
     Signals:
         shown: who answers may be another now; provider and model.
@@ -33,22 +95,47 @@ class Choices(QObject):
         self.workflow_id = ""
         self._agent_id = ""
         self._default_agent_id = ""
-        self._model: tuple[str, str] | None = None
+        self._chosen: Choices | None = None
+        self._settings: Settings | None = None
+        self._storing: asyncio.Task[object] | None = None
         header.agent_chosen.connect(self._on_agent)
         header.model_chosen.connect(self._on_model)
+        header.effort_chosen.connect(self._on_effort)
+        header.models.starred.connect(self._on_model_starred)
+        header.agents.starred.connect(self._on_agent_starred)
+        header.models.closed.connect(self.show)
+        header.agents.closed.connect(self.show)
 
     async def load(self) -> None:
-        """Read agents and models."""
+        """Read agents, and then the models: a server that is slow to tell holds nobody up."""
         self.agents = await self._bridge.engine.agents.list()
         self._default_agent_id = (await self._bridge.engine.agents.default()).id if self.agents else ""
+        self._settings = await self._bridge.engine.settings.get()
+        self.show()
+        self._bridge.jobs.start(self._load_models(), "models of the pickers")
+
+    async def _load_models(self) -> None:
         self.models = await self._bridge.engine.models.list()
         self.show()
 
-    def set_workflow(self, workflow_id: str, agent_id: str = "", entries: Iterable[Entry] = ()) -> None:
-        """Another workflow is in view: its agent, and the model of its newest answer when that is not the agent's own."""
-        self.workflow_id, self._agent_id = workflow_id, agent_id
-        self._model = self._model_of(list(entries))
+    def set_workflow(self, workflow: Workflow | None) -> None:
+        """Another workflow is in view, with its agent and what was chosen for it; None: the next message makes one."""
+        self.workflow_id = workflow.id if workflow is not None else ""
+        self._agent_id = workflow.agent_id if workflow is not None else ""
+        self._chosen = workflow.choices if workflow is not None else None
         self.show()
+
+    def take(self, workflow: Workflow) -> None:
+        """The workflow in view was changed: by the command line, or by what was picked here."""
+        settled = self._storing is None or self._storing.done()
+        if settled and (workflow.agent_id, workflow.choices) != (self._agent_id, self.chosen):
+            self.set_workflow(workflow)
+
+    @property
+    def chosen(self) -> Choices:
+        from atelier_desk.domain.agent import Choices
+
+        return self._chosen or Choices()
 
     @property
     def agent(self) -> Agent | None:
@@ -63,46 +150,119 @@ class Choices(QObject):
     def model(self) -> tuple[str, str]:
         """Provider and model that answer; empty when there is no agent."""
         agent = self.agent
-        return self._model or ((agent.config.provider, agent.config.model) if agent else ("", ""))
+        if self._chosen is not None and self._chosen.model:
+            return self._chosen.provider, self._chosen.model
+        return (agent.config.provider, agent.config.model) if agent else ("", "")
+
+    @property
+    def info(self) -> ModelInfo | None:
+        """What is known of that model."""
+        return next((each for each in self.models if (each.provider, each.name) == self.model), None)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What the model of each agent is called, by the agent's id: its label where there is one."""
+        said = model_labels(self.models)
+        return {each.id: said.get((each.config.provider, each.config.model), each.config.model) for each in self.agents}
 
     @property
     def window(self) -> int:
         """Tokens that fit into a request to that model, 0 when nobody knows."""
-        info = next((each for each in self.models if (each.provider, each.name) == self.model), None)
+        info = self.info
         return (info.context_window or 0) if info is not None else 0
 
-    @property
-    def config(self) -> AgentConfig | None:
-        """The agent with the model chosen beside it; None when the stored agent is right as it is."""
-        agent = self.agent
-        if agent is None or self._model is None:
-            return None
-        return agent.config.model_copy(update={"provider": self._model[0], "model": self._model[1]})
+    async def stored(self) -> None:
+        """Wait until what was picked is stored with the workflow."""
+        import asyncio
+
+        if self._storing is not None and not self._storing.done():
+            await asyncio.wait([self._storing])
 
     def show(self) -> None:
         """Fill the pickers."""
-        agent = self.agent
-        self._header.set_agents(self.agents, agent.id if agent else "")
-        self._header.set_models(self.models, *self.model)
-        self.shown.emit(*self.model)
+        agent, settings = self.agent, self._settings
+        starred = settings.favourite_agents if settings is not None else ()
+        labels = self.labels
+        first = sorted(self.agents, key=lambda each: each.id not in starred)
+        agents = [Choice(each.id, each.config.name, "", labels[each.id], starred=each.id in starred) for each in first]
+        self._header.set_agents(agents, agent.id if agent else "")
+        provider, model = self.model
+        favourites = settings.favourite_models if settings is not None else ()
+        models = model_choices(self.models, favourites, settings.recent_models[:RECENT] if settings is not None else ())
+        key, info = key_of(provider, model), self.info
+        if model and info is None:
+            models.insert(0, Choice(key, model, "", provider))
+        self._header.set_models(models, key, (info.label if info is not None else "") or model)
+        thinks = self.chosen.thinking is not None or (info is not None and bool(info.supports_thinking))
+        self._header.set_efforts(effort_choices() if thinks else [], self.chosen.thinking.value if self.chosen.thinking is not None else "")
+        self.shown.emit(provider, model)
 
-    def _model_of(self, entries: list[Entry]) -> tuple[str, str] | None:
-        agent = self.agent
-        newest = next((entry for entry in reversed(entries) if entry.provider and entry.model), None)
-        if newest is None or agent is None or (newest.provider, newest.model) == (agent.config.provider, agent.config.model):
-            return None
-        known = any((info.provider, info.name) == (newest.provider, newest.model) for info in self.models)
-        return (newest.provider, newest.model) if known else None
-
+    # -- what is picked -------------------------------------------------------------------------------------------------------
     def _on_agent(self, agent_id: str) -> None:
-        self._agent_id, self._model = agent_id, None
-        self.show()
-        workflow_id = self.workflow_id
-        if workflow_id:
-            self._bridge.jobs.start(self._bridge.engine.workflows.set_agent(workflow_id, agent_id))
+        self._agent_id = agent_id
+        self.choose(self.chosen.without_model())
 
-    def _on_model(self, provider: str, model: str) -> None:
+    def _on_model(self, key: str) -> None:
+        provider, _slash, model = key.partition("/")
         agent = self.agent
         own = agent is not None and (agent.config.provider, agent.config.model) == (provider, model)
-        self._model = None if own else (provider, model)
-        self.shown.emit(provider, model)
+        picked = {"provider": "", "model": ""} if own else {"provider": provider, "model": model}
+        self.choose(self.chosen.model_copy(update=picked))
+        if self._settings is not None:
+            recent = (key, *(each for each in self._settings.recent_models if each != key))[: 2 * RECENT]
+            self._keep(recent_models=recent)
+
+    def _on_effort(self, level: str) -> None:
+        from atelier_desk.domain.agent import Thinking
+
+        self.choose(self.chosen.model_copy(update={"thinking": Thinking(level) if level else None}))
+
+    def choose(self, choices: Choices) -> None:
+        """Take what was chosen, and store it with the workflow when there is one."""
+        self._chosen = choices
+        self.show()
+        if self.workflow_id:
+            agent_id = self._agent_id
+            self._storing = self._bridge.jobs.start(self._store(self._storing, self.workflow_id, choices, agent_id))
+
+    async def choose_now(self, choices: Choices) -> None:
+        """The same, known to be stored when it returns. Raises what the engine says against it."""
+        await self.stored()
+        workflow_id = self.workflow_id
+        if workflow_id:
+            await self._bridge.engine.workflows.choose(workflow_id, choices, agent_id=self._agent_id)
+        if workflow_id == self.workflow_id:
+            self._chosen = choices
+            self.show()
+
+    async def _store(self, before: asyncio.Task[object] | None, workflow_id: str, choices: Choices, agent_id: str) -> None:
+        import asyncio
+
+        if before is not None and not before.done():
+            await asyncio.wait([before])  # in the order in which they were picked
+        try:
+            await self._bridge.engine.workflows.choose(workflow_id, choices, agent_id=agent_id)
+        except Exception:
+            workflow = await self._bridge.engine.workflows.get(workflow_id)
+            if self.workflow_id == workflow_id and self._chosen is choices:
+                self.set_workflow(workflow)
+            raise
+
+    def _on_model_starred(self, key: str, on: bool) -> None:
+        if self._settings is not None:
+            self._keep(favourite_models=_starred(self._settings.favourite_models, key, on))
+
+    def _on_agent_starred(self, agent_id: str, on: bool) -> None:
+        if self._settings is not None:
+            self._keep(favourite_agents=_starred(self._settings.favourite_agents, agent_id, on))
+
+    def _keep(self, **fields: tuple[str, ...]) -> None:
+        assert self._settings is not None
+        self._settings = self._settings.model_copy(update=fields)
+        self._bridge.jobs.start(self._bridge.engine.settings.update(**fields))
+        if self._header.models.menu_open is None and self._header.agents.menu_open is None:
+            self.show()  # an open menu keeps its order under the pointer
+
+
+def _starred(before: tuple[str, ...], key: str, on: bool) -> tuple[str, ...]:
+    return (*(each for each in before if each != key), *([key] if on else []))

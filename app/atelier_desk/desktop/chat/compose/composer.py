@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QDragEnterEvent, QDropEvent, QFocusEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPlainTextEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.attachments import SUFFIXES, AttachmentRow, read_picture
+from atelier_desk.desktop.chat.compose.field import MessageField, pictures_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.desktop.widgets.picker import Choice, Picker
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -20,97 +22,26 @@ if TYPE_CHECKING:
 
 MAX_LENGTH = 100_000
 """Characters of a message (``domain.limits.MESSAGE``)."""
-_LINES = (1, 10)
-STRATEGIES = ("queue", "interrupt", "terminate", "silent")
+_HEIGHT = 32
+"""Pixels at 100 % that everything to press is high."""
+STRATEGIES = ("queue", "redirect", "terminate", "silent")
 
 
-class MessageField(QPlainTextEdit):
-    """The text field: grows from one line to ten; Enter sends, Shift+Enter begins a line.
+class _Hint(ElidedLabel):
+    """A line that is shown whole or not at all, unless it must be seen (``cut``)."""
 
-    Signals:
-        submitted: Enter was pressed.
-        pictures_given: pictures were pasted or dropped, as a list of QImage.
-        focus_changed: it got or lost the keyboard.
-    """
+    cut = False
 
-    submitted = Signal()
-    pictures_given = Signal(object)
-    focus_changed = Signal(bool)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("chat-input")
-        mark(self, "plain")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setTabChangesFocus(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.document().setDocumentMargin(0)
-        self.textChanged.connect(self.fit)
-        theme().changed.connect(self.fit)
-        self.fit()
-
-    def fit(self) -> None:
-        """Take the height of the text, within bounds."""
-        line = self.fontMetrics().lineSpacing()
-        lines = round(self.document().size().height())
-        wanted = min(max(lines, _LINES[0]), _LINES[1])
-        self.setVerticalScrollBarPolicy(
-            Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > _LINES[1] else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
-        )
-        self.setFixedHeight(wanted * line + theme().px(6))
-
-    def resizeEvent(self, event: object) -> None:
-        super().resizeEvent(event)  # type: ignore[arg-type]
-        self.fit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and not event.modifiers() & (
-            Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier
-        ):
-            self.submitted.emit()
-            return
-        super().keyPressEvent(event)
-
-    def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return source.hasImage() or bool(pictures_of(source)) or super().canInsertFromMimeData(source)
-
-    def insertFromMimeData(self, source: QMimeData) -> None:
-        pictures = pictures_of(source)
-        if pictures:
-            self.pictures_given.emit(pictures)
-            return
-        super().insertFromMimeData(source)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.focus_changed.emit(True)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        super().focusOutEvent(event)
-        self.focus_changed.emit(False)
-
-
-def pictures_of(source: QMimeData) -> list[QImage]:
-    """Pictures in a paste or a drop: files that are pictures, or the picture itself."""
-    from PySide6.QtGui import QImage
-
-    found: list[QImage] = []
-    for url in source.urls():
-        path = Path(url.toLocalFile()) if url.isLocalFile() else None
-        if path is not None and path.suffix.lower() in SUFFIXES and (image := read_picture(path)) is not None:
-            found.append(image)
-    if not found and source.hasImage() and not source.hasText():
-        data = source.imageData()
-        if isinstance(data, QImage) and not data.isNull():
-            found.append(data)
-    return found
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.cut or self.fontMetrics().horizontalAdvance(self.text()) <= self.contentsRect().width():
+            super().paintEvent(event)
 
 
 class Composer(Translated, QFrame):
     """The field with its buttons.
 
     Signals:
-        sent: text, list of QImage and strategy (queue, interrupt, terminate, silent).
+        sent: text, list of QImage and strategy (queue, redirect, terminate, silent).
         stopped: the run is to be cancelled.
         draft_changed: the text changed.
     """
@@ -131,15 +62,13 @@ class Composer(Translated, QFrame):
         self.field = MessageField(self)
         self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach pictures"))
         self.attach.setVisible(pictures)
-        self._hint = control(ElidedLabel("", self), look="small")
-        self.strategy_button = control(
-            QPushButton(self), "strategy-select", look="chip-plain", name=N_("How a message is taken while the agent works")
-        )
+        self._hint = control(_Hint("", self), look="small")
+        self.strategies = control(Picker(self), "strategy-select", look="picker", name=N_("How a message is taken while the agent works"))
         self.stop = control(QPushButton(self), "stop-button", lambda: " " + _("Stop"), name=N_("Stop the agent"))
         self.send = control(QToolButton(self), "send-button", look="send", tip=N_("Send"))
         self.send.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._strategies: dict[str, QAction] = {}
-        self._make_menu()
+        self.strategy = "queue"
+        """How a message is taken while the agent works."""
         self._lay_out()
         self._connect()
         self.set_running(False)
@@ -148,16 +77,11 @@ class Composer(Translated, QFrame):
         self._dress()
 
     # -- state ----------------------------------------------------------------------------------------------------------------
-    @property
-    def strategy(self) -> str:
-        """How a message is taken while the agent works."""
-        return next(name for name, action in self._strategies.items() if action.isChecked())
-
     def set_running(self, running: bool) -> None:
         """The agent works: Stop is offered, and a message is queued instead of starting a turn."""
         self._running = running
         self.stop.setVisible(running)
-        self.strategy_button.setVisible(running)
+        self.strategies.setVisible(running)
         self._refresh()
 
     def set_enabled(self, enabled: bool) -> None:
@@ -192,20 +116,13 @@ class Composer(Translated, QFrame):
         self.field.setFocus()
 
     # -- building -------------------------------------------------------------------------------------------------------------
-    def _make_menu(self) -> None:
-        menu = QMenu(self)
-        group = QActionGroup(self)
-        for name in STRATEGIES:
-            action = menu.addAction("")
-            action.setCheckable(True)
-            action.setChecked(name == "queue")
-            group.addAction(action)
-            action.toggled.connect(lambda *_: self._refresh())
-            self._strategies[name] = action
-        self.strategy_button.setMenu(menu)
+    def choose_strategy(self, name: str) -> None:
+        """Take the next messages this way while the agent works (``STRATEGIES``)."""
+        self.strategy = name
+        self.retranslate()
 
     def _lay_out(self) -> None:
-        row = fill(QHBoxLayout(), self.attach, (self._hint, 1), self.strategy_button, self.stop, self.send, spacing=8)
+        row = fill(QHBoxLayout(), self.attach, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8)
         fill(QVBoxLayout(self), self.attachments, self.field, row, margins=(16, 14, 11, 11), spacing=10)
 
     def _connect(self) -> None:
@@ -215,6 +132,7 @@ class Composer(Translated, QFrame):
         self.field.textChanged.connect(self._on_text)
         self.attachments.changed.connect(self._refresh)
         self.attach.clicked.connect(self.pick)
+        self.strategies.chosen.connect(self.choose_strategy)
         self.send.clicked.connect(self.submit)
         self.stop.clicked.connect(self.stopped)
         theme().changed.connect(self._dress)
@@ -260,7 +178,7 @@ class Composer(Translated, QFrame):
         self.send.setEnabled(self._enabled and bool(text.strip() or self.attachments.images) and not too_long)
         self.send.setIcon(theme().icon("arrow-up", "on_accent" if self.send.isEnabled() else "muted"))
         names = self._strategy_names()
-        self.strategy_button.setText(names[self.strategy][0] + "  ▾")
+        self._hint.cut = too_long
         if too_long:
             self._hint.setText(_("Too long: {length} of {most} characters", length=len(text), most=MAX_LENGTH))
         elif self._running:
@@ -288,21 +206,28 @@ class Composer(Translated, QFrame):
         self.stop.setIconSize(QSize(look.px(12), look.px(12)))
         side = look.px(16)
         self.send.setIconSize(QSize(side, side))
-        self.send.setFixedSize(look.px(46), look.px(32))
+        for part in (self.attach, self.strategies, self.stop):
+            part.setFixedHeight(look.px(_HEIGHT))
+        self.send.setFixedSize(look.px(46), look.px(_HEIGHT))
         self._refresh()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """All of it is the field: a click beside the text is one into it."""
+        self.field.setFocus()
+        event.accept()
 
     @staticmethod
     def _strategy_names() -> dict[str, tuple[str, str]]:
         return {
             "queue": (_("Queue"), _("Sent when the agent has finished this turn")),
-            "interrupt": (_("Interrupt"), _("Stops the current step and goes on with your message")),
+            "redirect": (_("Redirect"), _("Stops the current step and goes on with your message")),
             "terminate": (_("Start over"), _("Ends this turn and starts a new one")),
             "silent": (_("Note"), _("The agent reads it at its next turn")),
         }
 
     def retranslate(self) -> None:
-        for name, (short, long) in self._strategy_names().items():
-            self._strategies[name].setText(f"{short} — {long}")
+        choices = [Choice(name, short, detail=long) for name, (short, long) in self._strategy_names().items()]
+        self.strategies.set_choices(choices, self.strategy)
         self._refresh()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -6,13 +6,16 @@ frozen. That gives the same blocks as parsing the whole text at once (a property
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from atelier_desk.desktop.chat.markdown.math import add_math, open_formula
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.rules_inline import StateInline
+    from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
 
 BlockKind = Literal["prose", "code", "table", "rule"]
@@ -37,11 +40,13 @@ class Block:
 
 @cache
 def markdown() -> MarkdownIt:
-    """The parser: CommonMark with tables and strikethrough, bare links recognised by their angle brackets alone, raw HTML left as text."""
+    """The parser: CommonMark with tables, strikethrough, task lists and formulas, bare links recognised by their angle brackets alone, raw
+    HTML left as text."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.inline.ruler.before("escape", "math", _math)
+    parser.core.ruler.push("task_lists", _task_lists)
+    add_math(parser)
     return parser
 
 
@@ -73,10 +78,14 @@ class MarkdownStream:
         text = self.tail[:end]
         self._parsed_to = end
         blocks, starts = _blocks(markdown().parse(text, self._env))
-        if len(blocks) < 2:
+        whole = len(blocks) - 1
+        opened = open_formula(text)
+        while whole > 0 and starts[whole] > opened:  # what begins there may turn out to be one formula
+            whole -= 1
+        if whole < 1:
             return []
-        self._cut(text, starts[-1])
-        return blocks[:-1]
+        self._cut(text, starts[whole])
+        return blocks[:whole]
 
     def open_blocks(self) -> list[Block]:
         """What the tail would be if it ended here; of an open code block only whole lines."""
@@ -128,28 +137,19 @@ def _block(group: list[Token]) -> Block:
     return Block("table" if first.type == "table_open" else "prose", tuple(group))
 
 
-_MATH = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
+_BOX = re.compile(r"\[([ xX])\]\s+(?=\S)")
 
 
-def _math(state: StateInline, silent: bool) -> bool:
-    """``$…$``, ``$$…$$``, ``\\(…\\)`` and ``\\[…\\]`` are kept as they are written, so that their ``_`` and ``*`` mean nothing."""
-    source, start = state.src, state.pos
-    if source[start] not in "$\\":
-        return False
-    for opening, closing in _MATH:
-        if not source.startswith(opening, start):
+def _task_lists(state: StateCore) -> None:
+    """``- [ ] to do``: the box goes from the item's text into its ``meta`` as ``checked``."""
+    tokens = state.tokens
+    for index in range(2, len(tokens)):
+        inline = tokens[index]
+        if inline.type != "inline" or tokens[index - 1].type != "paragraph_open" or tokens[index - 2].type != "list_item_open":
             continue
-        end = source.find(closing, start + len(opening), state.posMax)
-        body = source[start + len(opening) : end] if end > 0 else ""
-        single = opening == "$"
-        if not body.strip() or (single and (body[0].isspace() or body[-1].isspace() or "\n" in body)):
-            continue
-        after = source[end + 1 : end + 2]
-        if single and after.isdigit():  # "$5 and $10" are prices
-            continue
-        if not silent:
-            token = state.push("math_inline", "math", 0)
-            token.content = source[start : end + len(closing)]
-        state.pos = end + len(closing)
-        return True
-    return False
+        first = inline.children[0] if inline.children else None
+        box = _BOX.match(first.content) if first is not None and first.type == "text" else None
+        if first is not None and box is not None:
+            first.content = first.content[box.end() :]
+            inline.content = inline.content[box.end() :]
+            tokens[index - 2].meta = {**tokens[index - 2].meta, "checked": box[1] != " "}

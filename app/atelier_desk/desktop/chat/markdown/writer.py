@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import (
     QBrush,
     QColor,
     QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QImage,
+    QPainter,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -17,11 +22,14 @@ from PySide6.QtGui import (
     QTextFormat,
     QTextFrameFormat,
     QTextImageFormat,
+    QTextLength,
     QTextListFormat,
     QTextTable,
     QTextTableFormat,
 )
 
+from atelier_desk.desktop.chat.markdown.draw_process import EM
+from atelier_desk.desktop.chat.markdown.formula import formulas
 from atelier_desk.desktop.theme import Theme, theme
 from atelier_desk.i18n import _
 
@@ -31,6 +39,11 @@ if TYPE_CHECKING:
 QUOTE_DEPTH = QTextFormat.Property.UserProperty + 1
 """Block format property: how many quotes the block is in; whoever paints the document draws the bars."""
 CODE_BLOCK = QTextFormat.Property.UserProperty + 2
+CHECKED = QTextFormat.Property.UserProperty + 5
+"""Block format property of a task list's item: whether it is done."""
+FORMULA_PX = QTextFormat.Property.UserProperty + 4
+FORMULA = QTextFormat.Property.UserProperty + 3
+"""Character format property: the source of a formula, of its text and of the picture that takes its place."""
 LINE_HEIGHT = 140
 """Percent of the font's own line height: 24 px for text of 14 px."""
 _GAP = 12
@@ -50,6 +63,55 @@ def refuse_images(source: str) -> str | None:
     return None
 
 
+def show_formula(document: QTextDocument, start: int, end: int, source: str, px: int, colour: str, look: Theme) -> None:
+    """Put the picture of a formula in the place of its source, which stands from ``start`` to ``end``; a broken one stays."""
+    screen = QGuiApplication.primaryScreen()
+    image = formulas().picture(source, px, colour, screen.devicePixelRatio() if screen else 1.0)
+    drawing = formulas().drawing(source)
+    if image is None or drawing is None:
+        return
+    digest = hashlib.sha256(f"{source}|{px}|{colour}".encode(errors="surrogatepass")).hexdigest()
+    name = QUrl(f"formula:{digest}")
+    scale = px / EM
+    depth = drawing.depth * scale
+    # A picture stands on the lower edge of its font's letters: a font whose letters go as deep as the formula sets it on the line.
+    font, size = look.font(14), px
+    font.setPixelSize(size)
+    while QFontMetricsF(font).descent() < depth and size < 400:
+        size += 1
+        font.setPixelSize(size)
+    below = QFontMetricsF(font).descent() - depth
+    document.addResource(QTextDocument.ResourceType.ImageResource.value, name, _padded(image, below))
+    form = QTextImageFormat()
+    form.setName(name.toString())
+    form.setWidth(drawing.width * scale)
+    form.setHeight(drawing.height * scale + below)
+    form.setMaximumWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+    form.setFont(font)
+    form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignBaseline)
+    form.setToolTip(source)
+    form.setProperty(FORMULA, source)
+    form.setProperty(FORMULA_PX, px)
+    cursor = QTextCursor(document)
+    cursor.setPosition(start)
+    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+    cursor.insertImage(form)
+
+
+def _padded(image: QImage, below: float) -> QImage:
+    """A picture with some empty pixels under it."""
+    ratio = image.devicePixelRatio()
+    tall = QImage(image.width(), image.height() + round(below * ratio), QImage.Format.Format_ARGB32_Premultiplied)
+    tall.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(tall)
+    plain = QImage(image)
+    plain.setDevicePixelRatio(1)
+    painter.drawImage(0, 0, plain)
+    painter.end()
+    tall.setDevicePixelRatio(ratio)
+    return tall
+
+
 class Writer:
     """Appends blocks to a document. One writer a document; ``write`` may be called again and again."""
 
@@ -62,6 +124,11 @@ class Writer:
         self._list_formats: list[QTextListFormat] = []
         self._lists: list[object | None] = []
         self._fresh_item = False
+        self._checked: bool | None = None
+        self.formulas: list[str] = []
+        """The sources of the formulas written so far."""
+        self.boxes = False
+        """A task list was written: whoever paints the document draws its boxes."""
         self._tight: list[bool] = []
         document.setUndoRedoEnabled(False)
         document.setDocumentMargin(0)
@@ -103,6 +170,13 @@ class Writer:
             self._lists.pop()
         elif kind == "list_item_open":
             self._fresh_item = True
+            self._checked = token.meta.get("checked")
+        elif kind == "math_block":
+            self._begin(top=_GAP)
+            middle = self._cursor.blockFormat()
+            middle.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            self._cursor.setBlockFormat(middle)
+            self._formula(token.content, self._char())
         elif kind == "list_item_close":
             if self._fresh_item:  # an item without any content still has its mark
                 self._begin(top=4)
@@ -115,6 +189,10 @@ class Writer:
     @property
     def _in_list(self) -> bool:
         return bool(self._list_formats)
+
+    @property
+    def _numbered(self) -> bool:
+        return self._list_formats[-1].style() == QTextListFormat.Style.ListDecimal
 
     def _begin(self, *, top: int, heading: int = 0, code: bool = False) -> None:
         """Start a text block at the document's end, reusing an empty first one."""
@@ -145,7 +223,14 @@ class Writer:
                 self._cursor.setBlockFormat(form)
         if self._in_list and self._fresh_item:
             self._join_list()
-            self._fresh_item = False
+            if self._checked is not None and self._numbered:
+                self._cursor.insertText("☑ " if self._checked else "☐ ", self._char())
+            elif self._checked is not None:
+                boxed = self._cursor.blockFormat()
+                boxed.setProperty(CHECKED, self._checked)
+                self._cursor.setBlockFormat(boxed)
+                self.boxes = True
+            self._fresh_item, self._checked = False, None
 
     def _open_list(self, token: Token) -> None:
         depth = len(self._list_formats)
@@ -163,6 +248,11 @@ class Writer:
         self._fresh_item = False
 
     def _join_list(self) -> None:
+        if self._checked is not None and not self._numbered:  # its box stands where the mark of the others does
+            plain = QTextListFormat(self._list_formats[-1])
+            plain.setStyle(QTextListFormat.Style.ListStyleUndefined)
+            self._cursor.createList(plain)
+            return
         current = self._lists[-1]
         if current is None:
             self._lists[-1] = self._cursor.createList(self._list_formats[-1])
@@ -270,16 +360,33 @@ class Writer:
                 self._leaf(token, form)
 
     def _leaf(self, token: Token, form: QTextCharFormat) -> None:
-        if token.type in {"code_inline", "math_inline"}:
+        if token.type == "math_inline":
+            self._formula(token.content, form)
+        elif token.type == "code_inline":
             mono = self._theme.font(13, 600 if form.fontWeight() >= QFont.Weight.DemiBold else 400, mono=True)
             form.setFont(mono, QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly)
-            self._cursor.insertText(token.content.replace("\n", "\u2028"), form)
+            self._cursor.insertText(token.content, form)
         elif token.type == "softbreak":
             self._cursor.insertText(" ", form)
         elif token.type == "hardbreak":
             self._cursor.insertText("\u2028", form)
         elif token.content:
             self._cursor.insertText(token.content, form)
+
+    def _formula(self, source: str, form: QTextCharFormat) -> None:
+        """Its source, until it is drawn; that is what stays of a broken one."""
+        px = max(1, form.font().pixelSize())
+        mono = self._theme.font(13, 400, mono=True)
+        form.setFont(mono, QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly)
+        form.setProperty(FORMULA, source)
+        form.setProperty(FORMULA_PX, px)
+        self.formulas.append(source)
+        start = self._cursor.position()
+        self._cursor.insertText(source.replace("\n", "\u2028"), form)
+        if formulas().want(source):
+            end = self._cursor.position()
+            show_formula(self._document, start, end, source, px, form.foreground().color().name(), self._theme)
+            self._cursor.movePosition(QTextCursor.MoveOperation.End)
 
     def _picture(self, source: str, alternative: str) -> None:
         path = self._image(source)

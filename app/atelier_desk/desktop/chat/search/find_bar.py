@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import IconButton, control, fill, label
 from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.search.hits import Hit
 
 _DELAY_MS = 150
 
@@ -21,7 +26,7 @@ class FindBar(QFrame):
 
     Signals:
         needle_changed: what is looked for now; empty when the bar closed.
-        revealed: bring this entry into view.
+        revealed: bring this place into view (``Hit``).
         closed: give the keyboard back.
     """
 
@@ -39,12 +44,9 @@ class FindBar(QFrame):
         self._down = control(IconButton("chevron-down", parent=self), tip=N_("Next"), on=lambda: self.step(1))
         self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=self.leave)
         fill(QHBoxLayout(self), (self.field, 1), self._count, self._up, self._down, self._close, margins=(16, 6, 12, 6), spacing=6)
-        self._hits: list[Entry] = []
+        self._hits: list[Hit] = []
         self._at = -1
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_DELAY_MS)
-        self._timer.timeout.connect(lambda: self.needle_changed.emit(self.needle))
+        self._timer = Soon(self, _DELAY_MS, lambda: self.needle_changed.emit(self.needle))
         self.field.textChanged.connect(lambda *_: self._timer.start())
         self.hide()
 
@@ -61,20 +63,22 @@ class FindBar(QFrame):
             self.needle_changed.emit(self.needle)
 
     def leave(self) -> None:
+        self._timer.stop()
         self.hide()
         self._hits, self._at = [], -1
         self.needle_changed.emit("")
         self.closed.emit()
 
     def search(self, entries: Sequence[Entry]) -> None:
-        """Look through all entries; the newest hit is shown first."""
-        needle = self.needle.casefold()
-        self._hits = [entry for entry in entries if needle and needle in entry.searchable.casefold()]
+        """Look through all entries, closed cards too; the newest place is shown first."""
+        from atelier_desk.desktop.chat.search.hits import hits
+
+        self._hits = hits(entries, self.needle)
         self._at = len(self._hits) - 1
         self._show()
 
     def step(self, by: int) -> None:
-        """To the next (1) or the previous (-1) message with a hit, around the end."""
+        """To the next (1) or the previous (-1) place, around the end."""
         if self._hits:
             self._at = (self._at + by) % len(self._hits)
             self._show()
@@ -85,7 +89,7 @@ class FindBar(QFrame):
             self.revealed.emit(self._hits[self._at])
         else:
             self._count.setText(_("Nothing found") if self.needle else "")
-        self._count.setAccessibleName(ngettext("{n} message found", "{n} messages found", len(self._hits)))
+        self._count.setAccessibleName(ngettext("{n} place found", "{n} places found", len(self._hits)))
         for button in (self._up, self._down):
             button.setEnabled(len(self._hits) > 1)
 

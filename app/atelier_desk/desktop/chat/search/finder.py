@@ -29,8 +29,7 @@ class Finder(QObject):
         super().__init__(parent)
         self._bridge, self._pages, self._team, self._view, self._bar = bridge, pages, team, view, bar
         bar.needle_changed.connect(self._on_needle)
-        bar.revealed.connect(view.reveal)
-        bar.closed.connect(view.setFocus)
+        bar.revealed.connect(lambda hit: view.reach(hit.entry, hit.place))
 
     def _on_needle(self, needle: str) -> None:
         self._view.set_needle(needle)
@@ -48,6 +47,17 @@ class Finder(QObject):
         """Bring a message into view."""
         self._bridge.jobs.start(self._reveal(row_id))
 
+    async def _opened(self) -> None:
+        """Until the workflow that is being read is there."""
+        import asyncio
+
+        there = asyncio.Event()
+        connection = self._pages.opened.connect(lambda *_: there.set())
+        try:
+            await there.wait()
+        finally:
+            self._pages.opened.disconnect(connection)
+
     async def _reveal(self, row_id: str) -> None:
         run = await self._bridge.engine.teams.run_of(row_id)
         if run is not None and run.depth:
@@ -55,6 +65,8 @@ class Finder(QObject):
             self.agent_found.emit(run.id, row_id)
             return
         self.left.emit()
+        if self._pages.current is None and self._pages.workflow_id:
+            await self._opened()
         while self._pages.current is not None:
             found = next((entry for entry in self._pages.current.entries if entry.id == row_id), None)
             if found is not None:

@@ -6,11 +6,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtGui import QColor, QTextCharFormat, QTextDocument, QTextLayout
+from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
 
+from atelier_desk.desktop.chat.markdown import diffs
 from atelier_desk.desktop.theme import Tokens, theme
 
 SLICE_S = 0.003
@@ -67,20 +69,49 @@ def _load_lexer(language: str) -> Any:
         return None
 
 
+class _Loader(QObject):
+    """Loads lexers on threads. It lives as long as the program: a thread must not tell anything to a card that may be gone.
+
+    Signals:
+        loaded: the language whose lexer is there now, or is known to be missing.
+    """
+
+    loaded = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loading: set[str] = set()
+
+    def load(self, language: str) -> None:
+        if language not in self._loading:
+            self._loading.add(language)
+            threading.Thread(target=self._load, args=(language,), name="lexer", daemon=True).start()
+
+    def _load(self, language: str) -> None:
+        """The language's rules are compiled when they are first needed."""
+        lexer_for(language)
+        with contextlib.suppress(RuntimeError):  # the program ends
+            self.loaded.emit(language)
+
+
+@cache
+def _loader() -> _Loader:
+    """The one of the program; made in the window's thread."""
+    return _Loader()
+
+
 class Highlighter(QObject):
     """Colours the lines of a document once; ``start`` again after the theme changed."""
-
-    _loaded = Signal(int)
 
     def __init__(self, document: QTextDocument) -> None:
         super().__init__(document)
         self._document = document
         self._work: Iterator[None] | None = None
-        self._text, self._language, self._number = "", "", 0
+        self._text, self._language = "", ""
         self._waiting = False
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._step)
-        self._loaded.connect(self._on_loaded)
+        self._listens = False
 
     @property
     def busy(self) -> bool:
@@ -91,23 +122,24 @@ class Highlighter(QObject):
         self._work = None
         self._timer.stop()
         self._text, self._language = text, language
-        self._number += 1
         self._waiting = bool(language) and len(text) <= MAX_CHARS
         if not self._waiting:
             return
+        if language in diffs.LANGUAGES:
+            self._waiting = False
+            self._work = self._colour_diff(text)
+            self._timer.start(0)
+            return
         if language in _lexers:
-            self._on_loaded(self._number)
-        else:
-            threading.Thread(target=self._load, args=(language, self._number), name="lexer", daemon=True).start()
+            self._on_loaded(language)
+            return
+        if not self._listens:
+            self._listens = True
+            _loader().loaded.connect(self._on_loaded)
+        _loader().load(language)
 
-    def _load(self, language: str, number: int) -> None:
-        """On a thread: the language's rules are compiled when they are first needed."""
-        lexer_for(language)
-        with contextlib.suppress(RuntimeError):  # the card is gone
-            self._loaded.emit(number)
-
-    def _on_loaded(self, number: int) -> None:
-        if number != self._number:
+    def _on_loaded(self, language: str) -> None:
+        if not self._waiting or language != self._language:
             return
         self._waiting = False
         lexer = lexer_for(self._language)
@@ -143,6 +175,44 @@ class Highlighter(QObject):
                 column += len(part.encode("utf-16-le")) // 2
         self._apply(block, ranges)
 
+    def _colour_diff(self, text: str) -> Iterator[None]:
+        """One step a line: its ground, and a stronger one under the words that changed."""
+        tokens = theme().tokens
+        looks = {
+            "added": (tokens.ok_soft, tokens.ok_text, tokens.ok_strong),
+            "removed": (tokens.err_soft, tokens.err_text, tokens.err_strong),
+            "head": ("", tokens.function, ""),
+            "file": ("", tokens.muted, ""),
+        }
+        block = self._document.begin()
+        for line in diffs.diff_lines(text):
+            if not block.isValid():
+                return
+            ground, colour, strong = looks.get(line.kind, ("", "", ""))
+            written = block.text()
+            ranges = []
+            if colour:
+                whole = QTextCharFormat()
+                whole.setForeground(QColor(tokens.text if ground else colour))
+                ranges.append(_made(0, len(written.encode("utf-16-le")) // 2, whole))
+            if ground:
+                sign = QTextCharFormat()
+                sign.setForeground(QColor(colour))
+                ranges.append(_made(0, 1, sign))
+            for first, last in line.words:
+                word = QTextCharFormat()
+                word.setForeground(QColor(tokens.text))
+                word.setBackground(QColor(strong))
+                before, inside = written[:first], written[first:last]
+                ranges.append(_made(len(before.encode("utf-16-le")) // 2, len(inside.encode("utf-16-le")) // 2, word))
+            form = QTextBlockFormat()
+            if ground:
+                form.setBackground(QColor(ground))
+            QTextCursor(block).setBlockFormat(form)
+            self._apply(block, ranges)
+            block = block.next()
+            yield
+
     def _apply(self, block: Any, ranges: list[QTextLayout.FormatRange]) -> None:
         if block.isValid() and ranges:
             block.layout().setFormats(ranges)
@@ -154,6 +224,10 @@ def _range(start: int, length: int, colour: str, formats: dict[tuple[str, bool],
     if form is None:
         form = formats[(colour, False)] = QTextCharFormat()
         form.setForeground(QColor(colour))
+    return _made(start, length, form)
+
+
+def _made(start: int, length: int, form: QTextCharFormat) -> QTextLayout.FormatRange:
     made = QTextLayout.FormatRange()
     made.start, made.length, made.format = start, length, form
     return made

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.chat.search.hit_rows import HIT, NEEDLE, HitDelegate, spoken, who
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -18,63 +21,23 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import SearchHit
 
 _DELAY_MS = 220
-_HIT = Qt.ItemDataRole.UserRole
-_ICONS = {"message": "message-square", "tool_execution": "terminal", "report": "file-text", "memory": "brain"}
+_PAGE = 8
 
 
-class _HitDelegate(QStyledItemDelegate):
-    """Two lines: where it is, and the words around it."""
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(100, theme().px(54))
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
-        look = theme()
-        rect: QRect = option.rect
-        hit: SearchHit = index.data(_HIT)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = option.state & QStyle.StateFlag.State_Selected
-        if selected:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.colour("accent_soft"))
-            painter.drawRoundedRect(rect.adjusted(2, 1, -2, -1), 8, 8)
-        side = look.px(16)
-        picture = look.pixmap(_ICONS.get(hit.kind, "search"), "muted", side, painter.device().devicePixelRatio())
-        painter.drawPixmap(rect.left() + 14, rect.top() + look.px(10), picture)
-        inner = rect.adjusted(14 + side + 10, look.px(7), -12, -look.px(7))
-        painter.setFont(look.font(12, 600))
-        painter.setPen(look.colour("text" if selected else "muted"))
-        metrics = painter.fontMetrics()
-        painter.drawText(inner, int(Qt.AlignmentFlag.AlignTop), metrics.elidedText(where(hit), Qt.TextElideMode.ElideRight, inner.width()))
-        painter.setFont(look.font(14))
-        painter.setPen(look.colour("text"))
-        words = " ".join(hit.excerpt.split())
-        text = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, inner.width())
-        painter.drawText(inner, int(Qt.AlignmentFlag.AlignBottom), text)
-        painter.restore()
-
-
-def where(hit: SearchHit) -> str:
-    """Kind and workflow of a hit, in words."""
-    kinds = {"message": _("Message"), "tool_execution": _("Tool call"), "report": _("Report"), "memory": _("Memory")}
-    kind = kinds.get(hit.kind, hit.kind)
-    return f"{kind} · {hit.workflow_name}" if hit.workflow_name else kind
-
-
-class SearchEverywhere(QDialog):
-    """A field and its hits.
+class SearchEverywhere(Translated, QDialog):
+    """A field and its hits, by workflow, those with the newest hit first.
 
     Signals:
-        chosen: workflow id (may be empty), kind and row id of the hit to open.
+        chosen: workflow id (may be empty), kind and id of the hit to open, and the message it is or belongs to (may be empty).
     """
 
-    chosen = Signal(str, str, str)
+    chosen = Signal(str, str, str, str)
 
     def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._task: asyncio.Task[None] | None = None
+        self._hits: Sequence[SearchHit] = ()
         self.setObjectName("search-everywhere")
         self.setModal(False)
         self.field = control(
@@ -82,24 +45,25 @@ class SearchEverywhere(QDialog):
         )
         self.field.setClearButtonEnabled(True)
         self.list = control(QListView(self), "search-everywhere-list", look="plain", name=N_("Places found"), on=self._choose)
-        self.list.setItemDelegate(_HitDelegate(self.list))
-        self.list.setUniformItemSizes(True)
+        self.list.setItemDelegate(HitDelegate(self.list))
+        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._model = QStandardItemModel(self)
         self.list.setModel(self._model)
         self._count = label("", "small", self)
         fill(QVBoxLayout(self), self.field, (self.list, 1), self._count, margins=(16, 16, 16, 12), spacing=10)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_DELAY_MS)
-        self._timer.timeout.connect(self.search)
+        self._timer = Soon(self, _DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_: self._timer.start())
         self.field.installEventFilter(self)
         self.list.activated.connect(lambda *_: self._choose())
+        theme().changed.connect(self.list.scheduleDelayedItemsLayout)
         say(self, title=N_("Search everywhere"))
 
     def popup(self, text: str = "") -> None:
-        """Show it, with ``text`` looked for when there is any."""
-        self.resize(theme().px(680), theme().px(520))
+        """Show it, no larger than the window, with ``text`` looked for when there is any."""
+        above = self.parentWidget()
+        room = above.size() - QSize(40, 40) if above is not None else QSize(4096, 4096)
+        self.resize(QSize(theme().px(680), theme().px(560)).boundedTo(room))
         if text:
             self.field.setText(text)
         self.show()
@@ -110,35 +74,67 @@ class SearchEverywhere(QDialog):
 
     def search(self) -> None:
         """Ask the engine; an earlier question that still runs is dropped."""
+        self._timer.stop()
         if self._task is not None and not self._task.done():
             self._task.cancel()
         self._task = self._bridge.jobs.start(self._search(self.field.text().strip()))
 
+    def retranslate(self) -> None:
+        self._show(self.field.text().strip())
+
     async def _search(self, needle: str) -> None:
-        hits = await self._bridge.engine.workflows.search(needle) if needle else []
+        self._hits = await self._bridge.engine.workflows.search(needle) if needle else ()
+        self._show(needle)
+
+    def _show(self, needle: str) -> None:
+        """A heading for each workflow, then its hits."""
         self._model.clear()
-        for hit in hits:
-            item = QStandardItem()
-            item.setEditable(False)
-            item.setData(hit, _HIT)
-            item.setData(f"{where(hit)}: {hit.excerpt}", Qt.ItemDataRole.AccessibleTextRole)
-            self._model.appendRow(item)
-        if hits:
-            self.list.setCurrentIndex(self._model.index(0, 0))
-            self._count.setText(ngettext("{n} place", "{n} places", len(hits)))
+        groups: dict[str, list[SearchHit]] = {}
+        for hit in self._hits:
+            groups.setdefault(hit.workflow_id, []).append(hit)
+        for workflow_id, found in groups.items():
+            heading = QStandardItem(found[0].workflow_name if workflow_id else _("Memories of all workflows"))
+            heading.setFlags(Qt.ItemFlag.NoItemFlags)
+            self._model.appendRow(heading)
+            for hit in found:
+                item = QStandardItem(who(hit))
+                item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+                item.setData(hit, HIT)
+                item.setData(needle, NEEDLE)
+                item.setData(spoken(hit), Qt.ItemDataRole.AccessibleTextRole)
+                self._model.appendRow(item)
+        if self._hits:
+            self.list.setCurrentIndex(self._model.index(1, 0))
+            self.list.scrollToTop()
+            self._count.setText(ngettext("{n} place", "{n} places", len(self._hits)))
         else:
             self._count.setText(_("Nothing found") if needle else "")
 
     def _choose(self) -> None:
-        hit = self.list.currentIndex().data(_HIT)
+        hit = self.list.currentIndex().data(HIT)
         if hit is not None:
             self.hide()
-            self.chosen.emit(hit.workflow_id or "", hit.kind, hit.row_id)
+            self.chosen.emit(hit.workflow_id, hit.kind, hit.row_id, hit.message_id)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def _step(self, by: int) -> None:
+        """To the next or previous hit; headings are passed over, and the ends hold."""
+        row = min(max(self.list.currentIndex().row() + by, 0), self._model.rowCount() - 1)
+        while 0 <= row < self._model.rowCount() and self._model.index(row, 0).data(HIT) is None:
+            row += 1 if by > 0 else -1
+        if 0 <= row < self._model.rowCount():
+            self.list.setCurrentIndex(self._model.index(row, 0))
+            if self._model.index(row - 1, 0).data(HIT) is None:
+                self.list.scrollTo(self._model.index(row - 1, 0))  # with its heading
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            if event.key() in {Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageDown, Qt.Key.Key_PageUp}:
-                self.list.event(event)
+            moves = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _PAGE, Qt.Key.Key_PageUp: -_PAGE}
+            if event.key() in moves:
+                self._step(moves[Qt.Key(event.key())])
                 return True
             if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
                 self._choose()

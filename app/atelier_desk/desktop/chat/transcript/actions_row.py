@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, control, fill, label
 from atelier_desk.i18n import _, ngettext
 
+if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.transcript.message import MessageWidget
+
 
 class _QuietButton(IconButton):
-    """Paints itself only when its row is revealed; it takes part in keyboard focus all the time."""
+    """Paints itself only when its row is revealed, or when it is a ``lasting`` one; it takes part in keyboard focus all the time."""
+
+    lasting = False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        row = self.parent()
+        if self.lasting or (isinstance(row, ActionsRow) and row.revealed):
+            super().paintEvent(event)
+
+
+class _QuietNote(QLabel):
+    """Words that are seen with the buttons."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         row = self.parent()
@@ -29,6 +44,8 @@ class ActionsRow(QWidget):
         super().__init__(parent)
         self._always = always
         self._hovered = False
+        self._pin: _QuietButton | None = None
+        self._note: QLabel | None = None
         self._texts: list[tuple[_QuietButton, Callable[[], str]]] = []
         self._row = fill(QHBoxLayout(self), 1, margins=(0, 0, 0, 0), spacing=2)
         parent.installEventFilter(self)
@@ -37,7 +54,7 @@ class ActionsRow(QWidget):
     def revealed(self) -> bool:
         return self._always or self._hovered or any(button.hasFocus() for button, _text in self._texts)
 
-    def add(self, icon: str, text: Callable[[], str], action: Callable[[], object], name: str = "") -> IconButton:
+    def add(self, icon: str, text: Callable[[], str], action: Callable[[], object], name: str = "") -> _QuietButton:
         button = _QuietButton(icon, text(), self, size=14)
         button.setObjectName(name)
         button.clicked.connect(lambda *_: action())
@@ -45,6 +62,30 @@ class ActionsRow(QWidget):
         self._row.insertWidget(self._row.count() - 1, button)
         self._texts.append((button, text))
         return button
+
+    def add_menu(self, message: MessageWidget) -> None:
+        """The pin, seen as long as the message has one, and "…" for everything else; no pin where messages cannot be changed."""
+        commands = message.host.commands
+        if commands is None:
+            return
+        if message.host.versions:
+            self._pin = self.add("pin", self._pin_words, lambda: commands.pin(message.entry), "pin-message")
+        more = self.add("ellipsis", lambda: _("More"), lambda: message.open_menu_at(more), "message-more")
+
+    def add_note(self, *, first: bool = False) -> QLabel:
+        """Words at the end of the row, or before its buttons."""
+        self._note = control(_QuietNote(self), "message-note", look="small")
+        self._row.insertWidget(0 if first else self._row.count() - 1, self._note)
+        return self._note
+
+    def show_pinned(self, on: bool) -> None:
+        if self._pin is not None:
+            self._pin.lasting = on
+            self._pin.set_icon("pin", "accent" if on else "muted")
+            self._pin.describe(self._pin_words())
+
+    def _pin_words(self) -> str:
+        return _("Take the pin away") if self._pin is not None and self._pin.lasting else _("Pin")
 
     def retranslate(self) -> None:
         for button, text in self._texts:
@@ -68,6 +109,8 @@ class ActionsRow(QWidget):
     def repaint_buttons(self) -> None:
         for button, _text in self._texts:
             button.update()
+        if self._note is not None:
+            self._note.update()
 
 
 class BranchSwitch(QWidget):

@@ -4,38 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QRectF, QSize, Qt, QUrl, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
-    QColor,
     QDesktopServices,
+    QEnterEvent,
+    QGuiApplication,
     QImage,
     QPainter,
     QPaintEvent,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
+    QTextOption,
+    QTextTable,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QWidget
 
-from atelier_desk.desktop.chat.markdown.writer import QUOTE_DEPTH, ImageCheck, Writer, refuse_images
+from atelier_desk.desktop.chat.markdown.formula import formulas
+from atelier_desk.desktop.chat.markdown.writer import (
+    CHECKED,
+    FORMULA,
+    FORMULA_PX,
+    QUOTE_DEPTH,
+    ImageCheck,
+    Writer,
+    refuse_images,
+    show_formula,
+)
+from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import IconButton, say
+from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.markdown.parser import Block
 
 _OPENABLE = {"http", "https", "mailto"}
 MAX_IMAGE_SIDE = 4096
-
-
-class Fitting(Protocol):
-    """A widget that lays itself out for a width."""
-
-    def fit(self, width: int) -> int:
-        """Take this width and return the height needed, in logical pixels."""
-        ...
 
 
 class ProseBlock(QTextBrowser):
@@ -51,6 +59,8 @@ class ProseBlock(QTextBrowser):
         super().__init__(parent)
         self._image = image
         self._quotes = False
+        self._awaits = False
+        self._needle = ""
         mark(self, "plain")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -59,6 +69,7 @@ class ProseBlock(QTextBrowser):
         self.setOpenLinks(False)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        say(self, name=N_("Text"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the message has one menu for all its parts
         self.anchorClicked.connect(_open_link)
         self._writer = Writer(self.document(), image)
@@ -67,7 +78,40 @@ class ProseBlock(QTextBrowser):
         """Add finished blocks at the end."""
         for block in blocks:
             self._quotes = self._quotes or any(token.type == "blockquote_open" for token in block.tokens)
+            if any(each.type == "link_open" for token in block.tokens for each in token.children or ()):
+                self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # its links are followed with Tab and Enter
             self._writer.write(block.tokens)
+        self._await_formulas()
+
+    def _await_formulas(self) -> None:
+        """Listen from the first formula on that is not drawn yet; the text says its source until then."""
+        sources = self._writer.formulas
+        if sources:
+            self.setAccessibleDescription("; ".join(sources))
+        if not self._awaits and not all(formulas().want(each) for each in sources):
+            self._awaits = True
+            formulas().drawn.connect(self._on_drawn)
+
+    def _on_drawn(self, source: str) -> None:
+        if source in self._writer.formulas:
+            places = [place for place in _formula_places(self.document()) if place[2] == source and not place[4]]
+            for start, end, _source, form, _drawn in reversed(places):
+                px, colour = form.intProperty(FORMULA_PX), form.foreground().color().name()
+                show_formula(self.document(), start, end, source, px, colour, theme())
+            if places:
+                self.height_changed.emit()
+
+    def selected_source(self) -> str:
+        """What is selected; formulas as they were written."""
+        cursor = self.textCursor()
+        return _source_between(self.document(), cursor.selectionStart(), cursor.selectionEnd())
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        data = super().createMimeDataFromSelection()
+        if self._writer.formulas:
+            data = QMimeData()
+            data.setText(self.selected_source())
+        return data
 
     def show_blocks(self, blocks: Iterable[Block]) -> None:
         """Replace everything."""
@@ -114,20 +158,16 @@ class ProseBlock(QTextBrowser):
 
     def highlight(self, needle: str) -> int:
         """Mark every place of ``needle`` (no case); an empty one clears. Returns how many there are."""
-        marks: list[QTextEdit.ExtraSelection] = []
-        if needle:
-            form = QTextCharFormat()
-            form.setBackground(QColor(theme().tokens.warn_soft))
-            form.setForeground(QColor(theme().tokens.text))
-            form.setFontUnderline(True)
-            cursor = self.document().find(needle)
-            while not cursor.isNull():
-                selection = QTextEdit.ExtraSelection()
-                selection.cursor, selection.format = cursor, form
-                marks.append(selection)
-                cursor = self.document().find(needle, cursor)
+        self._needle = needle
+        marks = places(self.document(), needle)
         self.setExtraSelections(marks)
         return len(marks)
+
+    def place_of(self, number: int) -> int:
+        """How far below the top the match with this number (from 0) is, in pixels; it is marked as the one that was reached."""
+        marks = places(self.document(), self._needle, number)
+        self.setExtraSelections(marks)
+        return self.cursorRect(marks[min(number, len(marks) - 1)].cursor).top() if marks else 0
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -142,6 +182,26 @@ class ProseBlock(QTextBrowser):
         super().paintEvent(event)
         if self._quotes:
             self._paint_quote_bars(event)
+        if self._writer.boxes:
+            self._paint_boxes(event)
+
+    def _paint_boxes(self, event: QPaintEvent) -> None:
+        """The check boxes of task lists, where other items have their mark."""
+        painter = QPainter(self.viewport())
+        layout = self.document().documentLayout()
+        side, ratio = theme().px(15), self.devicePixelRatioF()
+        block = self.document().begin()
+        while block.isValid():
+            checked = block.blockFormat().property(CHECKED)
+            box = layout.blockBoundingRect(block)
+            if checked is not None and box.intersects(QRectF(event.rect()).adjusted(0, -40, 0, 40)):
+                line = block.layout().lineAt(0)
+                top = block.layout().position().y() + line.y() + line.ascent() - theme().px(12)
+                left = block.layout().position().x() + line.x() - theme().px(5) - side
+                picture = theme().pixmap("square-check" if checked else "square", "accent" if checked else "muted", side, ratio)
+                painter.drawPixmap(QPointF(left, top), picture)
+            block = block.next()
+        painter.end()
 
     def _paint_quote_bars(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
@@ -175,18 +235,105 @@ class RuleBlock(QFrame):
     def highlight(self, needle: str) -> int:
         return 0
 
+    def place_of(self, number: int) -> int:
+        return 0
+
 
 class TableBlock(ProseBlock):
-    """One table; a table wider than the column scrolls sideways inside itself."""
+    """One table; a table wider than the column scrolls sideways inside itself. Its copy button is seen under the pointer."""
 
     def __init__(self, parent: QWidget | None = None, image: ImageCheck = refuse_images) -> None:
         super().__init__(parent, image)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.setWordWrapMode(QTextOption.WrapMode.WordWrap)  # a column is never narrower than its longest word
+        self._copy = _Unseen("copy", N_("Copy the table"), self, size=14)
+        self._copy.setObjectName("table-copy")
+        self._copy.clicked.connect(lambda *_: self.copy_table())
 
     def fit(self, width: int) -> int:
         height = super().fit(width)
-        wide = self.document().idealWidth() > width + 1 or self.document().size().width() > width + 1
+        taken = self.document().size().width()
+        wide = self.document().idealWidth() > width + 1 or taken > width + 1
+        side = self._copy.sizeHint().width()
+        self._copy.move(min(round(self.document().idealWidth()) + 6, width - side - 4), 4)
         return height + (self.horizontalScrollBar().sizeHint().height() if wide else 0)
+
+    def copy_table(self) -> None:
+        """For a spreadsheet as cells parted by tabs, for a text processor as a table."""
+        cursor = QTextCursor(self.document())
+        cursor.select(QTextCursor.SelectionType.Document)
+        data = QMimeData()
+        data.setText(self.cells())
+        data.setHtml(cursor.selection().toHtml())
+        QGuiApplication.clipboard().setMimeData(data)
+
+    def cells(self) -> str:
+        """The table's words: a line a row, tabs between the cells."""
+        table = next((each for each in self.document().rootFrame().childFrames() if isinstance(each, QTextTable)), None)
+        if table is None:
+            return ""
+        rows = []
+        for row in range(table.rows()):
+            found = [table.cellAt(row, column) for column in range(table.columns())]
+            spans = [(cell.firstCursorPosition().position(), cell.lastCursorPosition().position()) for cell in found]
+            rows.append("\t".join(_source_between(self.document(), *span) for span in spans))
+        return "\n".join(rows)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self._copy.show_it(True)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._copy.show_it(False)
+
+
+class _Unseen(IconButton):
+    """A button that takes part in keyboard focus all the time, and is painted when it has it or when it is shown."""
+
+    _shown = False
+
+    def show_it(self, on: bool) -> None:
+        self._shown = on
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._shown or self.hasFocus():
+            super().paintEvent(event)
+
+
+def _formula_places(document: QTextDocument) -> list[tuple[int, int, str, QTextCharFormat, bool]]:
+    """Every formula of a document in order: where it starts and ends, its source, its format, and whether it is a picture."""
+    found: list[tuple[int, int, str, QTextCharFormat, bool]] = []
+    block = document.begin()
+    while block.isValid():
+        fragments = block.begin()
+        while not fragments.atEnd():
+            fragment = fragments.fragment()
+            form = fragment.charFormat()
+            if source := form.stringProperty(FORMULA):
+                found.append((fragment.position(), fragment.position() + fragment.length(), source, form, form.isImageFormat()))
+            fragments += 1
+        block = block.next()
+    return found
+
+
+def _source_between(document: QTextDocument, first: int, last: int) -> str:
+    """A part of a document as text; formulas as they were written."""
+    text, at = [], first
+    for start, end, source, _form, drawn in _formula_places(document):
+        if drawn and first <= start and end <= last:
+            text += [_between(document, at, start), source]
+            at = end
+    text.append(_between(document, at, last))
+    return "".join(text)
+
+
+def _between(document: QTextDocument, start: int, end: int) -> str:
+    cursor = QTextCursor(document)
+    cursor.setPosition(start)
+    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+    return cursor.selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
 
 
 def _open_link(url: QUrl) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from atelier_desk.domain.call import Presentation
     from atelier_desk.domain.parts import ResultPart
     from atelier_desk.domain.question import UserQuestion
@@ -31,9 +33,10 @@ class Call:
     """A tool call as its card shows it.
 
     Attributes:
-        status: asked (it waits for a yes), running, waiting, ok, error, rejected, interrupted, cancelled or timeout.
+        status: asked (it waits for a yes), running, waiting, ok, error, rejected, unknown, cancelled or timeout.
         progress, progress_text: how far it says it is, while it runs.
         effect: what its tool said of it; ``spawn`` starts sub-agents.
+        index: its place among the calls of its reply.
     """
 
     call_id: str
@@ -50,6 +53,7 @@ class Call:
     effect: str = ""
     presentation: Presentation = field(default_factory=_unsaid)
     parts: tuple[ResultPart, ...] = ()
+    index: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -74,6 +78,7 @@ class Entry:
         live: text still arrives.
         actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
         images: base64 data and media types of a user message's pictures.
+        time: when it was said; None until the engine knows of it.
         files: names and texts of the text files that went with it.
     """
 
@@ -94,6 +99,7 @@ class Entry:
     agent_name: str = ""
     model: str = ""
     provider: str = ""
+    time: datetime | None = None
     branch: Branch | None = None
     live: bool = False
     pending: bool = False
@@ -105,12 +111,6 @@ class Entry:
         """Why the reply is not whole (one of ``UNFINISHED``), else empty."""
         reason = str(self.details.get("finish_reason", ""))
         return reason if self.kind == "assistant" and reason in UNFINISHED else ""
-
-    @property
-    def searchable(self) -> str:
-        """The text that find-in-workflow looks through."""
-        calls = (f"{call.tool} {call.arguments} {call.result or ''} {call.error}" for call in self.calls)
-        return "\n".join((self.content, *calls))
 
 
 Change = tuple[ChangeKind, Entry]
@@ -134,18 +134,14 @@ def call_from(execution: ToolExecution) -> Call:
 
 
 def asked_from(question: UserQuestion) -> Asked:
-    chosen = set(question.selected_options)
-    words = [option.label for option in question.spec.options if option.id in chosen]
-    if question.text_response:
-        words.append(question.text_response)
-    return Asked(question.id, question.spec.question, question.status.value, ", ".join(words), question.call_id)
+    return Asked(question.id, question.spec.question, question.status.value, question.answer, question.call_id)
 
 
 def _calls(stored: TranscriptEntry) -> list[Call]:
     """The calls of a message in order; one that waits for a yes, or was refused, is known by its request."""
     rows = {call.call_id: call_from(call) for call in stored.calls}
     found: list[Call] = []
-    for call_id in stored.message.call_ids:
+    for index, call_id in enumerate(stored.message.call_ids):
         asked = next(iter(stored.approvals.get(call_id, ())[-1:]), None)
         call = rows.get(call_id)
         if call is None and asked is not None and asked.status.value != "approved":
@@ -155,6 +151,7 @@ def _calls(stored: TranscriptEntry) -> list[Call]:
         elif call is not None and asked is not None and asked.status.value == "rejected":
             call.status = "rejected"
         if call is not None:
+            call.index = index
             found.append(call)
     known = {call.call_id for call in found}
     return [*found, *(call for call_id, call in rows.items() if call_id not in known)]
@@ -174,13 +171,14 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         reasoning=message.reasoning,
         reasoning_ms=message.reasoning_ms,
         calls=_calls(stored),
-        asked=[asked_from(stored.question)] if stored.question is not None else [],
+        asked=[asked_from(question) for question in stored.questions],
         details=dict(message.details),
         images=list(message.details.get("images", [])) if message.role.value == "user" else [],
         files=list(message.details.get("files", [])) if message.role.value == "user" else [],
         agent_name=message.agent_name,
         model=message.model,
         provider=message.provider,
+        time=message.created_at,
         branch=stored.branch,
         pinned=message.pinned,
     )

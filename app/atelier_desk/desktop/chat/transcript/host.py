@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.team.model import TeamModel
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.transcript.entries import Entry
     from atelier_desk.desktop.questions.approval_desk import ApprovalDesk
+
+
+class MessageMenu(Protocol):
+    """What can be done with a message."""
+
+    def popup(self, entry: Entry, host: TranscriptHost, parent: QWidget, at: QPoint, selected: str = "") -> QMenu:
+        """Open the menu of a message at a point of the screen; ``selected`` is the text that is marked in it."""
+        ...
+
+    def pin(self, entry: Entry) -> None:
+        """Pin it, or take its pin away."""
+        ...
 
 
 class TranscriptHost(QObject):
@@ -23,6 +37,7 @@ class TranscriptHost(QObject):
         team: the agents that calls started, for the cards that show them as lanes.
         desk, bridge: the waiting approvals and where they are decided; None where nothing can be decided, as in a replay.
         versions: messages can be edited and answered again; not those of a sub-agent.
+        commands: what else can be done with a message; None where nothing can, as in a replay.
 
     Signals:
         question_requested: open the dialog of this question.
@@ -56,6 +71,7 @@ class TranscriptHost(QObject):
         self.desk: ApprovalDesk | None = None
         self.bridge: Bridge | None = None
         self.versions = True
+        self.commands: MessageMenu | None = None
 
     def copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)

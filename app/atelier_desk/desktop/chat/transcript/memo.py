@@ -9,6 +9,7 @@ from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.message import BodyMessage
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
+from atelier_desk.desktop.chat.transcript.spacing import INSIDE, TURN
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, control, label
 from atelier_desk.i18n import _
@@ -51,7 +52,7 @@ class Memo(BodyMessage):
         look = theme()
         side, edge = look.px(14), look.px(10)
         inner = width - 2 * side
-        above = look.px(14) if self.entry.topic == "prompt" else 0
+        above = look.px(TURN - INSIDE) if self.entry.topic == "prompt" else 0
         head = self._heading.sizeHint().height()
         self._heading.setGeometry(side, edge, inner, head)
         y = edge + head + look.px(6)
@@ -68,7 +69,7 @@ class Memo(BodyMessage):
             y += hint.height() + 4
         y += edge
         self._card.setGeometry(0, above, width, y)
-        return above + y + look.px(16)
+        return above + y + look.px(INSIDE)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.place import Place
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated
-from atelier_desk.i18n import _
 
 
 class MessageWidget(Translated, EntryWidget):
@@ -30,20 +30,19 @@ class MessageWidget(Translated, EntryWidget):
         """The selection, or the whole message as it was written."""
         self.host.copy(self.selected_text() or self.entry.content)
 
-    def fill_menu(self, menu: QMenu) -> None:
-        """Add the actions that only one kind has."""
-
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        text = _("Copy selection") if self.selected_text() else _("Copy message")
-        menu.addAction(theme().icon("copy"), text, self.copy)
-        menu.addAction(
-            theme().icon("quote"), _("Quote"), lambda: self.host.quote_requested.emit(self.selected_text() or self.entry.content)
-        )
-        self.fill_menu(menu)
-        menu.popup(event.globalPos())
+        self.open_menu(event.globalPos())
         event.accept()
+
+    def open_menu(self, at: QPoint) -> None:
+        """What can be done with it, at a point of the screen."""
+        commands = self.host.commands
+        if commands is not None:
+            commands.popup(self.entry, self.host, self, at, self.selected_text())
+
+    def open_menu_at(self, button: QWidget) -> None:
+        """The same from a button of the row below it."""
+        self.open_menu(button.mapToGlobal(QPoint(0, button.height())))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
@@ -75,3 +74,6 @@ class BodyMessage(MessageWidget):
 
     def highlight(self, needle: str) -> int:
         return self.body.highlight(needle)
+
+    def reach(self, place: Place) -> int:
+        return self.body.y() + self.body.place_of(place.number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QGuiApplication, QPixmap
-from PySide6.QtWidgets import QFrame, QLabel, QMenu, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from atelier_desk.desktop.chat.cards.cards import QuestionCard, ReasoningFold
 from atelier_desk.desktop.chat.cards.concerns import Concerns
@@ -19,14 +19,16 @@ from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.memo import Memo
 from atelier_desk.desktop.chat.transcript.message import BodyMessage, MessageWidget
+from atelier_desk.desktop.chat.transcript.place import CALL, HEAD, QUESTION, THOUGHTS, Place
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
+from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN
 from atelier_desk.desktop.chat.transcript.unfinished import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, control
+from atelier_desk.desktop.widgets.format import short_moment
 from atelier_desk.i18n import _
 
-_GAP = 16
 _BUBBLE_SHARE = 0.82
 _THUMBNAIL = 120
 
@@ -58,6 +60,8 @@ class UserBubble(MessageWidget):
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._edit_button = self._actions.add("pencil", lambda: _("Edit and send again"), self.edit, "edit-message")
+        self._actions.add_menu(self)
+        self._note = self._actions.add_note(first=True)
         self._switch = BranchSwitch(host.branch_requested.emit, self)
         self._editor: BubbleEditor | None = None
         theme().changed.connect(self._redraw)
@@ -68,6 +72,7 @@ class UserBubble(MessageWidget):
         self._text.setVisible(bool(self.entry.content))
         self._waiting.setVisible(self.entry.pending)
         self._edit_button.setVisible(bool(self.entry.run_id) and self.host.versions)
+        self._actions.show_pinned(self.entry.pinned)
         branch = self.entry.branch
         self._switch.show_branch(branch.runs if branch else (), branch.index if branch else 0)
         self.retranslate()
@@ -82,9 +87,8 @@ class UserBubble(MessageWidget):
     def highlight(self, needle: str) -> int:
         return self._text.highlight(needle)
 
-    def fill_menu(self, menu: QMenu) -> None:
-        if self.entry.run_id and self.host.versions:
-            menu.addAction(theme().icon("pencil"), _("Edit and send again"), self.edit)
+    def reach(self, place: Place) -> int:
+        return self._bubble.y() + self._text.y() + self._text.place_of(place.number)
 
     def edit(self) -> None:
         """Replace the bubble by a field with its text."""
@@ -114,51 +118,54 @@ class UserBubble(MessageWidget):
 
     def fit(self, width: int) -> int:
         look = theme()
+        above, near = look.px(TURN - INSIDE), look.px(NEAR)
         if self._editor is not None:
             height = look.px(160)
-            self._editor.setGeometry(0, 8, width, height)
-            return height + 8 + _GAP
+            self._editor.setGeometry(0, above, width, height)
+            return above + height + look.px(INSIDE)
         side, edge = look.px(15), look.px(10)
         most = round(width * _BUBBLE_SHARE) - 2 * side
         inner = self._text.natural_width(most) if self.entry.content else 0
-        pictures = sum(picture.width() + 8 for picture in self._pictures) - 8 if self._pictures else 0
+        pictures = sum(picture.width() + near for picture in self._pictures) - near if self._pictures else 0
         inner = max(inner, min(pictures, most), self._files.natural_width(most) if self._files is not None else 0)
         y = edge
         x = side
         for picture in self._pictures:
             picture.move(x, y)
-            x += picture.width() + 8
+            x += picture.width() + near
         if self._pictures:
-            y += max(picture.height() for picture in self._pictures) + (8 if self.entry.content or self._files else 0)
+            y += max(picture.height() for picture in self._pictures) + (near if self.entry.content or self._files else 0)
         if self._files is not None:
             height = self._files.fit(inner)
             self._files.setGeometry(side, y, inner, height)
-            y += height + (8 if self.entry.content else 0)
+            y += height + (near if self.entry.content else 0)
         if self.entry.content:
             height = self._text.fit(inner)
             self._text.setGeometry(side, y, inner, height)
             y += height
         bubble_width = inner + 2 * side
         lower = edge - look.px(3)  # the text's own line spacing is above its letters
-        self._bubble.setGeometry(width - bubble_width, 8, bubble_width, y + lower)
-        bottom = 8 + y + lower
-        return self._place_actions(width, bubble_width, bottom)
+        self._bubble.setGeometry(width - bubble_width, above, bubble_width, y + lower)
+        return self._place_actions(width, bubble_width, above + y + lower)
 
     def _place_actions(self, width: int, bubble_width: int, bottom: int) -> int:
-        row = self._actions.height_hint()
+        near, row = theme().px(NEAR), self._actions.height_hint()
         shown = self._actions.sizeHint().width()
-        self._actions.setGeometry(width - bubble_width - shown - 6, bottom - row - 4, shown, row)
+        self._actions.setGeometry(width - bubble_width - shown - near, bottom - row - 4, shown, row)
         if not self._waiting.isHidden():
             hint = self._waiting.sizeHint()
-            self._waiting.setGeometry(width - bubble_width - hint.width() - 10, bottom - hint.height() - 8, hint.width(), hint.height())
+            self._waiting.setGeometry(
+                width - bubble_width - hint.width() - near, bottom - hint.height() - near, hint.width(), hint.height()
+            )
         if not self._switch.isHidden():
             hint = self._switch.sizeHint()
             self._switch.setGeometry(width - hint.width(), bottom + 2, hint.width(), hint.height())
             bottom += hint.height() + 2
-        return bottom + _GAP
+        return bottom + theme().px(INSIDE)
 
     def retranslate(self) -> None:
         self.setAccessibleName(_("You wrote: {text}", text=self.entry.content[:200]))
+        self._note.setText(short_moment(self.entry.time) if self.entry.time is not None else "")
         for picture in self._pictures:
             picture.setAccessibleName(_("Attached picture"))
         if self._files is not None:
@@ -175,6 +182,7 @@ class AssistantMessage(BodyMessage):
         super().__init__(entry, host, parent)
         self.setObjectName("assistant-message")
         self._reasoning: ReasoningFold | None = None
+        self._needle = ""
         self.body = ReplyBody(host.images, self)
         self.body.height_changed.connect(self.height_changed)
         self._cards: dict[str, ToolCard] = {}
@@ -188,6 +196,8 @@ class AssistantMessage(BodyMessage):
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._actions.add("refresh-cw", lambda: _("Answer again"), self._regenerate, "regenerate")
         self._actions.add("quote", lambda: _("Quote"), lambda: self.host.quote_requested.emit(self.entry.content), "quote-message")
+        self._actions.add_menu(self)
+        self._note = self._actions.add_note()
         theme().changed.connect(self._redraw)
         self.refresh()
 
@@ -207,6 +217,7 @@ class AssistantMessage(BodyMessage):
             card = self._cards.get(call.call_id)
             if card is None:
                 card = self._cards[call.call_id] = self._card(call)
+                card.highlight(self._needle)
                 card.height_changed.connect(self.height_changed)
                 card.show()
             else:
@@ -214,6 +225,8 @@ class AssistantMessage(BodyMessage):
                 card.refresh()
         self._show_concerns()
         for asked in entry.asked:
+            if asked.call_id in self._cards:
+                continue
             question = self._questions.get(asked.question_id)
             if question is None:
                 question = self._questions[asked.question_id] = QuestionCard(asked, self.host, self)
@@ -225,8 +238,9 @@ class AssistantMessage(BodyMessage):
             self._unfinished.show()
         elif self._unfinished is not None:
             self._unfinished.retranslate()
-        self._cut.setVisible(entry.topic == "interrupted")
+        self._cut.setVisible(entry.topic == "cut_off")
         self._actions.setVisible(self._has_actions())
+        self._actions.show_pinned(entry.pinned)
         self.retranslate()
 
     def _card(self, call: Call) -> ToolCard:
@@ -249,6 +263,9 @@ class AssistantMessage(BodyMessage):
                 concerns.height_changed.connect(self.height_changed)
                 concerns.show()
             concerns.show_all(asked)
+        for call_id, card in self._cards.items():
+            # A request says all that the card of its call would, and has the place of it.
+            card.setVisible(call_id not in self._concerns or not len(self._concerns[call_id]))
 
     def stream(self) -> None:
         """More text came: the body decides when it is drawn."""
@@ -262,58 +279,75 @@ class AssistantMessage(BodyMessage):
                 self._reasoning.refresh()
             self.body.stream_to(self.entry.content)
 
+    def highlight(self, needle: str) -> int:
+        self._needle = needle
+        thoughts = self._reasoning.highlight(needle) if self._reasoning is not None else 0
+        return thoughts + self.body.highlight(needle) + sum(card.highlight(needle) for card in self._cards.values())
+
+    def reach(self, place: Place) -> int:
+        """In the text, in the thoughts, or in a card."""
+        if place.part == THOUGHTS and self._reasoning is not None:
+            return self._reasoning.y() + self._reasoning.reach(place.number)
+        card = self._cards.get(place.key.partition("\n")[0])
+        if place.part in {HEAD, CALL} and card is not None:
+            return card.y() + card.reach(place)
+        if place.part == QUESTION:
+            in_call = next((self._cards.get(asked.call_id) for asked in self.entry.asked if asked.question_id == place.key), None)
+            found = self._questions.get(place.key) or in_call
+            return found.y() if found is not None else 0
+        return super().reach(place)
+
     def _has_actions(self) -> bool:
         entry = self.entry
-        return bool(entry.content) and not entry.live and not entry.calls and bool(entry.run_id) and self.host.versions
+        shown = not entry.calls or entry.pinned
+        return bool(entry.content) and not entry.live and shown and bool(entry.run_id) and self.host.versions
 
     def _regenerate(self) -> None:
         self.host.regenerate_requested.emit(self.entry.run_id)
 
-    def fill_menu(self, menu: QMenu) -> None:
-        if self.entry.run_id and self.host.versions:
-            menu.addAction(theme().icon("refresh-cw"), _("Answer again"), self._regenerate)
-
     def fit(self, width: int) -> int:
+        """Each part with the distance to the next one below it; the row of buttons takes the place of the last."""
         y = 0
-        gap = theme().px(_GAP)
+        near, inside = theme().px(NEAR), theme().px(INSIDE)
         if self._reasoning is not None:
             height = self._reasoning.fit(width)
             self._reasoning.setGeometry(0, y, width, height)
-            y += height + 6
-        if self.body.text:
-            height = self.body.fit(width)
-            self.body.setGeometry(0, y, width, height)
-            y += height + gap
-        else:
-            self.body.setGeometry(0, y, width, 0)
+            y += height + near
+        height = self.body.fit(width) if self.body.text else 0
+        self.body.setGeometry(0, y, width, height)
+        y += height + inside if height else 0
         for widget in self._stack():
             height = widget.fit(width)
             widget.setGeometry(0, y, width, height)
-            y += height + (theme().px(12) if height else 0)
+            y += height + inside if height else 0
         if not self._cut.isHidden():
             hint = self._cut.sizeHint()
-            self._cut.setGeometry(0, y - 6, hint.width(), hint.height())
-            y += hint.height() + 6
+            self._cut.setGeometry(0, y, hint.width(), hint.height())
+            y += hint.height() + inside
         if not self._actions.isHidden():
             row = self._actions.height_hint()
-            self._actions.setGeometry(-5, y - gap + 4, width + 5, row)
-            y += row - gap + 8
-        return y + 4
+            y += near // 2 - inside
+            self._actions.setGeometry(-5, y, width + 5, row)
+            y += row
+        return y
 
     def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard]:
         """The cards below the text, from top to bottom."""
         cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard] = []
-        for call_id, card in self._cards.items():
-            cards.append(card)
-            if call_id in self._concerns:
-                cards.append(self._concerns[call_id])
+        for call in self.entry.calls:
+            if call.call_id in self._concerns and len(self._concerns[call.call_id]):
+                cards.append(self._concerns[call.call_id])
+            else:
+                cards.append(self._cards[call.call_id])
         cards += self._questions.values()
         return [*cards, self._unfinished] if self._unfinished is not None else cards
 
     def retranslate(self) -> None:
         name = self.entry.agent_name or _("The agent")
         self.setAccessibleName(_("{name}: {text}", name=name, text=self.entry.content[:200]))
-        self._cut.setText(_("interrupted"))
+        self._cut.setText(_("cut off"))
+        when = short_moment(self.entry.time) if self.entry.time is not None else ""
+        self._note.setText(" · ".join(filter(None, (self.entry.agent_name, self.entry.model, when))))
         self._actions.retranslate()
 
 

@@ -17,19 +17,18 @@ from atelier_desk.desktop.chat.transcript.entries import (
     Change,
     ChangeKind,
     Entry,
-    asked_from,
     entry_from,
 )
-from atelier_desk.tools.failure_words import timed_out
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 
 _REASONS = {"limit_reached": "limit", "loop_detected": "action"}
 """What the reason of a notice is called in its details, where it is not ``reason``."""
+_UNDER_WAY = frozenset({"asked", "running", "waiting"})
+"""States of a call that is not over."""
 FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
 
 
@@ -39,6 +38,7 @@ class Transcript:
     ``apply`` takes a stream event and says what changed; ``live_run`` is the run that works now; ``status`` its last state.
 
     Attributes:
+        waits_since: when (``time.monotonic``) it began to wait for a model's first word, or a message for a run to take it; 0: it does not.
         read_to: number of the last durable event before the stored messages were read: what it and those before it say is in them.
     """
 
@@ -48,6 +48,7 @@ class Transcript:
         self.entries: list[Entry] = []
         self.live_run = ""
         self.status = ""
+        self.waits_since = 0.0
         self.read_to = 0
         self._by_id: dict[str, Entry] = {}
         self._notices = 0
@@ -105,12 +106,14 @@ class Transcript:
         """A message just sent: shown before the engine has committed it."""
         entry = Entry(entry_id, "user", content=content, images=images, pending=True)
         self._add(entry)
+        self.note_wait()
         return "append", entry
 
     def remove(self, entry: Entry) -> None:
         """Take an item out: one that the engine refused, or that is over."""
         self.entries.remove(entry)
         self._by_id.pop(entry.id, None)
+        self.note_wait()
 
     # -- stream events --------------------------------------------------------------------------------------------------------
     def apply(self, event: StreamEvent) -> list[Change]:
@@ -124,7 +127,18 @@ class Transcript:
         elif event.depth:
             return []
         data = event.payload
-        return [*self._end_of_loading(event, data), *self._take(event, data)]
+        changes = [*self._end_of_loading(event, data), *self._take(event, data)]
+        self.note_wait()
+        return changes
+
+    def note_wait(self) -> None:
+        """Whether the next thing to come is a model's first word: nothing streams, and no call is under way."""
+        last = self.entries[-1] if self.entries else None
+        waits = last is not None and last.kind == "user" and last.pending
+        if self.live_run and self.status == "processing":
+            under_way = last is not None and (last.live or any(call.status in _UNDER_WAY for call in last.calls))
+            waits = not under_way
+        self.waits_since = (self.waits_since or time.monotonic()) if waits else 0.0
 
     def _take(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
         from atelier_desk.domain.stream import payloads
@@ -134,6 +148,8 @@ class Transcript:
                 return self._on_words(event, data)
             case payloads.MessageSaid():
                 return self._on_message(event, data)
+            case payloads.UsageTold():
+                return self._on_usage(event, data)
             case payloads.ToolStart():
                 return self._on_tool_start(event, data)
             case payloads.ToolProgress():
@@ -148,6 +164,8 @@ class Transcript:
                 return self._on_question(event, data.user_question)
             case payloads.UserQuestionComplete():
                 return self._on_question_over(data)
+            case payloads.ContextChanged():
+                return self._on_pin(data)
             case payloads.WorkflowStart():
                 return self._on_start(event)
             case payloads.RunStatusChanged():
@@ -194,6 +212,13 @@ class Transcript:
         if self.run_id and self.entries and self.entries[0].kind == "user":
             self.entries[0].topic = "prompt"
 
+    def _on_pin(self, data: payloads.ContextChanged) -> list[Change]:
+        entry = self._by_id.get(data.message_id)
+        if entry is None or data.reason == "undone":
+            return []
+        entry.pinned = data.reason == "pinned"
+        return [("update", entry)]
+
     def _on_start(self, event: StreamEvent) -> list[Change]:
         self.live_run = event.run_id
         self.status = "processing"
@@ -206,7 +231,17 @@ class Transcript:
             return self.release_notices()
         if self.status == "interrupted":
             return [*self._on_complete(event, self.status), *self._interrupted(event, data.ended)]
-        return self._on_complete(event, self.status) if self.run_id and self.status in FINAL else []
+        ended = self._on_complete(event, self.status) if self.run_id and self.status in FINAL else []
+        return [*ended, *self._ended(event, data)]
+
+    def _ended(self, event: StreamEvent, data: payloads.RunStatusChanged) -> list[Change]:
+        """An end that is told: stopped, given up, failed, or done with a word to it."""
+        if not data.message_id or data.message_id in self._by_id:
+            return []
+        entry = Entry(data.message_id, "notice", run_id=event.run_id, seq=event.seq, topic="run_finished", content=data.content)
+        entry.details = {"status": data.status}
+        self._add(entry)
+        return [("append", entry)]
 
     def _on_complete(self, event: StreamEvent, status: str) -> list[Change]:
         changes: list[Change] = []
@@ -255,14 +290,15 @@ class Transcript:
             entry = Entry(data.message_id, "user" if data.role == "user" else "assistant", run_id=event.run_id)
             kind = "append"
             self._add(entry)
-        entry.content, entry.run_id, entry.seq = data.content, event.run_id, event.seq
+        entry.content, entry.run_id, entry.seq, entry.time = data.content, event.run_id, event.seq, event.time
         entry.live = entry.pending = False
         entry.agent_name = event.agent_name or entry.agent_name
         entry.reasoning = data.reasoning or entry.reasoning
+        entry.reasoning_ms, entry.model, entry.provider = data.reasoning_ms, data.model or entry.model, data.provider or entry.provider
         if data.finish_reason in UNFINISHED:
             entry.details = {"finish_reason": data.finish_reason}
-        if data.interrupted:
-            entry.topic = "interrupted"
+        if data.cut_off:
+            entry.topic = "cut_off"
         elif data.output_type:
             entry.topic, entry.details = "output", {"output_type": data.output_type}
         elif entry.kind == "user":
@@ -286,35 +322,48 @@ class Transcript:
     def _on_tool_start(self, event: StreamEvent, data: payloads.ToolStart) -> list[Change]:
         found = self._find_call(event.run_id, data.call_id)
         if found is None:
-            call = Call(data.call_id, data.tool, data.arguments, server=data.server)
+            call = Call(data.call_id, data.tool, data.arguments, server=data.server, index=data.index)
             call.effect, call.presentation = data.effect, data.presentation
-            return [self._add_call(event.run_id, event.agent_name, call)]
+            return [self._add_call(event, data.message_id, call)]
         entry, call = found
         if call.status != "asked":
             return []
-        call.status = "running"
-        call.arguments = data.arguments
+        # It may have been changed by whoever allowed it.
+        call.status, call.tool, call.arguments = "running", data.tool, data.arguments
+        call.effect, call.presentation = data.effect, data.presentation
         return [("update", entry)]
 
-    def _add_call(self, run_id: str, agent_name: str, call: Call) -> Change:
-        """A call belongs to the newest reply of its run, or to an item of its own when something came between."""
-        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == run_id), None)
-        change: Change
-        if entry is None or self.entries[-1] is not entry:
-            entry = Entry(f"calls-{run_id}-{call.call_id}", "assistant", run_id=run_id, agent_name=agent_name)
-            self._add(entry)
-            change = ("append", entry)
-        else:
-            change = ("update", entry)
-        entry.calls.append(call)
+    def _add_call(self, event: StreamEvent, message_id: str, call: Call) -> Change:
+        """A call belongs to its reply, at its place there: one that waits for a yes is heard of before the ones that run first."""
+        entry, change = self._reply(event, message_id or self._newest_reply(event.run_id) or f"calls-{event.run_id}-{call.call_id}")
+        place = next((number for number, each in enumerate(entry.calls) if each.index > call.index), len(entry.calls))
+        entry.calls.insert(place, call)
         return change
+
+    def _newest_reply(self, run_id: str) -> str:
+        """The last item when it is a reply of this run: an event that does not say to which one it belongs is about that."""
+        last = self.entries[-1] if self.entries else None
+        return last.id if last is not None and last.kind == "assistant" and last.run_id == run_id else ""
+
+    def _reply(self, event: StreamEvent, message_id: str) -> tuple[Entry, Change]:
+        """The item of a reply, made when nothing was heard of it: one that only calls tools says nothing itself."""
+        entry = self._by_id.get(message_id)
+        if entry is not None:
+            return entry, ("update", entry)
+        entry = Entry(message_id, "assistant", run_id=event.run_id, agent_name=event.agent_name)
+        self._add(entry)
+        return entry, ("append", entry)
+
+    def _on_usage(self, event: StreamEvent, data: payloads.UsageTold) -> list[Change]:
+        """A reply is whole: from here on it has its place, whatever is told before its first call."""
+        return [self._reply(event, data.message_id)[1]] if data.message_id and data.message_id not in self._by_id else []
 
     def _on_validation_required(self, event: StreamEvent, data: payloads.ValidationRequired) -> list[Change]:
         if self._find_call(event.run_id, data.call_id) is not None:
             return []
-        call = Call(data.call_id, data.tool, data.arguments, "asked")
+        call = Call(data.call_id, data.tool, data.arguments, "asked", index=data.index)
         call.effect, call.presentation = data.effect, data.presentation
-        return [self._add_call(event.run_id, event.agent_name, call)]
+        return [self._add_call(event, data.message_id, call)]
 
     def _on_validation_response(self, event: StreamEvent, data: payloads.ValidationResponse) -> list[Change]:
         found = self._find_call(event.run_id, data.call_id)
@@ -338,7 +387,7 @@ class Transcript:
             return []
         entry, call = found
         if call.status not in {"rejected", "cancelled"}:
-            call.status = "ok" if data.success else "timeout" if timed_out(data.result) else "error"
+            call.status = data.status or ("ok" if data.success else "error")
         call.result, call.error, call.parts = data.result, data.error, data.parts
         call.duration_ms, call.truncated = data.duration_ms, data.truncated
         call.progress, call.progress_text = None, ""
@@ -353,14 +402,10 @@ class Transcript:
         return None
 
     def _on_question(self, event: StreamEvent, asked: payloads.AskedQuestion) -> list[Change]:
-        entry = next((e for e in reversed(self.entries[-50:]) if e.kind == "assistant" and e.run_id == event.run_id), None)
+        found = self._find_call(event.run_id, asked.call_id)
+        own = self._newest_reply(event.run_id) or f"question-{asked.question_id}"
         change: Change
-        if entry is None:
-            entry = Entry(f"question-{asked.question_id}", "assistant", run_id=event.run_id, agent_name=event.agent_name)
-            self._add(entry)
-            change = ("append", entry)
-        else:
-            change = ("update", entry)
+        entry, change = (found[0], ("update", found[0])) if found is not None else self._reply(event, own)
         if all(known.question_id != asked.question_id for known in entry.asked):
             entry.asked.append(Asked(asked.question_id, asked.question, call_id=asked.call_id))
         return [change]
@@ -369,16 +414,7 @@ class Transcript:
         for entry in reversed(self.entries[-200:]):
             for asked in entry.asked:
                 if asked.question_id == data.question_id:
-                    asked.status = data.status
-                    return [("update", entry)]
-        return []
-
-    def set_answer(self, question: UserQuestion) -> list[Change]:
-        """Fill in the words of an answer that was read after its event."""
-        for entry in reversed(self.entries[-200:]):
-            for index, asked in enumerate(entry.asked):
-                if asked.question_id == question.id:
-                    entry.asked[index] = asked_from(question)
+                    asked.status, asked.answer = data.status, data.answer
                     return [("update", entry)]
         return []
 
@@ -387,7 +423,7 @@ class Transcript:
 
         kind, key = event.chunk_type.value, ""
         if isinstance(data, payloads.Failure):
-            details: dict[str, Any] = {"code": data.code, "recoverable": data.recoverable}
+            details: dict[str, Any] = {"code": data.code, "recoverable": data.recoverable, "words": data.words, "detail": data.detail}
         else:
             details, key = dict(data.details), data.message_id
             details[_REASONS.get(kind, "reason")] = data.reason

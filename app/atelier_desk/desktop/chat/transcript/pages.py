@@ -100,12 +100,13 @@ class TranscriptPages(QObject):
             return
         stored, run = opened.entries, opened.run
         transcript.load(stored, opened.workflow.stream_seq)
-        self._team.set_workflow(workflow_id, run.id if run is not None else "")
+        self._team.set_workflow(workflow_id, opened.workflow.head_run_id or "")
         self._take_agents(stored)
         transcript.live_run = run.id if run is not None and run.status.value in _AT_WORK else ""
         if run is not None:
             transcript.status = run.status.value
         transcript.settle(run.status.value if run is not None else "completed")
+        transcript.note_wait()
         self._read_now("")
         self.complete = len(stored) < PAGE
         self.current, self.workflow = transcript, opened.workflow
@@ -159,8 +160,14 @@ class TranscriptPages(QObject):
             return None
         self._take_agents(stored or ())
         transcript.load(stored or (), read_to)
+        transcript.note_wait()
         self._read_agent_now("")
         return transcript
+
+    @property
+    def agent_transcript(self) -> Transcript | None:
+        """The transcript of the sub-agent in view."""
+        return self._agents.get(self.agent)
 
     def close_agent(self) -> None:
         """No sub-agent's transcript is in view; one that is over is forgotten."""
@@ -189,8 +196,6 @@ class TranscriptPages(QObject):
             self._on_turn(event)
 
     def _on_turn(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
         in_view = event.workflow_id == self._wanted
         if in_view and self.current is not None:
             if changes := self.current.apply(event):
@@ -200,8 +205,6 @@ class TranscriptPages(QObject):
             transcript.apply(event)
             if not transcript.live_run and not in_view:
                 self._live.pop(event.workflow_id, None)
-        if in_view and isinstance(data := event.payload, payloads.UserQuestionComplete):
-            self._bridge.jobs.start(self._read_answer(data.question_id))
 
     def _on_agents(self, event: StreamEvent) -> None:
         """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
@@ -243,8 +246,3 @@ class TranscriptPages(QObject):
             for event in before.meanwhile:
                 self._on_agent(before.key, event)
         return self._reading_agent
-
-    async def _read_answer(self, question_id: str) -> None:
-        question = await self._bridge.engine.questions.get(question_id)
-        if self.current is not None and (changes := self.current.set_answer(question)):
-            self.changed.emit(changes)

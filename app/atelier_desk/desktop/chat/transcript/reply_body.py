@@ -132,10 +132,18 @@ class ReplyBody(QWidget):
         self._needle = needle
         return sum(part.highlight(needle) for part in self.parts)
 
+    def place_of(self, number: int) -> int:
+        """How far below the top the match with this number (from 0) is, in pixels; it is marked as the one that was reached."""
+        for part in self.parts:
+            here = part.highlight(self._needle)
+            if number < here:
+                return part.y() + part.place_of(number)
+            number -= here
+        return 0
+
     def selected_text(self) -> str:
         """What is selected in any of the blocks."""
-        texts = [part.textCursor().selectedText() for part in self.parts if isinstance(part, ProseBlock)]
-        return "\n".join(text.replace("\u2029", "\n").replace("\u2028", "\n") for text in texts if text)
+        return "\n".join(text for part in self.parts if isinstance(part, ProseBlock) and (text := part.selected_source()))
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
     def fit(self, width: int) -> int:
@@ -218,10 +226,12 @@ class ReplyBody(QWidget):
         self._counts.append(0)
         self._adopt(part)
 
-    def _watch(self, card: CodeCard) -> None:
-        card.height_changed.connect(lambda: self._on_part_height(card))
+    def _watch(self, part: CodeCard | ProseBlock) -> None:
+        part.height_changed.connect(lambda: self._on_part_height(part))
 
     def _adopt(self, part: Part) -> None:
+        if isinstance(part, ProseBlock):
+            self._watch(part)
         if self._needle:
             part.highlight(self._needle)
         part.show()

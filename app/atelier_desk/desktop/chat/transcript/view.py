@@ -10,12 +10,15 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.heights import Heights
+from atelier_desk.desktop.chat.transcript.place import Place
+from atelier_desk.desktop.chat.transcript.thinking import ThinkingLine
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, control, say
 from atelier_desk.i18n import N_
 
-_SIDE = 32
+_SIDE = 24
+"""Beside the column in a narrow window: as much as beside the composer, and more than a scroll bar is wide."""
 _END = 24
 _MORE_ABOVE = 1200
 """Pixels from the top at which an older page is asked for."""
@@ -48,6 +51,10 @@ class EntryWidget(QWidget):
 
     def highlight(self, needle: str) -> int:
         """Mark what is searched for; returns how often it is there."""
+        return 0
+
+    def reach(self, place: Place) -> int:
+        """Show a place of what is searched for, opening what hides it; how far below the top it is, in pixels."""
         return 0
 
 
@@ -110,6 +117,8 @@ class ChatView(QAbstractScrollArea):
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._on_focus_moved)
+        self._thinking = ThinkingLine(self.viewport())
+        self._thinking.shown_changed.connect(self._later)
         say(self, name=N_("Messages of the workflow"))
 
     # -- content --------------------------------------------------------------------------------------------------------------
@@ -197,6 +206,10 @@ class ChatView(QAbstractScrollArea):
     def live_widgets(self) -> int:
         return len(self._widgets)
 
+    def show_thinking(self, since: float) -> None:
+        """Say below the last item that something is waited for since this moment (``time.monotonic``); 0: nothing is."""
+        self._thinking.show_since(since)
+
     # -- moving ---------------------------------------------------------------------------------------------------------------
     def scroll_to_end(self) -> None:
         self._set_following(True)
@@ -212,6 +225,20 @@ class ChatView(QAbstractScrollArea):
             bar.setValue(self._heights.offset(self._position(entry)) - self.viewport().height() // 4)
             self._place()
 
+    def reach(self, entry: Entry, place: Place) -> None:
+        """Bring a place inside an entry into the upper third of the view."""
+        self.reveal(entry)
+        self.set_needle(self._needle)  # the place reached before is marked like the others again
+        bar = self.verticalScrollBar()
+        for _attempt in range(2):  # the second time with what the first one opened
+            widget = self._widgets.get(entry)
+            if widget is None:
+                return
+            below = widget.reach(place)
+            self._dirty.add(entry)
+            bar.setValue(self._heights.offset(self._position(entry)) + below - self.viewport().height() // 3)
+            self._place()
+
     def set_needle(self, needle: str) -> None:
         """Mark every place of ``needle`` in the widgets of now and later."""
         self._needle = needle
@@ -220,13 +247,19 @@ class ChatView(QAbstractScrollArea):
 
     # -- placing --------------------------------------------------------------------------------------------------------------
     def column_width(self) -> int:
-        return max(160, min(theme().px(CHAT_COLUMN), self.viewport().width() - 2 * _SIDE))
+        # Of the whole width: a scroll bar that comes has room in the margin, and moves nothing.
+        return max(160, min(theme().px(CHAT_COLUMN), self.width() - 2 * _SIDE))
+
+    @property
+    def _end(self) -> int:
+        """Pixels below the last item."""
+        return _END + (0 if self._thinking.isHidden() else self._thinking.sizeHint().height())
 
     def _position(self, entry: Entry) -> int:
         return self._index[entry] + self._shift
 
     def _range_end(self) -> int:
-        return max(0, self._heights.total + _END - self.viewport().height())
+        return max(0, self._heights.total + self._end - self.viewport().height())
 
     def _later(self) -> None:
         if not self._timer.isActive():
@@ -267,11 +300,11 @@ class ChatView(QAbstractScrollArea):
 
     def _measure_from_end(self, width: int, view_height: int) -> int:
         index = len(self._entries) - 1
-        filled = _END
+        filled = self._end
         while index >= 0 and filled < view_height + 120:
             filled += self._measure(index, width)
             index -= 1
-        return self._heights.total + _END - view_height
+        return self._heights.total + self._end - view_height
 
     def _measure_from_anchor(self, value: int, width: int, view_height: int) -> int:
         anchor = self._heights.find(value)
@@ -300,7 +333,8 @@ class ChatView(QAbstractScrollArea):
         return self._heights[index]
 
     def _move_widgets(self, top: int, width: int, view_height: int) -> None:
-        left = (self.viewport().width() - width) // 2
+        left = (self.width() - width) // 2
+        self._thinking.setGeometry(left, self._heights.total - top, width, self._thinking.sizeHint().height())
         far: list[Entry] = []
         for entry, widget in self._widgets.items():
             index = self._position(entry)

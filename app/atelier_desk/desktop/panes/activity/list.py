@@ -9,21 +9,25 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.panes.activity.log import Entry
 from atelier_desk.desktop.panes.rows import paint_ground
 from atelier_desk.desktop.panes.wording import clock_time, duration, number
+from atelier_desk.desktop.questions.approval_wording import bare_tool
 from atelier_desk.desktop.team.words import RUN_WORDS
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.engine.notice_words import nudge_words
 from atelier_desk.i18n import N_, _
+from atelier_desk.tools.call import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex
 EntryRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``Entry``."""
 
-CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed")}
+CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed"), "skipped": N_("skipped"), "rejected": N_("refused")}
 """How a tool call stands, as the agents' own states are said."""
 _WORDS = {
     ChunkType.WORKFLOW_START: N_("Run started"),
@@ -74,6 +78,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.LIMIT_REACHED: ("triangle-alert", "warn"),
     ChunkType.LOOP_DETECTED: ("rotate-ccw", "warn"),
     ChunkType.RETRY: ("refresh-cw", "warn"),
+    ChunkType.NUDGE: ("list-todo", "muted"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
 
@@ -81,7 +86,8 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
 def entry_title(entry: Entry) -> str:
     """What happened, in a few words."""
     if entry.is_call:
-        return entry.tool
+        title = _(entry.presentation.title) or bare_tool(entry.tool)
+        return f"{entry.data['server']} · {title}" if "server" in entry.data else title
     match entry.payload:
         case payloads.UserQuestionComplete(status=status):
             return _(_CLOSED.get(status, _CLOSED[""]))
@@ -89,6 +95,8 @@ def entry_title(entry: Entry) -> str:
             return _(_DECIDED.get(status, status))
         case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
             return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
+        case payloads.Nudge(details=details):
+            return nudge_words(int(details.get("tasks") or 0))
         case payloads.MessageSaid(role="user"):
             return _("Message to {agent}", agent=entry.agent_name) if entry.depth else _("Your message")
         case payloads.MessageSaid():
@@ -101,10 +109,11 @@ def entry_title(entry: Entry) -> str:
 def entry_summary(entry: Entry) -> str:
     """The most telling value, on one line."""
     if entry.is_call:
-        value: Any = entry.error or next((v for v in entry.arguments.values() if isinstance(v, str | int | float)), "")
-    else:
-        value = _telling(entry.payload) or entry.error
-    return " ".join(str(value or "").split())[:160]
+        value = (entry.error if entry.status == "error" else "") or (
+            entry.presentation.summary if entry.presentation.summary.text else summary_of(entry.arguments)
+        ).localized(_)
+        return " ".join(value.split())[:160]
+    return one_line(_telling(entry.payload) or entry.error)[:160]
 
 
 def _telling(said: payloads.Payload | None) -> str:
@@ -120,7 +129,9 @@ def _telling(said: payloads.Payload | None) -> str:
         case payloads.UserQuestionStart():
             return said.user_question.question
         case payloads.ValidationRequired():
-            return said.tool or said.reason
+            return _(said.presentation.title) or bare_tool(said.tool) or said.reason
+        case payloads.Nudge():
+            return ""  # the title says it all
         case payloads.Notice() | payloads.ContextChanged():
             return said.reason
     return ""
@@ -131,6 +142,7 @@ def entry_icon(entry: Entry) -> tuple[str, Role]:
     if not entry.is_call:
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
+    states["skipped"] = states["rejected"] = ("minus", "muted")
     return states.get(entry.status, ("terminal", "muted"))
 
 
@@ -138,22 +150,24 @@ def entry_time(entry: Entry) -> str:
     """A call's duration or progress, an event's time of day."""
     if not entry.is_call:
         return clock_time(entry.time)
+    if entry.status in ("skipped", "rejected"):
+        return _(CALL_WORDS[entry.status])
     if entry.duration_ms is not None:
         return duration(entry.duration_ms)
     return f"{number(entry.progress)} %" if entry.progress is not None else "…"
 
 
 def entry_details(entry: Entry) -> str:
-    """Arguments and result of a call, or an event's fields, as indented JSON under small headings."""
+    """The tool, arguments and result of a call, or an event's fields, as indented JSON under small headings."""
 
     def pretty(value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
     if not entry.is_call:
         return pretty(entry.data) if entry.data else ""
-    parts = [(_("Arguments"), entry.arguments)]
+    parts: list[tuple[str, Any]] = [(_("Tool"), entry.tool), (_("Arguments"), entry.arguments)]
     if entry.error:
-        parts.append((_("Error"), entry.error))  # type: ignore[arg-type]
+        parts.append((_("Error"), entry.error))
     if entry.result is not None:
         parts.append((_("Result"), entry.result))
     return "\n\n".join(f"{name}\n{pretty(value)}" for name, value in parts)
@@ -200,7 +214,9 @@ class ActivityModel(QAbstractListModel):
             return "\n".join(filter(None, (_teller(entry), entry_summary(entry)))) or None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = _(CALL_WORDS[entry.status]) if entry.status in CALL_WORDS else ""
-            return ", ".join(filter(None, (entry_title(entry), state, _teller(entry), entry_summary(entry), entry_time(entry))))
+            return ", ".join(
+                dict.fromkeys(filter(None, (entry_title(entry), state, _teller(entry), entry_summary(entry), entry_time(entry))))
+            )
         return None
 
 

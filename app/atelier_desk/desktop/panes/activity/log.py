@@ -10,15 +10,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
+from atelier_desk.i18n import _
 
 _WORDLESS = frozenset(
     {
         ChunkType.TOKEN,
         ChunkType.REASONING,
         ChunkType.USAGE,
+        ChunkType.QUEUE,
         ChunkType.RUN_STATUS,
         ChunkType.SUB_AGENT_PROGRESS,
     }
@@ -30,7 +33,8 @@ _WORDLESS = frozenset(
 class Entry:
     """One row: a tool call (``call_id`` set, start and end merged) or an event (``payload``; ``data`` is what is exported and filtered).
 
-    ``status`` is running, ok or error for calls.
+    ``status`` is running, ok, error, or skipped or rejected (by the person who was asked, no failure) for calls; ``presentation`` is a
+    call in its tool's words.
     """
 
     time: datetime
@@ -48,6 +52,7 @@ class Entry:
     progress: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
     payload: Payload | None = None
+    presentation: Presentation = field(default_factory=Presentation)
 
     @property
     def is_call(self) -> bool:
@@ -59,7 +64,8 @@ class Entry:
         fits = {"all": True, "calls": self.is_call, "errors": failed, "events": not self.is_call}[group]
         if not fits or not words:
             return fits
-        text = f"{self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}".casefold()
+        said = f"{_(self.presentation.title)} {self.presentation.summary.localized(_)}"
+        text = f"{said} {self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}".casefold()
         return all(word in text for word in words.casefold().split())
 
     def of_agent(self, run_id: str) -> bool:
@@ -85,6 +91,11 @@ class ActivityLog:
         self._root = ""
         self._calls: dict[tuple[str, str], Entry] = {}
         self._seen: set[tuple[int, str, str]] = set()
+
+    @property
+    def root(self) -> str:
+        """The run a person started whose activity is listed; empty for none."""
+        return self._root
 
     def clear(self) -> None:
         """Forget everything, for another workflow."""
@@ -136,12 +147,13 @@ class ActivityLog:
             self.entries.append(entry)
         match said:
             case payloads.ToolStart():
-                entry.arguments = said.arguments
+                entry.arguments, entry.presentation = said.arguments, said.presentation
                 facts = {"section": said.section, "effect": said.effect, "risk": said.risk, "server": said.server}
                 entry.data = {name: value for name, value in facts.items() if value}
             case payloads.ToolProgress():
                 entry.progress = said.progress
             case payloads.ToolEnd():
-                entry.status = "ok" if said.success else "error"
+                code = said.result.get("code") if isinstance(said.result, dict) else ""
+                entry.status = "ok" if said.success else code if code in ("skipped", "rejected") else "error"
                 entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
         return True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -26,11 +26,13 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog, Entry
-from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.base import RELOAD_MS, Pane, toast
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
-from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -91,10 +93,8 @@ class ActivityPane(Pane):
         self.list.setMinimumHeight(LEAST_LOG)
         self._build_parts()
         self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
-        self._redraw = QTimer(self)
-        self._redraw.setSingleShot(True)
-        self._redraw.setInterval(REDRAW_MS)
-        self._redraw.timeout.connect(self._show)
+        self._redraw = Soon(self, REDRAW_MS, self._show)
+        self._turn_timer = Soon(self, RELOAD_MS, self._look_at_turn)
         say(self.heading, N_("ACTIVITY"))
         say(self._find, tip=N_("Filter the activity"))
         say(self._export, tip=N_("Export as JSON…"))
@@ -108,7 +108,7 @@ class ActivityPane(Pane):
         self.tools.insertWidget(0, self.agent)
         self.words = control(QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity"))
         self.words.setClearButtonEnabled(True)
-        self.group = control(QComboBox(self), "activity-group", look="chip-plain", name=N_("Kind of activity"))
+        self.group = control(ComboBox(self), "activity-group", look="chip-plain", name=N_("Kind of activity"))
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for group in GROUPS:
             self.group.addItem("", group)
@@ -172,6 +172,20 @@ class ActivityPane(Pane):
                 self._feed(event)
             self.tree.refresh()
             self._show()
+
+    def _on_changed(self, topic: Topic, key: str) -> None:
+        if topic == "workflow" and key == self.workflow_id:
+            self._turn_timer.ask()
+
+    def _look_at_turn(self) -> None:
+        if self.workflow_id and self._meanwhile is None:
+            self.jobs.start(self._follow_turn(self.workflow_id), "turn")
+
+    async def _follow_turn(self, workflow_id: str) -> None:
+        """Another turn is the newest in view, without a run: a branch was chosen, deleted or brought back."""
+        workflow = await self.bridge.engine.workflows.get(workflow_id)
+        if workflow_id == self.workflow_id and (workflow.head_run_id or "") != self.log.root:
+            self.reload()
 
     def on_stream(self, event: StreamEvent) -> None:
         if not self.workflow_id or event.workflow_id != self.workflow_id:
@@ -248,7 +262,7 @@ class ActivityPane(Pane):
             return
         self._title.setText(entry_title(entry))
         self._state.setVisible(entry.is_call)
-        self._state.show_state(entry_time(entry), {"ok": "ok", "error": "err"}.get(entry.status, "accent"))  # type: ignore[arg-type]
+        self._state.show_state(entry_time(entry), {"ok": "ok", "error": "err", "skipped": "", "rejected": ""}.get(entry.status, "accent"))  # type: ignore[arg-type]
         self.details.setFont(theme().font(12, mono=True))
         text = entry_details(entry)
         if text != self.details.toPlainText():

@@ -28,6 +28,7 @@ from atelier_desk.desktop.panes.seen_pane import SeenPane
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.figures import percent
 from atelier_desk.i18n import N_, _
@@ -61,7 +62,7 @@ class ContextPane(SeenPane):
         self._wide: bool | None = None
         self.turn = TurnPicker(self)
         self.turn.setObjectName("context-turn")
-        self.agent = control(QComboBox(self), "context-agent", look="chip-plain", tip=N_("Agent"))
+        self.agent = control(ComboBox(self), "context-agent", look="chip-plain", tip=N_("Agent"))
         self.agent.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.tools.addWidget(self.turn)
         self.tools.addWidget(self.agent)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.desktop.panes.wording import clock_time, number, short_number
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.format import size
+from atelier_desk.desktop.widgets.format import cut, size
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ _METHODS = {
 
 def excerpt(text: str) -> str:
     """The beginning of a text on one line."""
-    line = " ".join(text[: EXCERPT * 2].split())
-    return line if len(line) <= EXCERPT else line[: EXCERPT - 1] + "…"
+    return cut(" ".join(text[: EXCERPT * 2].split()), EXCERPT)
 
 
 def tokens_words(count: int) -> str:
@@ -167,7 +166,7 @@ def as_json(request: SentRequest) -> str:
         "max_tokens": request.limit,
         "context_window": request.window,
         "messages": [_message_json(message) for message in request.messages],
-        "tools": [tool.model_dump(mode="json", exclude={"variants"}) for tool in request.tools],
+        "tools": [tool.model_dump(mode="json", exclude={"variants", "abilities"}) for tool in request.tools],
     }
     if request.wire is not None:
         document["wire"] = [_message_json(message) for message in request.wire]

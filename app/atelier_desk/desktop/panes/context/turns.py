@@ -7,11 +7,12 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from atelier_desk.desktop.panes.wording import clock_time
 from atelier_desk.desktop.widgets import Translated, control
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.engine.services.team.views import Turn
 from atelier_desk.i18n import N_, _
 
 
-class TurnPicker(Translated, QComboBox):
+class TurnPicker(Translated, ComboBox):
     """Lists the turns, the newest first; hidden while there is only one. It stays on the newest unless another one was picked.
 
     Attributes:

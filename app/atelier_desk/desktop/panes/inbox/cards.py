@@ -18,6 +18,7 @@ from atelier_desk.desktop.questions.parent_questions import ParentQuestion, Pare
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.format import cut
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.i18n import _
 
@@ -37,12 +38,8 @@ class _Who(FlowLayout):
         self.addWidget(self.pill)
 
     def show_name(self, name: str) -> None:
-        self._name.setText(_cut(name, LONGEST_NAME))
+        self._name.setText(cut(name, LONGEST_NAME))
         self._name.setToolTip(name if len(name) > LONGEST_NAME else "")
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 class QuestionCard(Translated, Card):
@@ -63,7 +60,7 @@ class QuestionCard(Translated, Card):
         buttons = FlowLayout(None, 4)
         buttons.addWidget(self._answer)
         buttons.addWidget(self._skip)
-        fill(self.body, self._who, self._lineage, label(_cut(question.spec.question, LONGEST), "", self, wrap=True), self._where, buttons)
+        fill(self.body, self._who, self._lineage, label(cut(question.spec.question, LONGEST), "", self, wrap=True), self._where, buttons)
         self.retranslate()
 
     def set_where(self, workflow: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
@@ -11,6 +11,7 @@ from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow, score_
 from atelier_desk.desktop.panes.wording import date_time, locale, number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
 from atelier_desk.i18n import _, ngettext
@@ -38,11 +39,14 @@ def provenance(memory: Memory) -> str:
 
 
 class MemoryDialog(FormDialog):
-    """``memory-dialog``. ``accepted_fields(dict)``: content, tags, importance and, for a new one, type and scope."""
+    """``memory-dialog``. ``accepted_fields(dict)``: content, tags, importance and, for a new one, type and scope.
+
+    Where there is no workflow, a new one can only belong to all of them.
+    """
 
     accepted_fields = Signal(dict)
 
-    def __init__(self, row: MemoryRow | None, parent: QWidget | None = None) -> None:
+    def __init__(self, row: MemoryRow | None, parent: QWidget | None = None, *, in_workflow: bool = True) -> None:
         super().__init__(_("New memory") if row is None else _("Edit memory"), parent)
         self.setObjectName("memory-dialog")
         self._row = row
@@ -51,11 +55,12 @@ class MemoryDialog(FormDialog):
         self.content.setTabChangesFocus(True)
         self.content.setMinimumHeight(theme().px(96))
         self.add_field(_("Content"), self.content)
-        self.type = control(QComboBox(self), "memory-type")
+        self.type = control(ComboBox(self), "memory-type")
         for kind in MemoryType:
             self.type.addItem(_(TYPE_WORDS[kind]), kind)
-        self.scope = control(QComboBox(self), "memory-scope")
-        self.scope.addItem(_("This workflow"), MemoryScope.WORKFLOW)
+        self.scope = control(ComboBox(self), "memory-scope")
+        if in_workflow:
+            self.scope.addItem(_("This workflow"), MemoryScope.WORKFLOW)
         self.scope.addItem(_("All workflows"), MemoryScope.GENERAL)
         if memory is None:
             self.add_field(_("Type"), self.type)
@@ -67,7 +72,7 @@ class MemoryDialog(FormDialog):
         self.tags = control(QLineEdit(", ".join(memory.tags) if memory else "", self), "memory-tags")
         self.tags.setPlaceholderText(_("separated by commas"))
         self.add_field(_("Tags"), self.tags)
-        self.importance = control(QDoubleSpinBox(self), "memory-importance")
+        self.importance = control(DoubleSpinBox(self), "memory-importance")
         self.importance.setLocale(locale())
         pad(self.importance)
         self.importance.setRange(0.0, 1.0)
@@ -86,7 +91,7 @@ class MemoryDialog(FormDialog):
         if self._row is None:
             kind = MemoryType(self.type.currentData())
             self.importance.setValue(DEFAULT_IMPORTANCE[kind])
-            self.scope.setCurrentIndex(0 if DEFAULT_SCOPE[kind] is MemoryScope.WORKFLOW else 1)
+            self.scope.setCurrentIndex(max(0, self.scope.findData(DEFAULT_SCOPE[kind])))
 
     def problem(self) -> str:
         text, tags = self.content.toPlainText(), split_tags(self.tags.text())

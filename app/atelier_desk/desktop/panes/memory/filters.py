@@ -27,6 +27,8 @@ _SCOPES = {
 class MemoryFilters(Translated, QWidget):
     """``memory-filters``: the line under the search, hidden while nothing is left out. ``button`` stands beside the search.
 
+    Without a workflow there are only the memories of all: the line says so, and no other scope can be chosen.
+
     ``changed`` when a person chose something; ``choose`` does it for them.
     """
 
@@ -37,6 +39,7 @@ class MemoryFilters(Translated, QWidget):
         self.setObjectName("memory-filters")
         self._chosen: dict[str, object] = dict(ANY)
         self._tags: tuple[str, ...] = ()
+        self._in_workflow = True
         self.button = control(IconButton("list-filter", parent=self), "memory-filter")
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = QMenu(self.button)
@@ -61,7 +64,7 @@ class MemoryFilters(Translated, QWidget):
 
     @property
     def scope(self) -> MemoryScope:
-        return MemoryScope(str(self._chosen["scope"]))
+        return MemoryScope(str(self._chosen["scope"])) if self._in_workflow else MemoryScope.GENERAL
 
     @property
     def tag(self) -> str:
@@ -70,7 +73,13 @@ class MemoryFilters(Translated, QWidget):
     @property
     def active(self) -> bool:
         """Whether something is left out."""
-        return self._chosen != ANY
+        return any(self._chosen[name] != ANY[name] for name in ANY if name != "scope" or self._in_workflow)
+
+    def set_in_workflow(self, on: bool) -> None:
+        """Whether a workflow is in view; its scope is kept for the next one."""
+        self._in_workflow = on
+        self._fill("scope")
+        self._show()
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -103,7 +112,7 @@ class MemoryFilters(Translated, QWidget):
         if name == "type":
             return [(None, _("All types")), *((kind, _(TYPE_WORDS[kind])) for kind in MemoryType)]
         if name == "scope":
-            return [(scope, _(text)) for scope, text in _SCOPES.items()]
+            return [(scope, _(text)) for scope, text in _SCOPES.items() if self._in_workflow or scope is MemoryScope.GENERAL]
         return [("", _("All tags")), *((tag, f"#{tag}") for tag in self._tags)]
 
     def _fill(self, name: str) -> None:
@@ -114,22 +123,27 @@ class MemoryFilters(Translated, QWidget):
             action = QAction(text.replace("&", "&&"), menu)
             action.setCheckable(True)
             action.setData(value)
-            action.setChecked(value == self._chosen[name])
+            action.setChecked(value == self._now(name))
             action.triggered.connect(lambda _on=False, value=value: self.choose(name, value))
             group.addAction(action)
             menu.addAction(action)
 
+    def _now(self, name: str) -> object:
+        """What is in force: the choice, but for the scope where there is none."""
+        return self.scope if name == "scope" else self._chosen[name]
+
     def _word(self, name: str) -> str:
-        return next((text for value, text in self._choices(name) if value == self._chosen[name]), "")
+        return next((text for value, text in self._choices(name) if value == self._now(name)), "")
 
     def _show(self) -> None:
         for name, menu in self.menus.items():
             menu.setTitle(_(_TITLES[name], choice=self._word(name)).replace("&", "&&"))
             for action in menu.actions():
-                action.setChecked(action.data() == self._chosen[name])
-        said = " · ".join(self._word(name) for name in ANY if self._chosen[name] != ANY[name])
+                action.setChecked(action.data() == self._now(name))
+        said = " · ".join(self._word(name) for name in ANY if self._now(name) != ANY[name])
         self._said.setText(said)
-        self.setVisible(self.active)
+        self._clear.setVisible(self.active)
+        self.setVisible(bool(said))
         self._clear_action.setEnabled(self.active)
         self.button.set_icon("list-filter", "accent" if self.active else "muted")
         self.button.describe(_("Filter: {choices}", choices=said) if said else _("Filter the memories"))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.base import Pane, offer_undo
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
 from atelier_desk.domain import limits
@@ -34,7 +35,10 @@ SEARCH_WORDS = {
 
 
 class MemoryPane(Pane):
-    """``memory-pane`` with ``memory-search`` and ``memory-list``; pages of 100 are read as the reader scrolls."""
+    """``memory-pane`` with ``memory-search`` and ``memory-list``; pages of 100 are read as the reader scrolls.
+
+    Without a workflow, where a new one is about to be started, it shows the memories of all workflows: those the new one will have.
+    """
 
     topics = ("memory",)
 
@@ -43,6 +47,7 @@ class MemoryPane(Pane):
         self.setObjectName("memory-pane")
         self._complete = True
         self._in_place = False
+        self._read = False
         self._add = self.add_tool("plus", self.add)
         self.search = control(QLineEdit(self), "memory-search", look="search", hint=N_("Search memories"))
         self.search.setClearButtonEnabled(True)
@@ -59,10 +64,7 @@ class MemoryPane(Pane):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         self.column.addWidget(self._stack, 1)
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(DEBOUNCE_MS)
-        self._typing.timeout.connect(self.reload)
+        self._typing = Soon(self, DEBOUNCE_MS, self.reload)
         self.search.textChanged.connect(lambda _text: self._typing.start())
         self.search.returnPressed.connect(self.reload)
         self.filters.changed.connect(self.reload)
@@ -79,7 +81,14 @@ class MemoryPane(Pane):
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     def _query(self) -> dict[str, Any]:
-        return {"workflow_id": self.workflow_id, **self.filters.query()}
+        return {"workflow_id": self.workflow_id or None, **self.filters.query()}
+
+    def set_workflow(self, workflow_id: str) -> None:
+        if workflow_id != self.workflow_id or not self._read:
+            self._read = True
+            self.workflow_id = workflow_id
+            self.filters.set_in_workflow(bool(workflow_id))
+            self.reload()
 
     def reload(self) -> None:
         """Read from the start, or what is on screen again when only the memories changed."""
@@ -88,22 +97,22 @@ class MemoryPane(Pane):
         self.jobs.start(self._load(self.workflow_id, in_place), "load")
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
-        self._in_place = self._in_place or topic in self.topics
-        super()._on_changed(topic, _id)
+        if topic in self.topics and self._read:
+            self._in_place = True
+            self.reload_soon()
 
     async def _load(self, workflow_id: str, in_place: bool = False) -> None:
         size = min(max(PAGE, self.list.memories.rowCount()), limits.LIST_MAX) if in_place else PAGE
         query, filters = self.search.text().strip(), self._query()
         how = ""
-        if not workflow_id:
-            rows: list[MemoryRow] = []
-        elif query:
+        rows: list[MemoryRow]
+        if query:
             found = await self.bridge.engine.memories.search(query, limit=PAGE, **filters)
             rows, how = [MemoryRow(hit.memory, hit) for hit in found.hits], found.search_type
         else:
             rows = await self._page(0, filters, size)
         self._complete = bool(query) or len(rows) < size
-        if not query and workflow_id:
+        if not query:
             await self._load_tags(workflow_id)
         if in_place:
             self.list.replace_rows(rows)
@@ -129,7 +138,7 @@ class MemoryPane(Pane):
 
     async def _load_tags(self, workflow_id: str) -> None:
         """The tags in use, most frequent first, kept as they were when there is nothing to say about them."""
-        described = await self.bridge.engine.memories.describe(workflow_id)
+        described = await self.bridge.engine.memories.describe(workflow_id or None)
         self.filters.set_tags(list(described.get("tags") or []))
 
     def _show(self) -> None:
@@ -140,7 +149,6 @@ class MemoryPane(Pane):
             self.empty.set_texts(N_("Nothing found"), N_("Try other words or fewer filters."))
         else:
             self.empty.set_texts(N_("No memories yet"), N_("What agents or you want kept appears here."))
-        self._add.setEnabled(bool(self.workflow_id))
 
     def retranslate(self) -> None:
         self._show()
@@ -157,9 +165,8 @@ class MemoryPane(Pane):
 
     def add(self) -> None:
         """Open the form of a new memory."""
-        if self.workflow_id:
-            workflow_id = self.workflow_id
-            self._open_form(None, lambda fields: self.bridge.engine.memories.add(workflow_id=workflow_id, **fields))
+        workflow_id = self.workflow_id or None
+        self._open_form(None, lambda fields: self.bridge.engine.memories.add(workflow_id=workflow_id, **fields))
 
     def edit(self, memory_id: str) -> None:
         """Open a memory: its text, where it came from, and in a search why it was found."""
@@ -168,7 +175,7 @@ class MemoryPane(Pane):
             self._open_form(row, lambda fields: self.bridge.engine.memories.update(memory_id, **fields))
 
     def _open_form(self, row: MemoryRow | None, work: Callable[[dict[str, Any]], Coroutine[Any, Any, Memory]]) -> None:
-        dialog = MemoryDialog(row, self.window())
+        dialog = MemoryDialog(row, self.window(), in_workflow=bool(self.workflow_id))
 
         async def save(fields: dict[str, Any]) -> None:
             try:
@@ -190,7 +197,7 @@ class MemoryPane(Pane):
         await self.bridge.engine.memories.delete(memory_id)
         self.list.memories.remove(memory_id)
         self._show()
-        toast(self, _("Memory deleted"), _("Undo"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
+        offer_undo(self, _("Memory deleted"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
 
     async def _undelete(self, memory_id: str) -> None:
         await self.bridge.engine.memories.undo_delete(memory_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.tasks.order import possible_dependencies
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.i18n import _
@@ -39,13 +40,13 @@ class TaskDialog(FormDialog):
         self.description.setTabChangesFocus(True)
         self.description.setFixedHeight(theme().px(84))
         self.add_field(_("Description"), self.description)
-        self.priority = control(QComboBox(self), "task-priority")
+        self.priority = control(ComboBox(self), "task-priority")
         words = {1: _("1 – most urgent"), 3: _("3 – normal"), 5: _("5 – least urgent")}
         for value in range(limits.TASK_PRIORITY[0], limits.TASK_PRIORITY[1] + 1):
             self.priority.addItem(words.get(value, str(value)), value)
         self.priority.setCurrentIndex((task.priority if task else limits.TASK_PRIORITY_DEFAULT) - limits.TASK_PRIORITY[0])
         self.add_field(_("Priority"), self.priority)
-        self.status = control(QComboBox(self), "task-status")
+        self.status = control(ComboBox(self), "task-status")
         if task is not None:
             for status in TaskStatus:
                 self.status.addItem(_(STATUS_WORDS[status]), status)
@@ -62,7 +63,7 @@ class TaskDialog(FormDialog):
 
     def _add_duration(self, task: Task | None) -> None:
         """How long it took: only what is completed has taken its time."""
-        self.duration = control(QDoubleSpinBox(self), "task-duration")
+        self.duration = control(DoubleSpinBox(self), "task-duration")
         self.duration.setRange(0, MOST_MINUTES)
         self.duration.setDecimals(1)
         self.duration.setSingleStep(5)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QProgressBar, QStackedWidget, QWidget
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.base import Pane, toast
+from atelier_desk.desktop.panes.base import Pane, offer_undo
 from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS, TaskListView
 from atelier_desk.desktop.panes.tasks.order import arrange, progress
@@ -158,7 +158,7 @@ class TaskPane(Pane):
 
     async def _delete(self, task: Task) -> None:
         deleted = await self.bridge.engine.tasks.delete(task.workflow_id, task.id)
-        toast(self, _("Task “{name}” deleted", name=task.name), _("Undo"), lambda: self._undelete(deleted))
+        offer_undo(self, _("Task “{name}” deleted", name=task.name), lambda: self._undelete(deleted))
         await self._load(task.workflow_id)
 
     def _undelete(self, task: Task) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.team.views import Span, TimelineRun
 
 SpanKey = tuple[str, int, int, str, str]
-_FAILED = frozenset({"error", "timeout", "interrupted", "rejected"})
+_FAILED = frozenset({"error", "timeout", "cut_off", "unknown", "rejected"})
 
 
 @dataclass(slots=True)

@@ -369,7 +369,7 @@ def describe_span(run: TimelineRun, span: Span, timeline: Timeline | None, now: 
     until = span.end or max(now, span.start)
     took = duration((until - span.start).total_seconds() * 1000)
     title = span_title(span)
-    if span.kind == "model" and span.label:
+    if span.kind in ("model", "tool") and span.label not in ("", title):
         title = f"{title} ({span.label})"
     status = "" if span.status == "ok" else _(STATUS_WORDS.get(span.status, span.status))
     lines = [run.name, title, f"{took}, {status}" if status else took]

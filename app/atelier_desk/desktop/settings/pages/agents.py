@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
+from atelier_desk.desktop.chat.compose.choices import model_labels
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
@@ -18,7 +19,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.tool_boxes import ToolChoice
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
+from atelier_desk.desktop.widgets import control, label
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
@@ -48,6 +49,7 @@ class AgentsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._agents: list[Agent] = []
+        self._labels: dict[tuple[str, str], str] = {}
         self._chosen = ""
         self._adding = False
         self._default = ""
@@ -55,32 +57,25 @@ class AgentsPage(SettingsPage):
         self.list = control(QListWidget(self), "agent-list", look="plain", name=N_("Agents"))
         dress_list(self.list)
         card.body.addWidget(self.list)
-        box = QWidget(self)
-        flow = FlowLayout(box, 8)
         self.buttons: dict[str, QPushButton] = {}
         for name, text, act in (
             ("new", N_("New agent"), self.begin),
-            ("duplicate", N_("Duplicate"), lambda: self.jobs.once("duplicate", self._duplicate)),
-            ("import", N_("Import…"), lambda: ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from)),
+            ("duplicate", N_("Duplicate"), lambda: self._busy_with_another() or self.jobs.once("duplicate", self._duplicate)),
+            ("import", N_("Import…"), self._ask_import),
             ("export", N_("Export…"), self._ask_export),
             ("default", N_("Use for new workflows"), lambda: self.call(self.bridge.engine.settings.update(default_agent_id=self._chosen))),
             ("delete", N_("Delete"), lambda: self.jobs.once("delete", self._delete)),
         ):
-            self.buttons[name] = control(QPushButton(box), f"agent-{name}", text, look="" if name == "new" else "quiet", on=act)
-            flow.addWidget(self.buttons[name])
-        card.body.addWidget(box)
+            self.buttons[name] = control(QPushButton(self), f"agent-{name}", text, on=act)
+        self.deeds(card, *self.buttons.values())
         form_card = self.section()
         self._form_heading = form_card.heading
-        form_card.body.setContentsMargins(16, 14, 16, 14)
         self.form = AgentForm(self)
         form_card.body.addWidget(self.form)
         self.note = control(label("", "error", self, wrap=True), "agent-note")
-        self.note.hide()
-        form_card.body.addWidget(self.note)
-        self.revert = control(QPushButton(self), "agent-revert", N_("Revert"))
+        self.revert = control(QPushButton(self), "agent-revert", N_("Cancel"))
         self.save = control(QPushButton(self), "agent-save", N_("Save"), look="primary")
-        row = fill(QHBoxLayout(), 1, self.revert, self.save, spacing=8)
-        form_card.body.addLayout(row)
+        self.foot(self.note, self.revert, self.save)
         self.end()
         self._connect()
         self.retranslate()
@@ -108,6 +103,8 @@ class AgentsPage(SettingsPage):
             self.list.setCurrentRow(ids.index(self._chosen) if self._chosen in ids else 0)
             self._select()
         models = await self.bridge.engine.models.list()
+        self._labels = model_labels(models)
+        self._fill_list()
         self.form.set_models([config.name for config in providers], models)
         self._check()
 
@@ -115,7 +112,8 @@ class AgentsPage(SettingsPage):
         self.list.blockSignals(True)
         self.list.clear()
         for agent in self._agents:
-            facts = [f"{agent.config.provider} · {agent.config.model}"]
+            config = agent.config
+            facts = [f"{config.provider} · {self._labels.get((config.provider, config.model), config.model)}"]
             if agent.id == self._default:
                 facts.append(_("for new workflows"))
             two_line_item(self.list, agent.id, agent.name, " · ".join(facts), "bot", "accent")
@@ -135,8 +133,10 @@ class AgentsPage(SettingsPage):
         agent = next((each for each in self._agents if item is not None and each.id == item.data(KeyRole)), None)
         if agent is None:
             return
+        if (agent.id != self._chosen or self._adding) and self._busy_with_another():
+            return
         self._adding, self._chosen = False, agent.id
-        self.note.hide()
+        self._say("")
         self.form.show_config(agent.config)
         self._cost_soon()
         self._form_heading.setText(agent.name.upper())
@@ -165,16 +165,31 @@ class AgentsPage(SettingsPage):
 
     def _say(self, text: str) -> None:
         self.note.setText(text)
-        self.note.setVisible(bool(text))
+
+    def _busy_with_another(self) -> bool:
+        """Whether the form has changes that are not saved: they are neither dropped nor taken along, and the list stays where it is."""
+        if not (self._adding or self.form.edited()):
+            return False
+        self._say(_("Save your changes or cancel them first."))
+        self._choose_row()
+        return True
+
+    def _choose_row(self) -> None:
+        ids = [agent.id for agent in self._agents]
+        self.list.blockSignals(True)
+        self.list.setCurrentRow(-1 if self._adding else ids.index(self._chosen) if self._chosen in ids else 0)
+        self.list.blockSignals(False)
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """The form of a new agent, like the chosen one but without a name."""
+        if self._busy_with_another():
+            return
         model = self.current() or (self._agents[0] if self._agents else None)
         base = model.config if model is not None else AgentConfig(name="?", provider=builtin_type().kind, model="-")
         self._adding = True
-        self.list.setCurrentRow(-1)
+        self._choose_row()
         self.form.show_config(base)
         self.form.name.clear()
         self._cost_soon()
@@ -184,9 +199,12 @@ class AgentsPage(SettingsPage):
         self.form.name.setFocus()
 
     def _revert(self) -> None:
+        """Back to what is stored."""
+        kept = next((agent for agent in self._agents if agent.id == self._chosen), self._agents[0] if self._agents else None)
         self._adding = False
-        ids = [agent.id for agent in self._agents]
-        self.list.setCurrentRow(ids.index(self._chosen) if self._chosen in ids else 0)
+        if kept is not None:
+            self.form.show_config(kept.config)
+        self._choose_row()
         self._select()
 
     def store(self) -> None:
@@ -228,11 +246,15 @@ class AgentsPage(SettingsPage):
         def undo() -> None:
             self.jobs.once("undelete", lambda: self._undelete(agent))
 
-        toast(self, _("Agent “{name}” deleted", name=agent.name), _("Undo"), undo)
+        offer_undo(self, _("Agent “{name}” deleted", name=agent.name), undo)
         await self.load()
 
     async def _undelete(self, agent: Agent) -> None:
         await self._show_again(await self.bridge.engine.agents.save(agent.config))
+
+    def _ask_import(self) -> None:
+        if not self._busy_with_another():
+            ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from)
 
     def import_from(self, path: Path) -> None:
         """Read an agent file."""

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QValidator
-from PySide6.QtWidgets import QGridLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.questions.approval_wording import rule_text
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.risk_table import RiskTable
 from atelier_desk.desktop.settings.rows import Choice, Number, RowsPage, Section, Toggle
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.widgets import fill, label, say
+from atelier_desk.desktop.widgets.inputs import SpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import AllowRule, ApprovalSettings, OnTimeout
 from atelier_desk.domain.settings import Settings
+from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ MODES = (
 LOW, HIGH = limits.APPROVAL_TIMEOUT
 
 
-class TimeoutBox(QSpinBox):
+class TimeoutBox(SpinBox):
     """0 (for ever) or 30–300 seconds; what lies between is no choice."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -83,10 +85,16 @@ RISKS = (
 TIMES = (
     Number(
         "approvals.timeout_s",
-        N_("Seconds to decide"),
-        lambda: _("0 waits for ever, else {low}–{high} seconds. Only time in which the card is in sight counts.", low=LOW, high=HIGH),
+        N_("Time limit to decide"),
+        lambda: _(
+            "Agents wait until you decide. A limit of {low}–{high} seconds can be set by hand; 0 is none. "
+            "Only time in which the card is in sight counts.",
+            low=LOW,
+            high=HIGH,
+        ),
         "approval-timeout",
-        zero=N_("for ever"),
+        suffix=f"{NARROW}s",
+        zero=N_("none, they wait"),
         box=TimeoutBox,
     ),
     Choice(
@@ -157,7 +165,7 @@ class ApprovalsPage(RowsPage):
     async def _remove(self, rule: AllowRule) -> None:
         await self.bridge.engine.approvals.remove_rule(rule)
         await self.load()
-        toast(self, _("No longer allowed: {rule}", rule=rule_text(rule)), _("Undo"), lambda: self._bring_back(rule))
+        offer_undo(self, _("No longer allowed: {rule}", rule=rule_text(rule)), lambda: self._bring_back(rule))
 
     def _bring_back(self, rule: AllowRule) -> None:
         self.call(self.bridge.engine.approvals.add_rule(rule))

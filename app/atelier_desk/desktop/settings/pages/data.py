@@ -185,6 +185,6 @@ def _damaged(name: str) -> str:
 
 def _counts(info: Any) -> str:
     """``5 workflows, 120 messages … (3.2 MB)`` of whatever has counts and perhaps a size."""
-    parts = ", ".join(rows_in_words(info.counts))
+    parts = ", ".join(rows_in_words(info.counts)) or _("nothing")
     total = getattr(info, "size", 0)
-    return f"{parts or _('nothing')} ({size(total)})" if total else parts or _("nothing")
+    return f"{parts} ({size(total)})" if total else parts

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import Changed, Choice, Field, Number, RowsPage, Section, Toggle, bounds
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.desktop.widgets.inputs import Slider
 from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
 
@@ -27,7 +29,7 @@ class ScaleSlider(QWidget):
 
     def __init__(self, parent: QWidget, changed: Changed) -> None:
         super().__init__(parent)
-        self.slider = control(QSlider(Qt.Orientation.Horizontal, self), "font-scale", name=N_("Size of text"))
+        self.slider = control(Slider(Qt.Orientation.Horizontal, self), "font-scale", name=N_("Size of text"))
         least, most = bounds("font_scale") or (100, 100)
         self.slider.setRange(least // SCALE_STEP, most // SCALE_STEP)
         self.slider.setValue(100 // SCALE_STEP)
@@ -37,10 +39,7 @@ class ScaleSlider(QWidget):
         self.percent = QLabel(self)
         self.percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         fill(QHBoxLayout(self), self.slider, self.percent, margins=(0, 0, 0, 0), spacing=10)
-        self.saving = QTimer(self)
-        self.saving.setSingleShot(True)
-        self.saving.setInterval(SAVE_MS)
-        self.saving.timeout.connect(lambda: changed(self.slider.value() * SCALE_STEP))
+        self.saving = Soon(self, SAVE_MS, lambda: changed(self.slider.value() * SCALE_STEP))
         self.slider.sliderMoved.connect(self.say)
         self.slider.valueChanged.connect(self._set)
 
@@ -102,6 +101,20 @@ class GeneralPage(RowsPage):
                 "notifications",
                 N_("Notifications"),
                 N_("Call me when an agent needs me, or a workflow I am not looking at has finished."),
+            ),
+            Number(
+                "remind_minutes",
+                N_("Remind me after"),
+                N_("A question or an approval waits until you decide. Tell me again while it does; 0 tells me once."),
+                "remind-minutes",
+                step=5,
+                suffix=f"{NARROW}min",
+                zero=N_("never"),
+            ),
+            Toggle(
+                "name_by_model",
+                N_("Name workflows by the model"),
+                N_("One short request after the first answer. Off: a workflow is called by the first words of its first message."),
             ),
             Number("workflows_running", N_("Workflows at work at once"), N_("Others wait their turn."), "workflows-running"),
             Number(

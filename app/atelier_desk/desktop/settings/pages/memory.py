@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
@@ -16,6 +16,7 @@ from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, w
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
@@ -47,10 +48,10 @@ class MemoryPage(SettingsPage):
         self._loaded = False
         self._providers: list[ProviderConfig] = []
         card = self.section(N_("EMBEDDER"))
-        self.kind = control(QComboBox(self), "embedder-kind")
-        self.provider = control(QComboBox(self), "embedder-provider")
+        self.kind = control(ComboBox(self), "embedder-kind")
+        self.provider = control(ComboBox(self), "embedder-provider")
         self.model = control(QLineEdit(self), "embedder-model")
-        self.dimension = control(QSpinBox(self), "embedder-dimension")
+        self.dimension = control(SpinBox(self), "embedder-dimension")
         self.dimension.setRange(0, 8192)
         for kind, _text in KINDS:
             self.kind.addItem("", kind)

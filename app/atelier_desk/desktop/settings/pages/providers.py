@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QMenu, QPushButton, QWidget
+from PySide6.QtCore import QDate, QLocale, Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.settings.model_table import ModelTable
+from atelier_desk.desktop.settings.model_table import ModelTable, key_of
 from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_words, usual_url
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import control, fill, say
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.llm.registry import find, provider_types
+from atelier_desk.llm.registry import find
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.models import ListState
+
+
+FEW = 6
+"""Up to this many models need no search."""
 
 
 def health_text(health: ProviderHealth) -> str:
@@ -52,23 +60,34 @@ class ProvidersPage(SettingsPage):
         self._chosen = ""
         self._adding = False
         self._persistent = True
+        self._keys = ""
+        self._found: list[ModelInfo] = []
+        self._favourites: tuple[str, ...] = ()
+        self._list: ListState | None = None
         card = self.section(N_("MODEL SERVERS"))
         self.list = control(QListWidget(self), "provider-list", look="plain", name=N_("Model servers"))
         dress_list(self.list)
         card.body.addWidget(self.list)
-        self.add = control(QPushButton(self), "provider-add", N_("Add…"), on=self._show_menu)
-        self.remove = control(QPushButton(self), "provider-remove", N_("Remove"), look="quiet", on=self._ask_remove)
-        buttons = fill(QHBoxLayout(), self.remove, 1, self.add, spacing=8)
-        card.body.addLayout(buttons)
+        self.add = control(QPushButton(self), "provider-add", N_("New provider…"), on=self._ask_preset)
+        self.remove = control(QPushButton(self), "provider-remove", N_("Delete"), on=self._ask_remove)
+        self.deeds(card, self.add, self.remove)
         self._build_form()
         models = self.section(N_("MODELS"))
         self._models_card = models
-        self.models = ModelTable(self._edit_model, self)
-        models.body.addWidget(self.models)
+        self.find_model = control(
+            QLineEdit(self), "model-search", look="search", hint=N_("Search models: a name, tools, images, reasoning")
+        )
+        self.models = ModelTable(self._edit_model, self._star, self)
+        self.find_model.textChanged.connect(self.models.filter)
+        fill(models.body, self.find_model, self.models)
         self.reset = control(QPushButton(self), "model-reset", N_("Forget what was changed or learned"), look="quiet", on=self._reset_model)
         self.reset.setEnabled(False)
         models.body.addWidget(self.reset, 0, Qt.AlignmentFlag.AlignLeft)
         self.models.itemSelectionChanged.connect(self._check_model)
+        self.list_day = control(label("", "small", self, wrap=True), "model-list-day")
+        self.refresh = control(QPushButton(self), "model-refresh", N_("Refresh windows and prices"), on=self._refresh)
+        self.refreshing = Busy(self)
+        fill(models.body, fill(QHBoxLayout(), (self.list_day, 1), self.refresh, spacing=12), self.refreshing)
         downloads = self.section(N_("MODELS TO DOWNLOAD"))
         self._downloads_card = downloads
         mark(downloads, "plain")
@@ -76,7 +95,6 @@ class ProvidersPage(SettingsPage):
         self.downloads = DownloadsView(bridge, self)
         downloads.body.addWidget(self.downloads)
         self.end()
-        self._menu = QMenu(self)
         self.list.currentItemChanged.connect(lambda *_: self._select())
         self.retranslate()
 
@@ -86,29 +104,35 @@ class ProvidersPage(SettingsPage):
         self._form_card = card
         self.form = ProviderForm(self)
         card.body.addWidget(self.form)
-        self.busy = Busy(self)
-        card.body.addWidget(self.busy)
+        self.get_key = control(QPushButton(self), "provider-get-key", look="link", on=self._open_keys)
         self.forget = control(
             QPushButton(self),
             "provider-forget-key",
             N_("Forget the key"),
-            look="quiet",
+            look="link",
             on=lambda: self.call(self.bridge.engine.providers.clear_key(self._chosen)),
         )
-        self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
-        self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
-        row = fill(QHBoxLayout(), self.forget, 1, self.test, self.save, spacing=8)
         self._found_url = ""
         self.use_found = control(QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found)
         self.use_found.hide()
-        fill(card.body, self.use_found, row)
-        self.form.changed.connect(self._check)
+        self.form.beside_key(self.get_key, self.forget)
+        fill(card.body, self.use_found)
+        self.busy = Busy(self)
+        note = QWidget(self)
+        fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
+        self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
+        self.cancel = control(QPushButton(self), "provider-cancel", N_("Cancel"), on=self._revert)
+        self.save = control(QPushButton(self), "provider-save", N_("Save"), look="primary", on=self.store)
+        self.foot(note, self.test, self.cancel, self.save)
+        self.form.changed.connect(self._edited)
 
     # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
         self._providers = await self.bridge.engine.providers.list()
         self._persistent = await self.bridge.engine.providers.keeps_keys()
+        self._favourites = (await self.bridge.engine.settings.get()).favourite_models
+        self._tell_day(await self.bridge.engine.models.list_state())
         self.list.blockSignals(True)
         self.list.clear()
         for config in self._providers:
@@ -124,25 +148,39 @@ class ProvidersPage(SettingsPage):
         self.list.blockSignals(False)
         rows = min(max(self.list.count(), 1), 6)
         self.list.setFixedHeight(rows * max(self.list.sizeHintForRow(0), theme().px(40)) + 8)
-        if self._adding:
+        if self._adding or (self.current() is not None and self.form.edited()):
+            self._choose_row()
             return
-        names = [config.name for config in self._providers]
-        self.list.setCurrentRow(names.index(self._chosen) if self._chosen in names else 0)
+        self._choose_row()
         self._select()
 
     def current(self) -> ProviderConfig | None:
         """The provider that is shown; None while one is added."""
         return None if self._adding else next((config for config in self._providers if config.name == self._chosen), None)
 
+    def _choose_row(self) -> None:
+        names = [config.name for config in self._providers]
+        self.list.blockSignals(True)
+        self.list.setCurrentRow(-1 if self._adding else names.index(self._chosen) if self._chosen in names else 0)
+        self.list.blockSignals(False)
+
+    def _busy_with_another(self) -> bool:
+        """Whether the form has changes that are not saved: they are neither dropped nor taken along, and the list stays where it is."""
+        if not self._adding and (self.current() is None or not self.form.edited()):
+            return False
+        self.busy.note(_("Save your changes or cancel them first."), "error")
+        self._choose_row()
+        return True
+
     def _select(self) -> None:
         item = self.list.currentItem()
         if item is None:
             return
         name = str(item.data(KeyRole))
-        if name == self._chosen and not self._adding and self.form.key():
+        if (name != self._chosen or self._adding) and self._busy_with_another():
             return
         if name != self._chosen:
-            self.busy.hide()
+            self.busy.drop()
             self.use_found.hide()
         self._adding, self._chosen = False, name
         self._show_form(self.current())
@@ -161,8 +199,48 @@ class ProvidersPage(SettingsPage):
         self._form_heading.setText(config.name.upper() if config else _("NEW PROVIDER"))
         self._check()
 
+    def _show_models(self) -> None:
+        self.find_model.setVisible(len(self._found) > FEW)
+        self.models.show_models(self._found, self._favourites)
+        self._check_model()
+
+    def _star(self, info: ModelInfo, on: bool) -> None:
+        """Kept at once; the row moves when the page is shown next, not under the pointer."""
+        kept = [each for each in self._favourites if each != key_of(info)]
+        self._favourites = (*kept, key_of(info)) if on else tuple(kept)
+        self.jobs.start(self.bridge.engine.settings.update(favourite_models=self._favourites))
+
+    def _refresh(self) -> None:
+        """Fetch the list of hosted models anew."""
+
+        async def job() -> None:
+            try:
+                state: ListState = await self.bridge.engine.models.refresh_list()
+            except Exception as error:
+                self.refreshing.note(error_text(error), "error")
+                return
+            self._tell_day(state)
+            self.refreshing.note(ngettext("Up to date: {n} model.", "Up to date: {n} models.", state.models), "ok")
+            await self._load_models(self._chosen)
+
+        fetching = self.jobs.once("refresh", job)
+        if fetching is not None:
+            self.refreshing.watch(fetching, N_("Fetching the list from models.dev…"))
+
+    def _tell_day(self, state: ListState) -> None:
+        self._list = state
+        say(self.list_day, self._day_text)
+
+    def _day_text(self) -> str:
+        """What stands in the table where nobody entered anything and the server says nothing."""
+        if self._list is None:
+            return ""
+        day = locale().toString(QDate(self._list.day.year, self._list.day.month, self._list.day.day), QLocale.FormatType.ShortFormat)
+        return _("What servers do not say comes from models.dev, as of {day}. What you enter always counts.", day=day)
+
     async def _load_models(self, name: str) -> None:
-        self.models.show_models([])
+        self._found = []
+        self._show_models()
         try:
             models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
@@ -170,47 +248,72 @@ class ProvidersPage(SettingsPage):
                 self.busy.note(error_text(error), "warn")
             return
         if name == self._chosen and not self._adding:
-            self.models.show_models(models)
-            self._check_model()
+            self._found = models
+            self._show_models()
+
+    def _edited(self) -> None:
+        """What is being tested, or was, is not what the form says any more."""
+        self.busy.drop()
+        self.use_found.hide()
+        self._check()
 
     def _check(self) -> None:
         config = self.current()
-        self.save.setEnabled(self.form.edited() and (not self._adding or bool(self.form.name.text().strip())))
-        self.test.setEnabled((not self._adding or self.save.isEnabled()) and not self.busy.running)
+        edited = self._adding or self.form.edited()
+        self.save.setEnabled(edited and self.form.complete())
+        self.test.setEnabled(self.form.complete())
+        self.cancel.setEnabled(edited)
         self.forget.setVisible(config is not None and config.has_key)
+        preset = self.form.preset()
+        self._keys = preset.keys if preset is not None else ""
+        self.get_key.setVisible(bool(self._keys) and not (config is not None and config.has_key))
+        say(self.get_key, lambda: _("Get a key: {place}", place=self._keys.removeprefix("https://")))
+
+    def _open_keys(self) -> None:
+        QDesktopServices.openUrl(QUrl(self._keys))
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 
-    def _show_menu(self) -> None:
-        """Kinds to add at once, and the servers found on this machine as soon as they are known."""
-        self._menu.clear()
-        for entry in provider_types():
-            if not entry.builtin:
-                self._menu.addAction(_(entry.title), partial(self.begin, entry.kind, entry.name or _(entry.title), entry.url))
-        self._menu.popup(self.add.mapToGlobal(self.add.rect().bottomLeft()))
-        self.jobs.start(self._add_found(), "detect")
+    def _ask_preset(self) -> None:
+        """What there is to add at once, and the servers found on this machine as soon as they are known."""
+        if self._busy_with_another():
+            return
+        picker = PresetPicker(self)
+        picker.chosen.connect(self.begin)
+        picker.open()
+        self.jobs.start(self._add_found(picker), "detect")
 
-    async def _add_found(self) -> None:
+    async def _add_found(self, picker: PresetPicker) -> None:
         found = await self.bridge.engine.providers.detect()
-        if found and self._menu.isVisible():
-            self._menu.addSeparator()
-            for server in found:
-                text = _("{software} on this machine ({url})", software=server.software, url=server.base_url)
-                self._menu.addAction(text, partial(self.begin, server.kind, server.software, server.base_url))
+        if isValid(picker):
+            picker.show_found(found)
 
-    def begin(self, kind: str, name: str, url: str) -> None:
-        """Start the form of a new provider."""
+    def begin(self, kind: str, name: str, url: str, example: str = "") -> None:
+        """Start the form of a new provider; one with an ``example`` of an address needs one."""
         taken = {config.name for config in self._providers}
         free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
         self._adding = True
-        self.list.setCurrentRow(-1)
-        self.busy.hide()
+        self._choose_row()
+        self.busy.drop()
         self.use_found.hide()
         self._show_form(None)
-        self.form.prefill(kind, free, url)
+        self.form.prefill(kind, free, url, example)
         self._check()
-        entry = find(kind)
-        (self.form.key_field if entry is not None and entry.needs_key else self.form.name).setFocus()
+        preset, entry = self.form.preset(), find(kind)
+        wants_key = preset.needs_key if preset is not None else entry is not None and entry.needs_key
+        (self.form.url if example else self.form.key_field if wants_key else self.form.name).setFocus()
+        self.reveal(self.save if self.form.isHidden() else self.form)
+
+    def _revert(self) -> None:
+        """Back to what is stored."""
+        self._adding = False
+        self.busy.drop()
+        self.use_found.hide()
+        names = [config.name for config in self._providers]
+        self._chosen = self._chosen if self._chosen in names else names[0]
+        self._choose_row()
+        self._show_form(self.current())
+        self.jobs.start(self._load_models(self._chosen), "models")
 
     def store(self) -> None:
         """Save the form."""
@@ -223,17 +326,11 @@ class ProvidersPage(SettingsPage):
             await self.bridge.engine.providers.save(config, new=new)
             kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
             kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
-        except ValidationError as error:
-            if any("api_version" in each["loc"] for each in error.errors()):
-                self.busy.note(_("An API version has letters, digits, dots and dashes, for example 2024-10-21."), "error")
-            else:
-                self.busy.note(_("A name has 1 to 64 letters, digits, spaces, dots, dashes or underscores."), "error")
-            return False
         except Exception as error:
-            self.busy.note(error_text(error), "error")
+            self._fail(error)
             return False
-        self.form.key_field.clear()
         self._adding, self._chosen = False, config.name
+        self.form.show_config(config.model_copy(update={"has_key": config.has_key or bool(key)}), persistent=self._persistent)
         if kept:
             self.busy.note(_("Saved."), "ok")
         else:
@@ -241,29 +338,39 @@ class ProvidersPage(SettingsPage):
         await self.load()
         return True
 
+    def _fail(self, error: Exception) -> None:
+        """What is wrong, in the foot; the form stays as it is."""
+        if not isinstance(error, ValidationError):
+            text = error_text(error)
+        elif any("api_version" in each["loc"] for each in error.errors()):
+            text = _("An API version has letters, digits, dots and dashes, for example 2024-10-21.")
+        else:
+            text = _("A name has 1 to 64 letters, digits, spaces, dots, dashes or underscores.")
+        self.busy.note(text, "error")
+
     def run_test(self) -> None:
-        """Save what was changed, then ask the server."""
+        """Ask the server as the form has it; nothing is stored."""
 
         async def job() -> None:
-            if self.save.isEnabled() and not await self._store():
+            name, changed = self._chosen, self._adding or self.form.edited()
+            try:
+                draft = ProviderDraft(self.form.config(), self.form.key(), self.form.secrets())
+                health: ProviderHealth = await self.bridge.engine.providers.test_draft(draft)
+            except Exception as error:
+                self._fail(error)
                 return
-            name = self._chosen
-            health: ProviderHealth = await self.bridge.engine.providers.test(name)
             self.busy.note(health_text(health), "ok" if health.ok else "error")
-            self._offer(name, health)
-            self.test.setEnabled(True)
-            if health.ok:
+            self._offer(draft.config, health)
+            if health.ok and not changed:
                 await self._load_models(name)
 
-        self.test.setEnabled(False)
         testing = self.jobs.once("test", job)
         if testing is not None:
             self.busy.watch(testing, N_("Testing…"))
 
-    def _offer(self, name: str, health: ProviderHealth) -> None:
+    def _offer(self, config: ProviderConfig, health: ProviderHealth) -> None:
         """A button for the address where the server did answer."""
-        config = self.current()
-        self._found_url = health.found_url if config is not None and (config.name, config.kind) == (name, health.found_kind) else ""
+        self._found_url = health.found_url if config.kind == health.found_kind else ""
         self.use_found.setVisible(bool(self._found_url))
         say(self.use_found, lambda: _("Use {url}", url=self._found_url))
 
@@ -290,7 +397,7 @@ class ProvidersPage(SettingsPage):
     async def _remove(self, config: ProviderConfig) -> None:
         await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
-        toast(self, _("{name} removed", name=config.name), _("Undo"), lambda: self.call(self.bridge.engine.providers.save(again)))
+        offer_undo(self, _("{name} removed", name=config.name), lambda: self.call(self.bridge.engine.providers.save(again)))
         await self.load()
 
     def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:

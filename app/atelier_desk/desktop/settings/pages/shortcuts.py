@@ -1,14 +1,18 @@
-"""Shortcuts: what the keys do, from the one registry of actions."""
+"""Shortcuts: what the keys do, from the one registry of actions, and other keys for them."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QApplication, QGridLayout, QWidget
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QGridLayout, QWidget
 
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.actions import GROUPS, ActionRegistry, ActionSpec, refusal, registry_of
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.settings.key_field import KeyField
+from atelier_desk.desktop.settings.page import Row, SectionCard, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import label
 from atelier_desk.i18n import N_, _
@@ -30,47 +34,110 @@ FIXED = (
 
 @settings_page("shortcuts", order=70, icon="keyboard", title=N_("Shortcuts"))
 class ShortcutsPage(SettingsPage):
-    """Two tables: the window's actions, and the keys of lists and dialogs."""
+    """A row an action, with its keys to change; then the keys of lists and dialogs, which are fixed. Stored at once, with undo."""
+
+    topics = ("settings",)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        card = self.section(N_("WINDOW"))
-        self._actions = QGridLayout()
-        card.body.addLayout(self._actions)
+        self._chosen: dict[str, str] = {}
+        self._rows: dict[str, Row] = {}
+        self._cards: dict[str, SectionCard] = {}
+        hint = N_("Click the keys of an action and press others. Backspace takes them away, Esc leaves them.")
+        top = self.section()
+        top.heading.hide()
+        self.all = self.deed(top, N_("Change what the keys do"), hint, N_("Reset all"), self._reset_all, "shortcuts-reset-all")
+        for group, title in GROUPS.items():
+            self._cards[group] = self.section(lambda title=title: _(title).upper())  # type: ignore[misc]
         fixed = self.section(N_("LISTS AND DIALOGS"))
         self._fixed = QGridLayout()
         fixed.body.addLayout(self._fixed)
-        for grid in (self._actions, self._fixed):
-            grid.setColumnStretch(0, 1)
-            grid.setVerticalSpacing(8)
+        self._fixed.setColumnStretch(0, 1)
+        self._fixed.setVerticalSpacing(8)
         self.end()
         self.retranslate()
 
     async def load(self) -> None:
+        self._chosen = dict((await self.bridge.engine.settings.get()).shortcuts)
         self._show()
 
-    @staticmethod
-    def window_actions() -> list[tuple[str, str]]:
-        """Texts and keys of every action of the program's windows that has a key."""
-        found: dict[str, str] = {}
-        for window in QApplication.topLevelWidgets():
-            for action in window.findChildren(QAction):
-                keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-                text = action.text().replace("&", "")
-                if keys and text:
-                    found.setdefault(text, keys)
-        return sorted(found.items(), key=lambda item: item[0].casefold())
+    @property
+    def actions_(self) -> ActionRegistry | None:
+        """The window's actions; None where there is no window."""
+        return registry_of(self)
 
     def _show(self) -> None:
-        fixed = [(_(text), QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) or keys) for text, keys in FIXED]
-        for grid, rows in ((self._actions, self.window_actions()), (self._fixed, fixed)):
-            while (item := grid.takeAt(0)) is not None:
-                widget = item.widget()
-                if widget is not None:
-                    widget.deleteLater()
-            for number, (text, keys) in enumerate(rows):
-                grid.addWidget(label(text, "", self, wrap=True), number, 0)
-                grid.addWidget(label(keys, "pill", self), number, 1, Qt.AlignmentFlag.AlignVCenter)
+        registry = self.actions_
+        if registry is not None:
+            registry.set_shortcuts(self._chosen)
+        for spec, made in registry or ():
+            if spec.name not in self._rows and made.isVisible():
+                self._add(spec)
+            if spec.name in self._rows:
+                field = self._field(spec.name)
+                usual = self._chosen.get(spec.name, spec.shortcut) == spec.shortcut
+                field.show_keys(made.shortcut(), usual)
+        for group, card in self._cards.items():
+            some = any(spec.group == group and spec.name in self._rows for spec, _made in registry or ())
+            card.setVisible(some)
+            card.heading.setVisible(some)
+        self.all.setEnabled(bool(self._chosen))
+
+    def _add(self, spec: ActionSpec) -> None:
+        field = KeyField(spec.name, spec.text, self)
+        field.recorded.connect(partial(self._recorded, spec))
+        field.reset_wanted.connect(partial(self._reset, spec))
+        row = self._rows[spec.name] = self.row(self._cards[spec.group], field, spec.text)
+        row.caption.setBuddy(field.button)
+
+    def _field(self, name: str) -> KeyField:
+        field = self._rows[name].control
+        assert isinstance(field, KeyField)
+        return field
+
+    # changing -----------------------------------------------------------------------------------------------------------------------
+
+    def _recorded(self, spec: ActionSpec, keys: QKeySequence) -> None:
+        """Take the keys, or say in the row what speaks against them."""
+        registry = self.actions_
+        if registry is None:
+            return
+        why = refusal(keys)
+        if not why and (holder := registry.holder(keys, spec.name)) is not None:
+            shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
+            why = _("{keys} belongs to “{action}”. Change or clear that one first.", keys=shown, action=_(holder.text))
+        self._rows[spec.name].set_texts(spec.text, (lambda: why) if why else "")
+        if not why:
+            self._store({**self._chosen, spec.name: keys.toString(QKeySequence.SequenceFormat.PortableText)})
+
+    def _reset(self, spec: ActionSpec) -> None:
+        """Back to the keys an action came with, unless another has taken them meanwhile."""
+        self._recorded(spec, QKeySequence(spec.shortcut))
+
+    def _reset_all(self) -> None:
+        self._store({})
+
+    def _store(self, chosen: dict[str, str]) -> None:
+        """Keep what differs from the usual keys."""
+        registry, before = self.actions_, self._chosen
+        usual = {spec.name: spec.shortcut for spec, _made in registry or ()}
+        wanted = {name: keys for name, keys in chosen.items() if usual.get(name) != keys}
+        if wanted == before:
+            return
+
+        async def job() -> None:
+            await self.bridge.engine.settings.set("shortcuts", wanted)
+            toast(self, _("Shortcuts changed"), _("Undo"), lambda: self.call(self.bridge.engine.settings.set("shortcuts", before)))
+            await self.load()
+
+        self.jobs.start(job())
 
     def retranslate(self) -> None:
-        self._show()
+        while (item := self._fixed.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.deleteLater()
+        for number, (text, keys) in enumerate(FIXED):
+            native = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) or keys
+            self._fixed.addWidget(label(_(text), "", self, wrap=True), number, 0)
+            self._fixed.addWidget(label(native, "pill", self), number, 1, Qt.AlignmentFlag.AlignVCenter)

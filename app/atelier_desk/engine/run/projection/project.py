@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from atelier_desk.domain.chat import LOADING, FinishReason, Usage
+from atelier_desk.domain.chat import LOADING, Usage
 from atelier_desk.domain.events.run import (
     CallStatus,
     ContextCompacted,
+    Injected,
     LimitReached,
     LoopDetected,
     ModelReplied,
@@ -17,7 +18,7 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     RunEvent,
     RunFailed,
     RunFinished,
@@ -25,34 +26,34 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     RunStarted,
     TaskChanged,
+    TitleWritten,
     ToolCallFinished,
     ToolCallStarted,
     ToolsRefused,
     UserMessage,
 )
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.notice_words import TOOLS_REFUSED
-from atelier_desk.engine.run.projection import project_team
+from atelier_desk.engine.run.projection import project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
-    Chunk,
     In,
     Projection,
     Totals,
-    complete_chunk,
+    call_place,
     lineage,
     message,
     notice,
     on,
     projectors,
-    status_chunk,
     waiting_or,
 )
+from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.ids import stable_id
 
-__all__ = ["Chunk", "Projection", "Totals", "project", "project_task", "project_team"]
+__all__ = ["Projection", "Totals", "project", "project_task", "project_team"]
 
 
 def project(event: RunEvent, before: RunState | None, after: RunState, totals: Totals) -> Projection:
@@ -61,41 +62,39 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: T
     projector = projectors.get(event.body.type)
     if projector is not None:
         projector(In(event, before, after, totals), event.body, out)
+    queueing.follow(In(event, before, after, totals), out)
     changed = before is not None and before.status is not after.status
-    if changed and not any(kind is ChunkType.RUN_STATUS for kind, _data in out.chunks):
-        out.chunks.append(status_chunk(after.status))
+    if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.said):
+        out.said.append(_status(after.status))
     return out
 
 
 def project_task(body: TaskChanged) -> Projection:
     """The projection of a task a person changed, which belongs to no run."""
     deleted = body.action == "delete"
-    return Projection(chunks=[_task_chunk(body)], tasks=[] if deleted else [body.task], deleted_tasks=[body.task.id] if deleted else [])
+    return Projection(said=[_task_news(body)], tasks=[] if deleted else [body.task], deleted_tasks=[body.task.id] if deleted else [])
+
+
+def _status(status: RunStatus) -> payloads.RunStatusChanged:
+    return payloads.RunStatusChanged(status=status.value)
+
+
+def _reply(message_id: str, content: str, **more: Any) -> payloads.MessageSaid:
+    return payloads.MessageSaid(message_id=message_id, role=MessageRole.ASSISTANT.value, content=content, **more)
 
 
 @on(RunStarted)
 def _run_started(at: In, body: RunStarted, out: Projection) -> None:
     if body.parent_run_id is None:
-        out.chunks.append((ChunkType.WORKFLOW_START, {}))
+        out.said.append(payloads.WorkflowStart())
         out.workflow.update(status=WorkflowStatus.RUNNING, head_run_id=at.event.run_id)
-    out.chunks.append(status_chunk(RunStatus.PROCESSING))
+    out.said.append(_status(RunStatus.PROCESSING))
 
 
 @on(UserMessage)
 def _user_message(at: In, body: UserMessage, out: Projection) -> None:
-    images = [{"media_type": image.media_type, "data": image.data} for image in body.images]
-    data: dict[str, Any] = {"message_id": body.message_id, "role": "user", "content": body.content, "strategy": body.strategy.value}
-    files = [file.model_dump() for file in body.files]
-    if images:
-        data["images"] = len(images)
-    if images or files:
-        data["attachments"] = [
-            *({"media_type": image.media_type, "bytes": len(image.data) * 3 // 4} for image in body.images),
-            *({"name": file.name, "media_type": "text/plain", "text": file.text} for file in body.files),
-        ]
-    out.chunks.append((ChunkType.MESSAGE, data))
-    details = {name: value for name, value in (("images", images), ("files", files)) if value}
-    out.messages.append(message(at, MessageRole.USER, id=body.message_id, kind=body.strategy.value, content=body.content, details=details))
+    if not queueing.waits(at.after, body.message_id):
+        queueing.say(at, body, out)
 
 
 @on(ModelReplied)
@@ -104,15 +103,17 @@ def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
     finish = reply.finish_reason
     # A reply that only calls tools says nothing to anybody.
     if reply.content or reply.reasoning or not reply.tool_calls:
-        data: dict[str, Any] = {
-            "message_id": body.message_id,
-            "role": "assistant",
-            "content": reply.content,
-            "finish_reason": finish.value,
-        }
-        if reply.reasoning:
-            data["reasoning"] = reply.reasoning
-        out.chunks.append((ChunkType.MESSAGE, data))
+        out.said.append(
+            _reply(
+                body.message_id,
+                reply.content,
+                finish_reason=finish.value,
+                reasoning=reply.reasoning,
+                reasoning_ms=body.reasoning_ms,
+                model=reply.model or at.after.agent.model,
+                provider=body.provider,
+            )
+        )
     out.messages.append(
         message(
             at,
@@ -130,69 +131,63 @@ def _model_replied(at: In, body: ModelReplied, out: Projection) -> None:
             details={} if finish.whole else {"finish_reason": finish.value},
         )
     )
-    _usage(at, body.usage, out, body.context_tokens, body.context_window)
-
-
-def _usage(at: In, added: Usage, out: Projection, context_tokens: int, context_window: int) -> None:
-    total = at.totals.usage + added
-    out.workflow.update(usage=total)
     if at.after.parent_run_id is None:
-        out.workflow.update(context_tokens=context_tokens)
-    team = _add_to_team(at, added, out)
-    out.chunks.append(
-        (
-            ChunkType.USAGE,
-            {
-                **_sum(added),
-                "context_tokens": context_tokens,
-                "context_window": context_window,
-                "estimated": added.estimated,
-                "run": _sum(at.after.total.usage),
-                "team": _sum(team),
-                "workflow": _sum(total),
-            },
+        out.workflow.update(context_tokens=body.context_tokens)
+    _count(at, body.usage, out, message_id=body.message_id, context_tokens=body.context_tokens, context_window=body.context_window)
+
+
+def _count(at: In, added: Usage, out: Projection, **told: Any) -> None:
+    """Add what was used to the sums, and tell of it: whoever watched and whoever reads the rows afterwards see the same figures."""
+    total, root = at.totals.usage + added, at.after.root_run_id
+    team = at.totals.teams.get(root, Usage()) + added
+    out.workflow.update(usage=total)
+    out.team = (root, team)
+    out.said.append(
+        payloads.UsageTold(
+            tokens_input=added.tokens_input,
+            tokens_output=added.tokens_output,
+            cost=round(added.cost, 8),
+            estimated=added.estimated,
+            own=_sum(at.after.usage),
+            run=_sum(at.after.total.usage),
+            team=_sum(team),
+            workflow=_sum(total),
+            **told,
         )
     )
 
 
-def _count(at: In, added: Usage, out: Projection) -> None:
-    """Add what was used without a whole reply to the sums."""
+def _count_part(at: In, added: Usage, out: Projection) -> None:
+    """What was used without a whole reply."""
     if added.tokens_input or added.tokens_output:
-        out.workflow.update(usage=at.totals.usage + added)
-        _add_to_team(at, added, out)
+        _count(at, added, out)
 
 
-def _add_to_team(at: In, added: Usage, out: Projection) -> Usage:
-    root = at.after.root_run_id
-    team = at.totals.teams.get(root, Usage()) + added
-    out.team = (root, team)
-    return team
+def _sum(usage: Usage) -> payloads.Sum:
+    return payloads.Sum(tokens_input=usage.tokens_input, tokens_output=usage.tokens_output, cost=round(usage.cost, 8))
 
 
-def _sum(usage: Usage) -> dict[str, Any]:
-    return {"tokens_input": usage.tokens_input, "tokens_output": usage.tokens_output, "cost": round(usage.cost, 8)}
-
-
-@on(ReplyInterrupted)
-def _reply_interrupted(at: In, body: ReplyInterrupted, out: Projection) -> None:
-    _count(at, body.usage, out)
-    if not (body.content or body.reasoning):
-        # Nothing to show: all that had come were pieces of a call.
-        return
-    data = {"message_id": body.message_id, "role": "assistant", "content": body.content, "interrupted": True}
-    out.chunks.append((ChunkType.MESSAGE, data))
-    out.messages.append(
-        message(
+@on(ReplyCutOff)
+def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
+    if body.content or body.reasoning:  # else nothing to show: all that had come were pieces of a call
+        out.said.append(_reply(body.message_id, body.content, reasoning=body.reasoning, cut_off=True))
+        row = message(
             at,
             MessageRole.ASSISTANT,
             id=body.message_id,
-            kind="interrupted",
+            kind="cut_off",
             content=body.content,
             reasoning=body.reasoning,
             usage=body.usage,
             details={"reason": body.reason},
         )
-    )
+        out.messages.append(row)
+    _count_part(at, body.usage, out)
+
+
+@on(TitleWritten)
+def _title_written(at: In, body: TitleWritten, out: Projection) -> None:
+    _count_part(at, body.usage, out)
 
 
 @on(ModelRetried)
@@ -205,8 +200,8 @@ def _retry(at: In, out: Projection, reason: str, details: dict[str, Any], topic:
     """One item of the transcript for each ``topic`` however often the provider tries: the newest attempt takes the place of the one
     before."""
     row = notice(at, "retry", reason=reason, **details)
-    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.iterations}:{at.after.retries}", topic)})
-    out.chunks.append((ChunkType.RETRY, {"reason": reason, "details": details, "message_id": row.id}))
+    row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.retried_since}", topic)})
+    out.said.append(payloads.Retry(reason=reason, details=details, message_id=row.id))
     if reason != LOADING:
         # That a model is loaded is said while it is, and no part of the conversation afterwards.
         out.messages.append(row)
@@ -219,20 +214,19 @@ def _tools_refused(at: In, body: ToolsRefused, out: Projection) -> None:
 
 @on(ToolCallStarted)
 def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
-    data: dict[str, Any] = {
-        "call_id": body.call_id,
-        "tool": body.tool,
-        "arguments": body.arguments,
-        "section": body.section,
-        "effect": body.effect,
-        "risk": body.risk,
-        "presentation": body.presentation.model_dump(mode="json"),
-    }
-    if body.server:
-        data["server"] = body.server
-    if body.via:
-        data["via"] = body.via
-    out.chunks.append((ChunkType.TOOL_START, data))
+    out.said.append(
+        payloads.ToolStart(
+            **call_place(at, body.call_id),
+            tool=body.tool,
+            arguments=body.arguments,
+            section=body.section,
+            effect=body.effect,
+            risk=body.risk,
+            presentation=body.presentation,
+            server=body.server,
+            via=body.via,
+        )
+    )
     out.executions.append(_execution(at, body, at.event.time))
 
 
@@ -260,19 +254,19 @@ def _execution(at: In, intent: ToolCallStarted, started_at: datetime, **result: 
 @on(ToolCallFinished)
 def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
     call = at.before.call(body.call_id) if at.before else None
-    data: dict[str, Any] = {
-        "call_id": body.call_id,
-        "tool": body.tool,
-        "success": body.status is CallStatus.OK,
-        "result": body.result,
-        "duration_ms": body.duration_ms,
-        "truncated": body.truncated,
-    }
-    if body.error:
-        data["error"] = body.error
-    if body.parts:
-        data["parts"] = [part.model_dump(mode="json") for part in body.parts]
-    out.chunks.append((ChunkType.TOOL_END, data))
+    out.said.append(
+        payloads.ToolEnd(
+            call_id=body.call_id,
+            tool=body.tool,
+            success=body.status is CallStatus.OK,
+            status=body.status.value,
+            result=body.result,
+            duration_ms=body.duration_ms,
+            truncated=body.truncated,
+            error=body.error,
+            parts=body.parts,
+        )
+    )
     intent = call.intent if call and call.intent else ToolCallStarted(call_id=body.call_id, tool=body.tool)
     out.executions.append(
         _execution(
@@ -291,8 +285,7 @@ def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
 
 @on(OutputShown)
 def _output_shown(at: In, body: OutputShown, out: Projection) -> None:
-    data = {"message_id": body.message_id, "role": "assistant", "content": body.content, "output_type": body.output_type}
-    out.chunks.append((ChunkType.MESSAGE, data))
+    out.said.append(_reply(body.message_id, body.content, output_type=body.output_type))
     out.messages.append(
         message(
             at, MessageRole.ASSISTANT, id=body.message_id, kind="output", content=body.content, details={"output_type": body.output_type}
@@ -300,22 +293,21 @@ def _output_shown(at: In, body: OutputShown, out: Projection) -> None:
     )
 
 
-def _task_chunk(body: TaskChanged) -> Chunk:
-    kinds = {
-        "create": ChunkType.TASK_CREATE,
-        "update": ChunkType.TASK_UPDATE,
-        "complete": ChunkType.TASK_COMPLETE,
-        "delete": ChunkType.TASK_DELETE,
+def _task_news(body: TaskChanged) -> payloads.TaskNews:
+    kinds: dict[str, type[payloads.TaskNews]] = {
+        "create": payloads.TaskCreate,
+        "update": payloads.TaskUpdate,
+        "complete": payloads.TaskComplete,
+        "delete": payloads.TaskDelete,
     }
     task = body.task
-    data = {"task_id": task.id, "task_name": task.name, "task_status": task.status.value, "task_priority": task.priority}
-    return kinds[body.action], data
+    return kinds[body.action](task_id=task.id, task_name=task.name, task_status=task.status.value, task_priority=task.priority)
 
 
 @on(TaskChanged)
 def _task_changed(at: In, body: TaskChanged, out: Projection) -> None:
     changed = project_task(body)
-    out.chunks += changed.chunks
+    out.said += changed.said
     out.tasks += changed.tasks
     out.deleted_tasks += changed.deleted_tasks
 
@@ -324,37 +316,32 @@ def _task_changed(at: In, body: TaskChanged, out: Projection) -> None:
 def _question_asked(at: In, body: QuestionAsked, out: Projection) -> None:
     question = body.question
     pending = at.totals.pending_questions + 1
-    payload = {**_question_payload(question), "agent_name": at.after.agent.name, "lineage": lineage(at.after)}
-    out.chunks.append((ChunkType.USER_QUESTION_START, {"user_question": payload, "pending": pending}))
-    out.chunks.append(status_chunk(RunStatus.AWAITING_USER))
+    out.said.append(payloads.UserQuestionStart(user_question=_asked(at, question), pending=pending))
+    out.said.append(_status(RunStatus.AWAITING_USER))
     out.questions.append(question)
     out.workflow.update(pending_questions=pending, status=WorkflowStatus.WAITING)
 
 
-def _question_payload(question: UserQuestion) -> dict[str, Any]:
+def _asked(at: In, question: UserQuestion) -> payloads.AskedQuestion:
     spec = question.spec
-    payload: dict[str, Any] = {
-        "question_id": question.id,
-        "call_id": question.call_id,
-        "question": spec.question,
-        "question_type": spec.question_type.value,
-        "text_required": spec.text_required,
-    }
-    if spec.options:
-        payload["options"] = [{"id": option.id, "label": option.label} for option in spec.options]
-    if spec.text_placeholder:
-        payload["text_placeholder"] = spec.text_placeholder
-    if spec.context:
-        payload["context"] = spec.context
-    return payload
+    return payloads.AskedQuestion(
+        question_id=question.id,
+        call_id=question.call_id,
+        question=spec.question,
+        question_type=spec.question_type.value,
+        text_required=spec.text_required,
+        options=tuple({"id": option.id, "label": option.label} for option in spec.options),
+        text_placeholder=spec.text_placeholder,
+        context=spec.context,
+        agent_name=at.after.agent.name,
+        lineage=lineage(at.after),
+    )
 
 
 @on(QuestionAnswered)
 def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
     pending = max(0, at.totals.pending_questions - 1)
-    out.chunks.append(
-        (ChunkType.USER_QUESTION_COMPLETE, {"question_id": body.question_id, "status": body.status.value, "pending": pending})
-    )
+    answer = ""
     asked = next((q for q in (at.before.questions if at.before else ()) if q.id == body.question_id), None)
     if asked is not None:
         answered = {
@@ -363,10 +350,13 @@ def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
             "text_response": body.text_response,
             "answered_at": at.event.time,
         }
-        out.questions.append(asked.model_copy(update=answered))
+        over = asked.model_copy(update=answered)
+        out.questions.append(over)
+        answer = over.answer
+    out.said.append(payloads.UserQuestionComplete(question_id=body.question_id, status=body.status.value, pending=pending, answer=answer))
     out.workflow.update(pending_questions=pending)
     if at.after.status is RunStatus.PROCESSING:
-        out.chunks.append(status_chunk(RunStatus.PROCESSING))
+        out.said.append(_status(RunStatus.PROCESSING))
         out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_questions=pending))
 
 
@@ -374,22 +364,31 @@ def _question_answered(at: In, body: QuestionAnswered, out: Projection) -> None:
 def _context_compacted(at: In, body: ContextCompacted, out: Projection) -> None:
     details: dict[str, Any] = {"dropped": len(body.dropped), "tokens_before": body.tokens_before, "tokens_after": body.tokens_after}
     shown = {**details, "summary": body.summary} if body.summary else details
-    out.chunks.append((ChunkType.CONTEXT_COMPACTED, {"reason": body.method, "details": shown}))
+    out.said.append(payloads.ContextCompacted(reason=body.method, details=shown))
     out.messages.append(notice(at, "context_compacted", content=body.summary, method=body.method, **details))
-    _count(at, body.usage, out)
+    _count_part(at, body.usage, out)
+
+
+@on(Injected)
+def _injected(at: In, body: Injected, out: Projection) -> None:
+    """An agent that had answered goes on: a person reads two answers, and is told why."""
+    if body.reason == ARE_YOU_DONE:
+        row = notice(at, "nudge", reason=body.reason, tasks=len(at.after.open_tasks))
+        out.said.append(payloads.Nudge(reason=body.reason, details={"tasks": row.details["tasks"]}, message_id=row.id))
+        out.messages.append(row)
 
 
 @on(LimitReached)
 def _limit_reached(at: In, body: LimitReached, out: Projection) -> None:
     details: dict[str, Any] = {"value": body.value, "cap": body.cap}
-    out.chunks.append((ChunkType.LIMIT_REACHED, {"reason": body.limit.value, "details": details}))
+    out.said.append(payloads.LimitReached(reason=body.limit.value, details=details))
     out.messages.append(notice(at, "limit_reached", limit=body.limit.value, **details))
 
 
 @on(LoopDetected)
 def _loop_detected(at: In, body: LoopDetected, out: Projection) -> None:
     details: dict[str, Any] = {"tool": body.tool, "count": body.count}
-    out.chunks.append((ChunkType.LOOP_DETECTED, {"reason": body.action, "details": details}))
+    out.said.append(payloads.LoopDetected(reason=body.action, details=details))
     out.messages.append(notice(at, "loop_detected", action=body.action, **details))
 
 
@@ -398,7 +397,7 @@ def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
     if body.reason is PauseReason.INTERRUPTED:
         _interrupted(at, body, out)
         return
-    out.chunks.append(status_chunk(RunStatus.PAUSED))
+    out.said.append(_status(RunStatus.PAUSED))
     if at.after.parent_run_id is not None:
         if body.reason is not PauseReason.USER:
             # The others may go on working, but somebody has to look.
@@ -406,39 +405,44 @@ def _run_paused(at: In, body: RunPaused, out: Projection) -> None:
     else:
         out.workflow.update(status=WorkflowStatus.PAUSED)
         if body.reason in (PauseReason.LIMIT, PauseReason.LOOP):
-            out.chunks.append(complete_chunk("limited"))
+            out.said.append(payloads.WorkflowComplete(status="limited"))
 
 
 def _interrupted(at: In, body: RunPaused, out: Projection) -> None:
     """The whole workflow stands when any of its agents was cut off, unless a person's answer is waited for too."""
-    out.chunks.append((ChunkType.RUN_STATUS, {"status": RunStatus.INTERRUPTED.value, "ended": body.ended}))
+    out.said.append(payloads.RunStatusChanged(status=RunStatus.INTERRUPTED.value, ended=body.ended or ""))
     out.messages.append(notice(at, "run_interrupted", ended=body.ended))
     out.workflow.update(waiting_or(at, WorkflowStatus.INTERRUPTED))
 
 
 @on(RunResumed)
 def _run_resumed(at: In, body: RunResumed, out: Projection) -> None:
-    out.chunks.append(status_chunk(at.after.status))
+    out.said.append(_status(at.after.status))
     out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING))
 
 
 @on(RunFailed)
 def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
-    out.chunks.append((ChunkType.ERROR, {"code": body.code, "message": body.message, "recoverable": body.recoverable}))
-    out.messages.append(notice(at, "error", content=body.message, code=body.code, recoverable=body.recoverable))
-    out.chunks.append(status_chunk(RunStatus.ERROR))
+    told: dict[str, Any] = {"code": body.code, "recoverable": body.recoverable, "words": body.words, "detail": body.detail}
+    out.said.append(payloads.Failure(message=body.message, **told))
+    out.messages.append(notice(at, "error", content=body.message, **told))
+    out.said.append(_status(RunStatus.ERROR))
     if at.after.parent_run_id is None:
-        out.chunks.append(complete_chunk("error", body.message))
+        out.said.append(payloads.WorkflowComplete(status="error", error=body.message))
         out.workflow.update(status=WorkflowStatus.ERROR)
 
 
 @on(RunFinished)
 def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
-    out.chunks.append(status_chunk(body.status))
+    status = _status(body.status)
     if body.status is not RunStatus.COMPLETED or body.summary:
-        out.messages.append(notice(at, "run_finished", content=body.summary or body.error, status=body.status.value))
+        row = notice(at, "run_finished", content=body.summary or body.error, status=body.status.value)
+        status = status.model_copy(update={"message_id": row.id, "content": row.content})
+        out.messages.append(row)
+    out.said.append(status)
     if at.after.parent_run_id is None:
-        finish = at.after.finish if body.status is RunStatus.COMPLETED else FinishReason.STOP
-        out.chunks.append(complete_chunk(body.status.value, body.error, finish))
+        cut_short = body.status is RunStatus.COMPLETED and not at.after.finish.whole
+        finish = at.after.finish.value if cut_short else ""
+        out.said.append(payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish))
         finals = {RunStatus.COMPLETED: WorkflowStatus.COMPLETED, RunStatus.ERROR: WorkflowStatus.ERROR}
         out.workflow.update(status=finals.get(body.status, WorkflowStatus.IDLE))

@@ -18,38 +18,39 @@ from atelier_desk.domain.events.run import (
     ParentAnswered,
     ParentAsked,
 )
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.team import ChildState, ChildStatus
 from atelier_desk.domain.workflow import MessageRole, WorkflowStatus
-from atelier_desk.engine.run.projection.projection import In, Projection, lineage, message, on, waiting_or
+from atelier_desk.engine.run.projection.projection import In, Projection, call_place, lineage, message, on, waiting_or
 
 
 @on(ApprovalRequested)
 def _approval_requested(at: In, body: ApprovalRequested, out: Projection) -> None:
     pending = at.totals.pending_approvals + 1
-    out.chunks.append((ChunkType.VALIDATION_REQUIRED, {**_payload(at, body.approval), "pending": pending}))
+    out.said.append(_required(at, body.approval, pending))
     out.approvals.append(body.approval)
     out.workflow.update(pending_approvals=pending, status=WorkflowStatus.WAITING)
 
 
-def _payload(at: In, approval: ApprovalRequest) -> dict[str, Any]:
-    return {
-        "validation_id": approval.id,
-        "call_id": approval.call_id,
-        "type": approval.kind.value,
-        "tool": approval.tool,
-        "operation": approval.operation,
-        "risk_level": approval.risk,
-        "reason": approval.reason,
-        "arguments": approval.arguments,
-        "details": approval.details,
-        "effect": approval.effect,
-        "presentation": approval.presentation.model_dump(mode="json"),
-        "subjects": approval.subjects.model_dump(mode="json", exclude_defaults=True),
-        "lineage": lineage(at.after),
-        "timeout_s": approval.timeout_s,
-        "round": approval.round,
-    }
+def _required(at: In, approval: ApprovalRequest, pending: int) -> payloads.ValidationRequired:
+    return payloads.ValidationRequired(
+        validation_id=approval.id,
+        **call_place(at, approval.call_id),
+        type=approval.kind.value,
+        tool=approval.tool,
+        operation=approval.operation,
+        risk_level=approval.risk,
+        reason=approval.reason,
+        arguments=approval.arguments,
+        details=approval.details,
+        effect=approval.effect,
+        presentation=approval.presentation,
+        subjects=approval.subjects.model_dump(mode="json", exclude_defaults=True),
+        lineage=lineage(at.after),
+        timeout_s=approval.timeout_s,
+        round=approval.round,
+        pending=pending,
+    )
 
 
 def _asked(at: In, approval_id: str) -> ApprovalRequest | None:
@@ -59,18 +60,18 @@ def _asked(at: In, approval_id: str) -> ApprovalRequest | None:
 @on(ApprovalDecided)
 def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
     pending = max(0, at.totals.pending_approvals - 1)
-    data: dict[str, Any] = {
-        "validation_id": body.approval_id,
-        "call_id": body.call_id,
-        "status": body.status.value,
-        "decided_by": body.decided_by,
-        "edited": body.arguments is not None,
-        "scope": body.scope.value,
-        "pending": pending,
-    }
-    if body.note:
-        data["note"] = body.note
-    out.chunks.append((ChunkType.VALIDATION_RESPONSE, data))
+    out.said.append(
+        payloads.ValidationResponse(
+            validation_id=body.approval_id,
+            call_id=body.call_id,
+            status=body.status.value,
+            decided_by=body.decided_by,
+            edited=body.arguments is not None,
+            scope=body.scope.value,
+            pending=pending,
+            note=body.note,
+        )
+    )
     asked = _asked(at, body.approval_id)
     if asked is not None:
         decided = {
@@ -93,7 +94,7 @@ def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
 def _approval_asked_again(at: In, body: ApprovalAskedAgain, out: Projection) -> None:
     again = next((request for request in at.after.requests if request.id == body.approval_id), None)
     if again is not None:
-        out.chunks.append((ChunkType.VALIDATION_REQUIRED, {**_payload(at, again), "pending": at.totals.pending_approvals}))
+        out.said.append(_required(at, again, at.totals.pending_approvals))
         out.approvals.append(again)
 
 
@@ -102,6 +103,7 @@ def _child(at: In, child_id: str) -> ChildState | None:
 
 
 def _named(child: ChildState) -> dict[str, Any]:
+    """The fields of ``payloads.SubAgent``."""
     return {"sub_agent_id": child.id, "sub_agent_name": child.name, "call_id": child.call_id, "task_description": child.title}
 
 
@@ -109,10 +111,9 @@ def _named(child: ChildState) -> dict[str, Any]:
 def _child_started(at: In, body: ChildStarted, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is not None:
-        data = {**_named(child), "kind": child.kind.value, "stage": child.stage, "background": child.background}
-        if child.withheld:
-            data["withheld"] = list(child.withheld)
-        out.chunks.append((ChunkType.SUB_AGENT_START, data))
+        kind, withheld = child.kind.value, tuple(child.withheld)
+        start = payloads.SubAgentStart(**_named(child), kind=kind, stage=child.stage, background=child.background, withheld=withheld)
+        out.said.append(start)
 
 
 @on(ChildFinished)
@@ -120,25 +121,24 @@ def _child_finished(at: In, body: ChildFinished, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is None:
         return
-    data: dict[str, Any] = {**_named(child), "status": body.status.value, "report": body.report, "metrics": child.metrics}
-    if body.status is ChildStatus.COMPLETED:
-        out.chunks.append((ChunkType.SUB_AGENT_COMPLETE, data))
-    else:
-        out.chunks.append((ChunkType.SUB_AGENT_ERROR, {**data, "error": body.error or body.status.value}))
+    well = body.status is ChildStatus.COMPLETED
+    kind = payloads.SubAgentComplete if well else payloads.SubAgentError
+    error = "" if well else body.error or body.status.value
+    out.said.append(kind(**_named(child), status=body.status.value, report=body.report, metrics=child.metrics, error=error))
 
 
 @on(ChildAsked)
 def _child_asked(at: In, body: ChildAsked, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is not None:
-        out.chunks.append((ChunkType.SUB_AGENT_QUESTION, {**_named(child), "question": body.message}))
+        out.said.append(payloads.SubAgentQuestion(**_named(child), question=body.message))
 
 
 @on(ChildAnswered)
 def _child_answered(at: In, body: ChildAnswered, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is not None:
-        out.chunks.append((ChunkType.SUB_AGENT_ANSWER, {**_named(child), "content": body.text, "by": body.by}))
+        out.said.append(payloads.SubAgentAnswer(**_named(child), content=body.text, by=body.by))
 
 
 @on(ParentAsked)
@@ -153,9 +153,12 @@ def _parent_answered(at: In, body: ParentAnswered, out: Projection) -> None:
 
 @on(EntryPinned)
 def _entry_pinned(at: In, body: EntryPinned, out: Projection) -> None:
-    out.chunks.append((ChunkType.CONTEXT_CHANGED, {"reason": "pinned" if body.pinned else "unpinned", "origin": body.origin}))
+    reason = "pinned" if body.pinned else "unpinned"
+    out.said.append(payloads.ContextChanged(reason=reason, origin=body.origin, message_id=body.message_id))
+    if body.message_id:
+        out.pins[body.message_id] = body.pinned
 
 
 @on(CompactionUndone)
 def _compaction_undone(at: In, body: CompactionUndone, out: Projection) -> None:
-    out.chunks.append((ChunkType.CONTEXT_CHANGED, {"reason": "undone", "origin": body.origin}))
+    out.said.append(payloads.ContextChanged(reason="undone", origin=body.origin))

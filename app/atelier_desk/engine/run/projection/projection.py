@@ -7,15 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atelier_desk.domain.approval import AllowRule, ApprovalRequest
-from atelier_desk.domain.chat import FinishReason, Usage
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.run import EventBody, RunEvent
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, WorkflowStatus
 from atelier_desk.engine.run.reducer.state import RunState
-
-Chunk = tuple[ChunkType, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +41,20 @@ class Totals:
 class Projection:
     """Everything one event changes outside the journal.
 
-    ``workflow`` holds the changed fields of the workflow's row, ``team`` the new sum of a root run with everything below it.
+    ``said`` are its stream events, ``workflow`` holds the changed fields of the workflow's row, ``team`` the new sum of a root run with
+    everything below it, ``pins`` by message id whether it is pinned from here on.
     """
 
-    chunks: list[Chunk] = field(default_factory=list)
+    said: list[Payload] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     executions: list[ToolExecution] = field(default_factory=list)
     questions: list[UserQuestion] = field(default_factory=list)
     approvals: list[ApprovalRequest] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     deleted_tasks: list[str] = field(default_factory=list)
+    deleted_messages: list[str] = field(default_factory=list)
     rules: list[AllowRule] = field(default_factory=list)
+    pins: dict[str, bool] = field(default_factory=dict)
     workflow: dict[str, Any] = field(default_factory=dict)
     team: tuple[str, Usage] | None = None
 
@@ -96,18 +97,10 @@ def notice(at: In, kind: str, content: str = "", **details: Any) -> Message:
     return message(at, MessageRole.NOTICE, kind=kind, content=content, details=details)
 
 
-def status_chunk(status: RunStatus) -> Chunk:
-    return ChunkType.RUN_STATUS, {"status": status.value}
-
-
-def complete_chunk(status: str, error: str = "", finish: FinishReason = FinishReason.STOP) -> Chunk:
-    """The end of a turn; ``finish_reason`` is there when its last reply is not whole."""
-    data: dict[str, Any] = {"status": status}
-    if error:
-        data["error"] = error
-    if not finish.whole:
-        data["finish_reason"] = finish.value
-    return ChunkType.WORKFLOW_COMPLETE, data
+def call_place(at: In, call_id: str) -> dict[str, Any]:
+    """Which call it is, for stream events: its id, the reply that made it, and its place among the calls of that."""
+    index = next((number for number, call in enumerate(at.after.calls) if call.call.id == call_id), 0)
+    return {"call_id": call_id, "message_id": at.after.message_id, "index": index}
 
 
 def waiting_or(at: In, status: WorkflowStatus, **changed: int) -> dict[str, Any]:
@@ -117,6 +110,6 @@ def waiting_or(at: In, status: WorkflowStatus, **changed: int) -> dict[str, Any]
     return {**changed, "status": WorkflowStatus.WAITING if questions or approvals else status}
 
 
-def lineage(state: RunState) -> list[dict[str, str]]:
+def lineage(state: RunState) -> tuple[dict[str, str], ...]:
     """The runs above, for stream events: the root first."""
-    return [{"run_id": ancestor.run_id, "agent_name": ancestor.agent_name} for ancestor in state.lineage]
+    return tuple({"run_id": ancestor.run_id, "agent_name": ancestor.agent_name} for ancestor in state.lineage)

@@ -23,7 +23,9 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
-    ReplyInterrupted,
+    QueueChanged,
+    QueuedSent,
+    ReplyCutOff,
     Retention,
     RunEvent,
     RunFailed,
@@ -81,14 +83,15 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
     # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
     if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
-    state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed)
+    since = state.retried_since if isinstance(body, ModelRetried | ToolsRefused) else event.seq
+    state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed, retried_since=since)
     handler = handlers.get(body.type)
     return _with_status(handler(state, body, event)) if handler else state
 
 
 def _after_a_gap(body: EventBody) -> bool:
     """Whether nobody worked before this event: the run is taken up again, or the next process finds what a kill left of it."""
-    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyInterrupted) and body.reason == "killed")
+    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyCutOff) and body.reason == "killed")
     return found or isinstance(body, RunResumed)
 
 
@@ -151,15 +154,39 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
         return _flush_silent(evolve(state, silent=(*state.silent, body)), event.seq)
     if busy and body.strategy is Dispatch.QUEUE:
         return evolve(state, queued=(*state.queued, body))
-    # Entering the conversation: the first message, an interrupting one, or one that arrives while nothing is open.
+    # Entering the conversation: the first message, one that redirects, or one that arrives while nothing is open.
+    return _said(state, body, user_entry(event.seq, body, origin_of(event)))
+
+
+def _said(state: RunState, message: UserMessage, entry: Entry) -> RunState:
+    """A message enters the conversation, to be answered by whom it names."""
     return evolve(
         state,
-        entries=(*state.entries, user_entry(event.seq, body, origin_of(event))),
+        agent=message.agent or state.agent,
+        agent_id=message.agent_id if message.agent is not None else state.agent_id,
+        entries=(*state.entries, entry),
         needs_model=True,
         iterations=0,
         ending=None,
         asked_done=False,
     )
+
+
+@on(QueueChanged)
+def _queue_changed(state: RunState, body: QueueChanged, event: RunEvent) -> RunState:
+    waiting = {message.message_id: message for message in state.queued}
+    kept = [waiting[each] for each in body.order if each in waiting]
+    edited = [message.model_copy(update={"content": body.edited.get(message.message_id, message.content)}) for message in kept]
+    return evolve(state, queued=tuple(edited))
+
+
+@on(QueuedSent)
+def _queued_sent(state: RunState, body: QueuedSent, event: RunEvent) -> RunState:
+    message = next((each for each in state.queued if each.message_id == body.message_id), None)
+    if message is None:
+        return state  # taken back or answered in the very moment
+    state = evolve(state, queued=tuple(each for each in state.queued if each is not message))
+    return _said(state, message, user_entry(event.seq, message, origin_of(event)))
 
 
 def _flush_silent(state: RunState, seq: int) -> RunState:
@@ -180,6 +207,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         provider_data=reply.provider_data,
         calls=reply.tool_calls,
         origin=origin_of(event),
+        message_id=body.message_id,
     )
     steps = None if state.steps is None else max(0, state.steps - 1)
     state = evolve(
@@ -208,19 +236,11 @@ def _take_queued(state: RunState, seq: int) -> RunState:
     if not state.queued:
         return state
     first, *rest = state.queued
-    return evolve(
-        state,
-        entries=(*state.entries, user_entry(seq, first, f"{state.run_id}:{seq}#0")),
-        queued=tuple(rest),
-        needs_model=True,
-        iterations=0,
-        ending=None,
-        asked_done=False,
-    )
+    return _said(evolve(state, queued=tuple(rest)), first, user_entry(seq, first, f"{state.run_id}:{seq}#0"))
 
 
-@on(ReplyInterrupted)
-def _reply_interrupted(state: RunState, body: ReplyInterrupted, event: RunEvent) -> RunState:
+@on(ReplyCutOff)
+def _reply_cut_off(state: RunState, body: ReplyCutOff, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 

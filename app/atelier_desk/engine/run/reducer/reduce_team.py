@@ -22,6 +22,7 @@ from atelier_desk.domain.events.run import (
     ParentAnswered,
     ParentAsked,
     RunEvent,
+    TitleWritten,
 )
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run import team
@@ -39,6 +40,11 @@ def _context_compacted(state: RunState, body: ContextCompacted, event: RunEvent)
 @on(EntryPinned)
 def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunState:
     return compaction.pinned(state, body.origin, body.pinned)
+
+
+@on(TitleWritten)
+def _title_written(state: RunState, body: TitleWritten, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
 
 
 @on(CompactionUndone)

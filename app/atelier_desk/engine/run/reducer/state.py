@@ -23,6 +23,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.policy.budget import Spent
@@ -49,6 +50,7 @@ class Entry:
         origin: names the entry for good, also in later runs: the run and number of the event that made it, joined by a colon (and ``#n``
             for the nth of several made by one event).
         pinned: a person wants it sent whole, always.
+        message_id: the message of the transcript that shows it; empty when none does.
         provider_data: what the model's server sent with a reply and wants back with it.
         replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it.
     """
@@ -69,6 +71,7 @@ class Entry:
     cut_by: str = ""
     origin: str = ""
     pinned: bool = False
+    message_id: str = ""
     replaced: tuple[Entry, ...] = ()
     order: tuple[str, ...] = ()
 
@@ -148,7 +151,7 @@ class RunState:
         asked_parent: what this run asked its parent and has no answer to yet.
         handed: what a sub-agent handed over with ``output``, told to its parent with its report.
         tool_state: by tool, what its newest call left for those after it.
-        retries: failed model requests in a row that were tried again.
+        retries: failed model requests in a row that were tried again; ``retried_since`` is the number of the last event before them.
         tools_refused: the server takes no tool definitions; calls are written as text.
         finish: how the newest reply ended.
         reminded: the model was told once of sub-agents that wait for its answer.
@@ -187,6 +190,7 @@ class RunState:
     asked_parent: str = ""
     handed: tuple[OutputShown, ...] = ()
     retries: int = 0
+    retried_since: int = 0
     tools_refused: bool = False
     finish: FinishReason = FinishReason.STOP
     reminded: bool = False
@@ -226,6 +230,11 @@ class RunState:
     @property
     def open_calls(self) -> tuple[CallState, ...]:
         return tuple(call for call in self.calls if call.status != "done")
+
+    @property
+    def open_tasks(self) -> tuple[TaskMark, ...]:
+        """The tasks it made that nobody works on any more once it ends."""
+        return tuple(mark for mark in self.tasks if mark.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS))
 
     @property
     def spent(self) -> Spent:
@@ -275,7 +284,15 @@ class RunState:
 def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
     """A message as the conversation has it."""
     text = with_files(message.content, message.files)
-    return Entry(seq=seq, kind=EntryKind.USER, text=text, images=message.images, retention=Retention.CRITICAL, origin=origin)
+    return Entry(
+        seq=seq,
+        kind=EntryKind.USER,
+        text=text,
+        images=message.images,
+        retention=Retention.CRITICAL,
+        origin=origin,
+        message_id=message.message_id,
+    )
 
 
 def with_files(content: str, files: tuple[TextFile, ...]) -> str:
@@ -300,10 +317,11 @@ def quoted(name: str) -> str:
 def carried(state: RunState) -> tuple[Entry, ...]:
     """The conversation a following run inherits: the same entries, numbered backwards from -1, engine notes left out.
 
-    Messages nobody answered before the run ended are part of it: they are in the transcript, so the model must know them.
+    Notes nobody read before the run ended are part of it: they are in the transcript, so the model must know them. What still waits its
+    turn is not: it goes on waiting, and is shown so.
     """
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
-    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in (*state.silent, *state.queued)]
+    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
     return renumbered(kept)
 
 

@@ -7,7 +7,6 @@ from typing import Literal
 
 from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events.run import ChildFinished, EventBody, Injected, LimitReached, LoopDetected, PauseReason, RunPaused
-from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.run import team
@@ -143,7 +142,7 @@ def next_step(state: RunState) -> Step:
 
 def _last_steps(state: RunState, asking: tuple[ChildState, ...]) -> Step:
     """The agent has said what it had to say: what is still open is waited for and told, then the run ends."""
-    open_tasks = [mark.name for mark in state.tasks if mark.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)]
+    open_tasks = [mark.name for mark in state.open_tasks]
     # A guided model cannot reason about its plan, and its user made the tasks on purpose: asking it would only confuse.
     if open_tasks and not state.asked_done and state.dialect != "guided":
         return Append((Injected(reason=ARE_YOU_DONE, content=_are_you_done(open_tasks)),))

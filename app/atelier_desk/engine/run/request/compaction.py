@@ -54,7 +54,7 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
 
 def pinned(state: RunState, origin: str, pin: bool) -> RunState:
     """Pin an entry, or take its pin away; an unknown origin changes nothing."""
-    return _mapped(state, lambda entry: replace(entry, pinned=pin) if entry.origin == origin else entry)
+    return _mapped(state, lambda entry: replace(entry, pinned=pin) if origin and entry.origin == origin else entry)
 
 
 def can_undo(state: RunState, origin: str) -> bool:

@@ -239,7 +239,7 @@ def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]
 
     def close() -> None:
         for call_id, name in open_calls.items():
-            text = '{"success": false, "error": "This call was interrupted; its effect is unknown."}'
+            text = '{"success": false, "error": "This call was cut off; its effect is unknown."}'
             out.append((ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False), None))
         open_calls.clear()
 
@@ -247,8 +247,15 @@ def sources(entries: tuple[Entry, ...]) -> list[tuple[ChatMessage, Entry | None]
         if entry.kind is EntryKind.RESULT:
             if entry.call_id in open_calls:
                 name = open_calls.pop(entry.call_id)
-                result = {"tool_call_id": entry.call_id, "name": name, "success": entry.success, "images": entry.shown_images}
-                out.append((ChatMessage(role=Role.TOOL, content=entry.text, **result), entry))
+                result = ChatMessage(
+                    role=Role.TOOL,
+                    content=entry.text,
+                    tool_call_id=entry.call_id,
+                    name=name,
+                    success=entry.success,
+                    images=entry.shown_images,
+                )
+                out.append((result, entry))
             continue
         close()
         if entry.kind is EntryKind.REPLY:

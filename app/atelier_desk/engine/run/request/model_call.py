@@ -38,7 +38,7 @@ from atelier_desk.domain.events.run import (
     ModelReplied,
     ModelRetried,
     PauseReason,
-    ReplyInterrupted,
+    ReplyCutOff,
     RunFailed,
     RunFinished,
     RunPaused,
@@ -46,7 +46,7 @@ from atelier_desk.domain.events.run import (
     WindowLearned,
 )
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.payloads import Reasoning, Token
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.gateway import OpenModel
 from atelier_desk.engine.journal import Follow, RunHandle
@@ -60,7 +60,7 @@ from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import cost, definition_tokens, estimate
+from atelier_desk.llm.tokens import definition_tokens, estimate, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
@@ -151,7 +151,7 @@ class ModelCall:
 
     Attributes:
         message_id: identifies the reply from its first token on.
-        content, reasoning: what was streamed so far; a stop in the middle commits it as interrupted.
+        content, reasoning: what was streamed so far; a stop in the middle commits it as cut off.
     """
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
@@ -200,19 +200,19 @@ class ModelCall:
         agent = state.agent.model_copy(update={"tool_dialect": ToolDialect.XML}) if state.tools_refused else state.agent
         return await self._env.gateway.open(agent, state.language)
 
-    def interrupted(self, reason: str) -> list[EventBody]:
+    def cut_off(self, reason: str) -> list[EventBody]:
         """The events that keep what was streamed when the request is cut off; empty when nothing was, or when it is kept already."""
         if not self._begun or self._kept or self._handle.current.message_id == self.message_id:
             return []
         usage = self._used()
-        cut = ReplyInterrupted(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage)
+        cut = ReplyCutOff(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage)
         return [cut]
 
     def _used(self) -> Usage:
         """What the request has used so far, by our own estimate: a server tells its counts at the end."""
         written = estimate(self.content + self.reasoning + self._called)
         usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
-        return usage.model_copy(update={"cost": cost(usage, self._info)}) if self._info is not None else usage
+        return priced(usage, self._info)
 
     async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.Ready:
         """Compact until the request fits; each compaction is committed before the next is planned."""
@@ -340,7 +340,7 @@ class ModelCall:
         if reply is None:
             return "", Usage()
         usage = counted(reply, tokens_input=estimate(text), most_output=reply_tokens)
-        return reply.content[: max(400, int(window * 0.2 * 3.2))], usage.model_copy(update={"cost": cost(usage, opened.info)})
+        return reply.content[: max(400, int(window * 0.2 * 3.2))], priced(usage, opened.info)
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
@@ -355,13 +355,13 @@ class ModelCall:
                     if not self.content and self.reasoning:
                         self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
                     self.content += delta.content
-                    self._env.publish(state, ChunkType.TOKEN, content=delta.content, message_id=self.message_id)
+                    self._env.publish(state, Token(content=delta.content, message_id=self.message_id))
                 elif isinstance(delta, ReasoningDelta):
                     if delta.all_before:
                         self.reasoning, self.content = self.reasoning + self.content, ""
                     self.reasoning += delta.content
-                    before = {"all_before": True} if delta.all_before else {}
-                    self._env.publish(state, ChunkType.REASONING, content=delta.content, message_id=self.message_id, **before)
+                    thought = Reasoning(content=delta.content, message_id=self.message_id, all_before=delta.all_before)
+                    self._env.publish(state, thought)
                 elif isinstance(delta, ToolCallDelta):
                     self._called += delta.arguments  # every piece repeats the name
                 elif isinstance(delta, RetryDelta):
@@ -396,7 +396,7 @@ class ModelCall:
         if usage.tokens_input and not usage.estimated and opened.dialect is not ToolDialect.GUIDED:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
-        usage = usage.model_copy(update={"cost": cost(usage, opened.info)})
+        usage = priced(usage, opened.info)
         used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
         frame = self._frame
         new = (frame,) if frame is not None and frame.id not in self._env.frames else ()
@@ -439,7 +439,7 @@ class ModelCall:
             calibration.observe(round(self._estimated / calibration.factor), error.n_prompt)
         named = error.n_ctx if error.n_ctx and error.n_ctx < known else None
         learned = WindowLearned(context_window=max(LEAST_WINDOW, named or int(known * SHRINK)))
-        await self._env.journal.append(self._handle, *self.interrupted("overflow"), learned, clear_partial=True)
+        await self._env.journal.append(self._handle, *self.cut_off("overflow"), learned, clear_partial=True)
         self._kept = True
         if named is not None and named >= LEAST_WINDOW:
             # What the server named is true of the model in every run; our own guess is good for this one.
@@ -458,13 +458,19 @@ class ModelCall:
         if delay is not None:
             # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
             retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)
-            await self._env.journal.append(self._handle, *self.interrupted("error"), retried, clear_partial=True)
+            await self._env.journal.append(self._handle, *self.cut_off("error"), retried, clear_partial=True)
             self._kept = True
             await self._env.clock.sleep(delay)
             return
         if state.parent_run_id is None:
-            failed = RunFailed(code=error.code, message=message, recoverable=error.recoverable or error.code != "bad_request")
-            await self._env.journal.append(self._handle, *self.interrupted("error"), failed, clear_partial=True)
+            failed = RunFailed(
+                code=error.code,
+                message=message,
+                words=redact(error.in_words(_)),
+                detail=redact(str(error.params.get("detail") or "")),
+                recoverable=error.recoverable or error.code != "bad_request",
+            )
+            await self._env.journal.append(self._handle, *self.cut_off("error"), failed, clear_partial=True)
             self._kept = True
             return
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
@@ -472,7 +478,7 @@ class ModelCall:
         # Nobody would read what those in its background find out.
         await self._teams.stop_below(self._handle)
         await self._teams.conclude(
-            self._handle, lambda now: None if now.status.final else [*self.interrupted("error"), end], clear_partial=True
+            self._handle, lambda now: None if now.status.final else [*self.cut_off("error"), end], clear_partial=True
         )
         self._kept = True
 

@@ -72,8 +72,12 @@ def with_handed(report: str, handed: Sequence[OutputShown]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def as_text(entries: tuple[Entry, ...], each: int = 2000) -> str:
-    """Entries as plain lines for a summary, each cut to ``each`` characters."""
+SUMMARISED = 2000
+"""Characters of an entry that are summarised: its beginning and its end."""
+
+
+def as_text(entries: tuple[Entry, ...]) -> str:
+    """Entries as plain lines for a summary, each cut to ``SUMMARISED`` characters."""
     labels = {
         EntryKind.USER: "User",
         EntryKind.REPLY: "Assistant",
@@ -83,7 +87,7 @@ def as_text(entries: tuple[Entry, ...], each: int = 2000) -> str:
     }
     lines = []
     for entry in entries:
-        text = entry.text if len(entry.text) <= each else f"{entry.text[: each // 2]} … {entry.text[-each // 2 :]}"
+        text = entry.text if len(entry.text) <= SUMMARISED else f"{entry.text[: SUMMARISED // 2]} … {entry.text[-SUMMARISED // 2 :]}"
         calls = "".join(f" [called {call.name}]" for call in entry.calls)
         lines.append(f"{labels[entry.kind]}: {text}{calls}".strip())
     return "\n".join(lines)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from atelier_desk.domain.approval import ApprovalRequest, Decision
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.events.run import TaskChanged
@@ -15,10 +18,11 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.task import Task
-    from atelier_desk.domain.workflow import Run, RunMode, Workflow
+    from atelier_desk.domain.workflow import Message, Run, RunMode, Workflow
     from atelier_desk.engine.journal import RunHandle
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
+    from atelier_desk.llm.listed import ModelList
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
@@ -38,7 +42,13 @@ class Journal(Protocol):
 
     async def change_tasks(self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]]) -> Sequence[TaskChanged]: ...
 
-    async def show_branch(self, workflow_id: str, head_run_id: str | None) -> None: ...
+    async def show_branch(
+        self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None
+    ) -> None: ...
+
+    async def purge_branches(self, workflow_id: str, oldest: datetime) -> None: ...
+
+    def now(self) -> datetime: ...
 
     def forget(self, workflow_id: str) -> None: ...
 
@@ -49,12 +59,23 @@ class Gate(Protocol):
     def forget(self, workflow_id: str) -> None: ...
 
 
+class Titles(Protocol):
+    """Who asks models for names of workflows; ``wanted``: after each first answer, too."""
+
+    wanted: bool
+
+    async def suggest(self, workflow_id: str) -> Workflow: ...
+
+
 class RunControl(Protocol):
     """The part of the run manager that services need. ``slots`` is how many runs may work at once, ``inactivity_s`` how many seconds a
     model may be silent."""
 
     slots: int
+    titles: Titles
     inactivity_s: float
+
+    def beginning(self, workflow_id: str) -> asyncio.Lock: ...
 
     def active(self, workflow_id: str) -> str | None: ...
 
@@ -67,6 +88,8 @@ class RunControl(Protocol):
     async def resume(self, run_id: str, *, mode: RunMode | None = None, steps: int | None = None) -> None: ...
 
     async def fork(self, workflow_id: str, at: int) -> Workflow: ...
+
+    async def pin_message(self, message: Message, pinned: bool = True) -> None: ...
 
     async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...], text: str) -> Any: ...
 
@@ -97,6 +120,8 @@ class ProviderAccess(Protocol):
 
 class ModelFacts(Protocol):
     """Who keeps what servers say of their models."""
+
+    async def listed(self) -> ModelList: ...
 
     def forget(self, provider: str) -> None: ...
 

@@ -16,18 +16,32 @@ NAME_LENGTH = 60
 _MARKUP = re.compile(r"^(?:[#>*\-+`\s]|\d+[.)]\s)+|(?<!\w)[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}(?!\w)")
 """List and heading marks at the start, and emphasis around words; the star of ``12*7`` stays."""
 _SPACE = re.compile(r"\s+")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+(?=[^\W_])")
+_WORD = re.compile(r"\w+")
+_FENCE = ("```", "~~~")
+_FEWEST_WORDS = 3
+"""Words of a sentence that says something; a shorter one is a greeting."""
 
 
 def name_from(content: str) -> str:
-    """A name for the workflow that starts with this message: its first line with words, without Markdown, at most 60 characters.
+    """A name for the workflow that starts with this message: its first sentence, without Markdown, at most 60 characters.
+
+    A first sentence of one or two words ("Hello!") gives way to the next one of its line.
 
     Returns an empty string when the message has no words (an image alone).
     """
     for line in content.splitlines():
-        text = _SPACE.sub(" ", _MARKUP.sub("", line)).strip()
-        if any(character.isalnum() for character in text):
-            return shorten(text, NAME_LENGTH)
+        text = _SPACE.sub(" ", _MARKUP.sub("", _LINK.sub(r"\1", line))).strip()
+        if any(character.isalnum() for character in text) and not line.lstrip().startswith(_FENCE):
+            return shorten(_sentence(text), NAME_LENGTH)
     return ""
+
+
+def _sentence(text: str) -> str:
+    found = _SENTENCE_END.split(text)
+    first = next((each for each in found if len(_WORD.findall(each)) >= _FEWEST_WORDS), text)
+    return first[:-1] if first.endswith(".") and not first.endswith("..") else first
 
 
 def shorten(text: str, length: int) -> str:

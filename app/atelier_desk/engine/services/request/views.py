@@ -65,7 +65,7 @@ class SentItem:
     Attributes:
         index: its place in ``SentRequest.messages``.
         origin: the run and number of the event that made it, joined by a colon; empty for the system message and for a stand-in result
-            of a call that was interrupted. What ``RunManager.pin`` takes.
+            of a call whose effect is unknown. What ``RunManager.pin`` takes.
         kind: ``system``, ``user``, ``reply``, ``result``, ``note``, ``summary`` or ``missing`` (the stand-in).
         part: where its text is counted; its images are counted apart.
         tokens: its share of the server's count, images included.

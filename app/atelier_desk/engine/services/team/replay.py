@@ -10,7 +10,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Message, ToolExecution
+from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
 from atelier_desk.engine.branch_tasks import tasks_of
 from atelier_desk.engine.run.projection.project import Totals, project
 from atelier_desk.engine.run.reducer.reduce import reduce
@@ -63,7 +63,7 @@ class _Moment:
         before = self.states.get(event.run_id)
         after = self.states[event.run_id] = reduce(before, event)
         shown = project(event, before, after, Totals())
-        self.messages |= {message.id: message for message in shown.messages}
+        self.messages |= {message.id: message for message in shown.messages if message.kind != QUEUED}
         self.executions |= {call.id: call for call in shown.executions}
         self.questions |= {question.id: question for question in shown.questions}
         self.approvals |= {request.id: request for request in shown.approvals}

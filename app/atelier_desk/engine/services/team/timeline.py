@@ -26,7 +26,7 @@ from atelier_desk.domain.events.run import (
     PauseReason,
     QuestionAnswered,
     QuestionAsked,
-    ReplyInterrupted,
+    ReplyCutOff,
     RunEvent,
     RunFailed,
     RunFinished,
@@ -86,12 +86,20 @@ def marks(events: Sequence[RunEvent]) -> tuple[Mark, ...]:
     """The places the scrubber can stop at. Events that make no stream event carry the number of the next one and are shown with it."""
     found: dict[int, Mark] = {}
     names: dict[str, str] = {}
+    titles: dict[tuple[str, str], str] = {}
     for event in events:
         body = event.body
+        title = ""
+        if isinstance(body, ToolCallStarted):
+            title = titles[event.run_id, body.call_id] = body.presentation.title
+        elif isinstance(body, ToolCallFinished):
+            title = titles.get((event.run_id, body.call_id), "")
+        elif isinstance(body, ApprovalRequested):
+            title = body.approval.presentation.title
         if isinstance(body, ChildrenPlanned):
             names |= {plan.id: plan.name for plan in body.children}
         label = names.get(body.child_id, "") if isinstance(body, _OF_A_CHILD) else _label(body)
-        found[event.stream_from] = Mark(event.stream_from, event.time, event.run_id, body.type, label)
+        found[event.stream_from] = Mark(event.stream_from, event.time, event.run_id, body.type, label, title)
     return tuple(found[seq] for seq in sorted(found))
 
 
@@ -135,8 +143,8 @@ class _Track:
         if isinstance(body, ModelReplied):
             self._model(event, body.reply.model or self._body.agent.model, "ok", body.duration_ms)
             self._to_do = {call.id for call in body.reply.tool_calls}
-        elif isinstance(body, ReplyInterrupted):
-            self._model(event, self._body.agent.model, "interrupted", 0)
+        elif isinstance(body, ReplyCutOff):
+            self._model(event, self._body.agent.model, "cut_off", 0)
         elif isinstance(body, ToolCallStarted | ToolCallFinished):
             self._tool(event, body)
         elif isinstance(body, RunPaused | RunResumed | RunFailed | RunFinished):
@@ -182,7 +190,7 @@ class _Track:
 
     def _tool(self, event: RunEvent, body: ToolCallStarted | ToolCallFinished) -> None:
         if isinstance(body, ToolCallStarted):
-            self._begin(f"tool:{body.call_id}", event, "tool", body.tool, body.call_id)
+            self._begin(f"tool:{body.call_id}", event, "tool", body.tool, body.call_id, body.presentation.title)
             return
         status = body.status.value
         self._to_do.discard(body.call_id)
@@ -209,7 +217,7 @@ class _Track:
     def _run(self, event: RunEvent, body: RunPaused | RunResumed | RunFailed | RunFinished) -> None:
         if isinstance(body, RunFinished):
             for key in list(self._open):
-                self._finish(key, event, CallStatus.CANCELLED.value if body.status is RunStatus.CANCELLED else CallStatus.INTERRUPTED.value)
+                self._finish(key, event, CallStatus.CANCELLED.value if body.status is RunStatus.CANCELLED else CallStatus.UNKNOWN.value)
             self._end, self._status = event.time, body.status.value
             return
         if isinstance(body, RunResumed):
@@ -217,7 +225,7 @@ class _Track:
             self._end, self._status = None, RunStatus.PROCESSING.value
             return
         if isinstance(body, RunFailed):
-            if not isinstance(self._last.body, ReplyInterrupted):
+            if not isinstance(self._last.body, ReplyCutOff):
                 self._model(event, self._body.agent.model, "error", 0)
             self._end, self._status = event.time, RunStatus.ERROR.value
             return
@@ -229,11 +237,11 @@ class _Track:
         self._finish(f"tool:{call_id}", event, "ok")
         self._begin(f"wait:{call_id}", event, "wait", label, call_id)
 
-    def _begin(self, key: str, event: RunEvent, kind: SpanKind, label: str, call_id: str) -> None:
+    def _begin(self, key: str, event: RunEvent, kind: SpanKind, label: str, call_id: str, title: str = "") -> None:
         if key in self._open:
             return
         self._open[key] = len(self._spans)
-        begun: dict[str, Any] = {"seq": event.stream_from, "event_seq": event.seq, "call_id": call_id}
+        begun: dict[str, Any] = {"seq": event.stream_from, "event_seq": event.seq, "call_id": call_id, "title": title}
         self._spans.append(Span(self._run_id, kind, event.time, None, label=label, status=RUNNING, **begun))
 
     def _finish(self, key: str, event: RunEvent, status: str) -> bool:

@@ -127,6 +127,7 @@ class _Builder:
         children = [self.node(child.id, child) if child.id in self._runs else self._without_run(state, child) for child in state.children]
         children += [self.node(each, None) for each in self._below.get(run_id, ()) if each not in planned]
         own = Spending(usage=facts.usage, tool_calls=facts.tool_calls, seconds=facts.elapsed_ms / 1000)
+        intent = next((call.intent for call in reversed(state.calls) if call.status == "started" and call.intent is not None), None)
         counts = self._counts.get(run_id, {})
         return AgentNode(
             run_id=run_id,
@@ -142,7 +143,8 @@ class _Builder:
             call_kind=known.kind.value if known else "",
             stage=known.stage if known else 0,
             background=known.background if known else False,
-            current_tool=next((c.intent.tool for c in reversed(state.calls) if c.status == "started" and c.intent is not None), ""),
+            current_tool=intent.tool if intent is not None else "",
+            current_title=intent.presentation.title if intent is not None else "",
             question=_question(facts, known),
             started_at=state.started_at,
             ended_at=facts.ended_at,

@@ -50,7 +50,8 @@ class AgentNode:
         call_kind: a ``TeamCall`` value: how it was started; empty for a root run.
         stage: sub-agents of one call and stage run together.
         background: its parent did not wait for it.
-        current_tool: the tool that runs now; empty when none does (then a run with status ``processing`` waits for its model).
+        current_tool: the tool that runs now; empty when none does (then a run with status ``processing`` waits for its model);
+            ``current_title`` its name for people, an English ``N_`` text, empty when it has none.
         question: what it asked, while it waits: its parent with status ``awaiting_parent``, the user with ``awaiting_user``.
         elapsed_ms: working time up to the moment the node was made.
         counting_since: that moment when the time goes on counting, so that a screen can add to it; else None.
@@ -79,6 +80,7 @@ class AgentNode:
     stage: int = 0
     background: bool = False
     current_tool: str = ""
+    current_title: str = ""
     question: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -133,9 +135,11 @@ class Span:
         kind: ``model`` a request until its reply, ``tool`` a call that runs, ``wait`` for a person, a parent or sub-agents, ``paused``.
             A call that waits is first a ``tool`` and then a ``wait``; the two do not overlap.
         end: None while it lasts.
+        title: for ``tool`` its name for people, an English ``N_`` text; empty when it has none.
         label: the model's name, the tool's name, or for a wait ``user``, ``approval``, ``parent`` or ``children``; for a pause its
             ``PauseReason``.
-        status: ``ok``, ``error``, ``interrupted``, ``cancelled``, ``timeout`` or ``rejected``; ``running`` while it lasts.
+        status: ``ok``, ``error``, ``unknown``, ``cancelled``, ``timeout`` or ``rejected``; of a reply also ``cut_off``; ``running`` while
+            it lasts.
         seq: number of the stream event at which it began; what ``TeamService.at`` takes to show that moment.
         end_seq: number of the stream event that ended it, 0 while it lasts.
         event_seq: for ``model`` the number of its reply in the run (what the context inspector takes); else of the event it began with.
@@ -152,6 +156,7 @@ class Span:
     end_seq: int = 0
     event_seq: int = 0
     call_id: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,7 @@ class Mark:
         seq: number of its first stream event: what ``TeamService.at`` and a fork take to include it.
         kind: the event's type, as in ``atelier_desk.domain.events.run``.
         label: the tool, the agent or another name it is about; may be empty.
+        title: of a tool, its name for people as in ``Span``.
     """
 
     seq: int
@@ -184,6 +190,7 @@ class Mark:
     run_id: str
     kind: str
     label: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

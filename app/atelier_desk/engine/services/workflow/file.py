@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Base64Bytes, Field
 
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import Model, Timestamp, utc_now
@@ -15,7 +15,7 @@ from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.engine.notice_words import retry_words, unfinished_words
+from atelier_desk.engine.notice_words import nudge_words, retry_words, unfinished_words
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.i18n import _
 
@@ -25,6 +25,13 @@ class ReportFile(Model):
 
     report: Report
     text: str
+
+
+class ArtefactFile(Model):
+    """A file that a tool made, as Base64; ``sha256`` is what the journal has of its bytes."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    data: Base64Bytes
 
 
 class WorkflowFile(Model):
@@ -44,6 +51,7 @@ class WorkflowFile(Model):
     frames: tuple[PromptFrame, ...] = ()
     memories: tuple[Memory, ...] = ()
     reports: tuple[ReportFile, ...] = ()
+    artefacts: tuple[ArtefactFile, ...] = ()
 
 
 def to_json(file: WorkflowFile) -> str:
@@ -70,7 +78,7 @@ def _turn(entry: TranscriptEntry) -> list[str]:
         lines = [f"> {line}" for line in message.content.splitlines() or [_notice(message)]]
         return [*lines, ""]
     who = _("You") if message.role is MessageRole.USER else (message.agent_name or _("Agent"))
-    lines = [f"## {_plain(who)} · {when}", ""]
+    lines = [f"## {_plain(who)} · {when}" + (" · " + _("pinned") if message.pinned else ""), ""]
     if message.content:
         lines += [message.content, ""]
     lines += ["- " + _("Attached file: {name}", name=_plain(file["name"])) for file in message.details.get("files", [])]
@@ -80,17 +88,20 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     finish = str(message.details.get("finish_reason", ""))
     title, text = unfinished_words(finish, content=bool(message.content.strip()), thought=bool(message.reasoning))
     if title:
-        lines += [f"> {_('{title}. {text}', title=title, text=text)}", ""]
+        said = _("{title}. {text}", title=title, text=text)
+        lines += [f"> {said}", ""]
     for call in entry.calls:
         lines += _call(call)
-    if entry.question is not None:
-        lines += _question(entry.question)
+    for asked in entry.questions:
+        lines += _question(asked)
     return lines
 
 
 def _notice(message: Message) -> str:
     """The words of a notice that has no text of its own."""
     details = message.details
+    if message.kind == "nudge":
+        return nudge_words(int(details.get("tasks") or 0))
     if message.kind != "retry":
         return message.kind
     said = str(details.get("message") or "")
@@ -115,11 +126,7 @@ def _fenced(text: str) -> list[str]:
 
 
 def _question(asked: UserQuestion) -> list[str]:
-    labels = {option.id: option.label for option in asked.spec.options}
-    answer = [labels.get(chosen, chosen) for chosen in asked.selected_options]
-    if asked.text_response:
-        answer.append(asked.text_response)
-    shown = "; ".join(answer) or asked.status.value
+    shown = asked.answer or asked.status.value
     return ["- " + _("Question: {question}", question=asked.spec.question), "  " + _("Answer: {answer}", answer=shown), ""]
 
 

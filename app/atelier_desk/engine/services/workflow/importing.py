@@ -5,15 +5,30 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings
 from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.domain.events.run import PauseReason, RunEvent, RunPaused, TaskChanged
+from atelier_desk.domain.events.run import (
+    ApprovalDecided,
+    ChildrenPlanned,
+    EventBody,
+    PauseReason,
+    RunEvent,
+    RunPaused,
+    RunStarted,
+    TaskChanged,
+    UserMessage,
+)
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -23,10 +38,20 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Wait, next_step
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.file import WorkflowFile
 from atelier_desk.i18n import N_, _
+from atelier_desk.policy.approvals import stricter
+from atelier_desk.storage.folder.files import sha256
+from atelier_desk.threads import in_storage_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.storage.repositories.imports import WorkflowRows
 
 log = logging.getLogger(__name__)
+
+_SEQ_MOST = 2**53
+"""A number that can still be counted on from for ever."""
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
@@ -37,7 +62,8 @@ def with_new_ids(file: WorkflowFile) -> WorkflowFile:
     for event in file.events:
         # What was committed together stays together: a fork of the copy must not tear it apart.
         fresh[event.id] = commits.setdefault(event.commit, fresh[event.id])[:-4] + event.id[-4:]
-    return WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json"), fresh)))
+    copy = WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json", exclude={"artefacts"}), fresh)))
+    return copy.model_copy(update={"artefacts": file.artefacts})
 
 
 def identities(file: WorkflowFile) -> dict[str, list[str]]:
@@ -71,6 +97,8 @@ def check(file: WorkflowFile) -> None:
     for ids in identities(file).values():
         for each in ids:
             checks.identifier(each, _("workflow file"))
+    _check_artefacts(file)
+    _check_order(file)
     workflow_id = file.workflow.id
     runs = {run.id for run in file.runs}
     for call in file.executions:
@@ -90,6 +118,8 @@ def check(file: WorkflowFile) -> None:
         named = _runs_of(row) - runs - {"", None}
         if named:
             raise _damaged(f"{type(row).__name__} {row.id} names the unknown run {sorted(named)[0]}")
+    if not 0 <= file.workflow.stream_seq <= _SEQ_MOST:
+        raise _damaged(f"its stream has the number {file.workflow.stream_seq}")
     numbers: dict[str, int] = {}
     for event in file.events:
         if not event.run_id:
@@ -103,6 +133,62 @@ def check(file: WorkflowFile) -> None:
             raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
 
 
+def _check_order(file: WorkflowFile) -> None:
+    """Whoever goes from a run to the one before it, or above it, must arrive."""
+    links = [(run.id, run.previous_run_id, run.parent_run_id) for run in file.runs]
+    started = [(event.run_id, event.body) for event in file.events if isinstance(event.body, RunStarted)]
+    links += [(run_id, body.previous_run_id, body.parent_run_id) for run_id, body in started]
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for run_id, previous, parent in links:
+        order.add(run_id, *(each for each in (previous, parent) if each))
+    try:
+        order.prepare()
+    except CycleError as error:
+        raise _damaged(f"run {error.args[1][0]} follows itself") from None
+
+
+def _check_artefacts(file: WorkflowFile) -> None:
+    """Each file is named by a call, is what the call made, and is there once; its bytes go under their hash, whatever its name is."""
+    named = {part.sha256: part.size for part in artefacts_of(file.events)}
+    for each in file.artefacts:
+        size = named.pop(each.sha256, None)
+        if size is None:
+            raise _damaged(f"no call made the file {each.sha256}, or it is there twice")
+        if (len(each.data), sha256(each.data)) != (size, each.sha256):
+            raise _damaged(f"the file {each.sha256} is not the one that was made")
+
+
+def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> WorkflowFile:
+    """The file without what was granted where it comes from. No file grants a folder of this machine or lets an agent work unasked; a
+    person does."""
+    events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals)}) for event in file.events)
+    workflow, choices = file.workflow, file.workflow.choices
+    if choices.approval is ApprovalMode.AUTO:
+        choices = choices.model_copy(update={"approval": None})
+    return file.model_copy(update={"workflow": workflow.model_copy(update={"folders": (), "choices": choices}), "events": events})
+
+
+def _body_without_grants(body: EventBody, approvals: ApprovalSettings) -> EventBody:
+    match body:
+        case RunStarted():
+            policy = ApprovalPolicy(**approvals.__dict__, mode=stricter(body.approvals.mode, ApprovalMode.SELECTIVE))
+            return body.model_copy(update={"workspace": (), "agent": _asking(body.agent), "approvals": policy})
+        case ApprovalDecided():
+            return body.model_copy(update={"scope": ApprovalScope.ONCE, "rule": None})
+        case UserMessage(agent=AgentConfig() as agent):
+            return body.model_copy(update={"agent": _asking(agent)})
+        case ChildrenPlanned():
+            return body.model_copy(
+                update={"children": tuple(each.model_copy(update={"agent": _asking(each.agent)}) for each in body.children)}
+            )
+    return body
+
+
+def _asking(agent: AgentConfig) -> AgentConfig:
+    """The agent asking at least as often as a new one does."""
+    return agent.model_copy(update={"approval": stricter(agent.approval, ApprovalMode.SELECTIVE)})
+
+
 def _runs_of(row: Any) -> set[Any]:
     """The runs that a row is shown or found by."""
     if isinstance(row, Run):
@@ -114,6 +200,18 @@ def _runs_of(row: Any) -> set[Any]:
 
 def _damaged(problem: str) -> UsageError:
     return UsageError(N_("The workflow file is damaged: {problem}."), code="invalid", problem=problem)
+
+
+def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFile, tuple[str, ...]]:
+    """The file's content when its parts fit each other, without what it was granted, and the folders it was; takes a second for 10 MB.
+    ``approvals`` hold in its runs in place of those of whoever exported it.
+
+    Raises:
+        UsageError: it is no workflow file, or damaged.
+    """
+    file = parse(text)
+    check(file)
+    return _without_grants(file, approvals), file.workflow.folders
 
 
 def parse(text: str | bytes) -> WorkflowFile:
@@ -147,47 +245,72 @@ class WorkflowWriter:
 
     async def _write(self, file: WorkflowFile, replace: bool) -> None:
         from atelier_desk.storage.repositories import imports
-        from atelier_desk.storage.writing.commit import Commit
 
-        file = _held(file)
-        memories = tuple(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories)
-        rows = imports.WorkflowRows(
-            workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),
-            commit=Commit(
-                events=file.events,
-                runs=file.runs,
-                messages=file.messages,
-                executions=file.executions,
-                questions=file.questions,
-                approvals=file.approvals,
-                frames=file.frames,
-                tasks=file.tasks,
-            ),
-            memories=memories,
-            reports=tuple((each.report, each.text) for each in file.reports),
-            ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
-        )
-        await imports.write(self._context.repos, rows, replace=replace)
-        for memory in memories:
+        rows = await in_storage_thread(_rows, file)
+        async with self._beside(file):
+            await imports.write(self._context.repos, rows, replace=replace)
+        for memory in rows.memories:
             try:
                 await self._context.memory_search.index(memory)
             except AtelierError as error:
                 log.warning("a memory that was imported has no vector yet: %s", error)
 
+    @asynccontextmanager
+    async def _beside(self, file: WorkflowFile) -> AsyncIterator[None]:
+        """Have the files on the disk before the block commits what names them; a refused commit takes them away again."""
+        artefacts, workflow_id = self._context.repos.artefacts, file.workflow.id
+        new = [each for each in file.artefacts if not artefacts.has(workflow_id, each.sha256)]
+        try:
+            for each in new:
+                await artefacts.keep(workflow_id, "", each.data, "")
+            yield
+        except UsageError:
+            # After an error of the database the rows may be there all the same.
+            await artefacts.remove(workflow_id, [each.sha256 for each in new])
+            raise
+
+
+def _rows(file: WorkflowFile) -> WorkflowRows:
+    """What is written of a file."""
+    from atelier_desk.storage.repositories.imports import WorkflowRows
+    from atelier_desk.storage.writing.commit import Commit
+
+    file = _held(file)
+    return WorkflowRows(
+        workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),
+        commit=Commit(
+            events=file.events,
+            runs=file.runs,
+            messages=file.messages,
+            executions=file.executions,
+            questions=file.questions,
+            approvals=file.approvals,
+            frames=file.frames,
+            tasks=file.tasks,
+        ),
+        memories=tuple(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories),
+        reports=tuple((each.report, each.text) for each in file.reports),
+        ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
+    )
+
 
 def _held(file: WorkflowFile) -> WorkflowFile:
     """The file with every run paused that would go on by itself, so that no start of the program gives its agents a model or a tool: it may
-    come from a stranger. What a run would do is asked of its journal, which also gives its status; the status in the file is not trusted.
+    come from a stranger. What a run would do is asked of its journal, which also gives its status and what it used; those in the file are
+    not trusted, and what deleted branches used stays behind with them.
     The pause is an event of the journal like any other, and makes one stream event. A run that waits for a person's answer goes on waiting.
     """
     runs: list[Run] = []
     pauses: list[RunEvent] = []
+    usage = Usage()
     stream_seq = file.workflow.stream_seq
     for run in file.runs:
         try:
             state = fold(event for event in file.events if event.run_id == run.id)
         except ValueError:
             state = None
+        run = run.model_copy(update={"usage": state.usage if state is not None else Usage()})
+        usage += run.usage
         if state is None:
             # Nothing can drive it; nothing shall try.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
@@ -205,7 +328,7 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         else:
             run = run.model_copy(update={"status": state.status})
         runs.append(run)
-    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq})
+    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage})
     return file.model_copy(update={"workflow": workflow, "runs": tuple(runs), "events": (*file.events, *pauses)})
 
 

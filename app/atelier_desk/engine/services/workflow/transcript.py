@@ -36,7 +36,7 @@ class TranscriptEntry:
 
     Attributes:
         calls: the calls it made, in order. One that waits for approval has no row yet: see ``approvals``.
-        question: what one of them asked the user.
+        questions: what they asked the user, in the order of the calls.
         branch: the versions of its turn; None when there is one.
         children: by call id, the sub-agents a call started, in the order in which they were planned, each with those below it.
         approvals: by call id, the requests for a person's yes, pending or decided, oldest first.
@@ -44,7 +44,7 @@ class TranscriptEntry:
 
     message: Message
     calls: tuple[ToolExecution, ...] = ()
-    question: UserQuestion | None = None
+    questions: tuple[UserQuestion, ...] = ()
     branch: Branch | None = None
     children: dict[str, tuple[AgentNode, ...]] = field(default_factory=dict)
     approvals: dict[str, tuple[ApprovalRequest, ...]] = field(default_factory=dict)
@@ -192,7 +192,7 @@ def assembled(messages: Sequence[Message], around: Around) -> list[TranscriptEnt
             TranscriptEntry(
                 message=message,
                 calls=tuple(calls[key] for key in keys if key in calls),
-                question=next((questions[key] for key in keys if key in questions), None),
+                questions=tuple(questions[key] for key in keys if key in questions),
                 branch=around.branches.get(message.run_id),
                 children={key[1]: tuple(children[key]) for key in keys if key in children},
                 approvals={key[1]: tuple(approvals[key]) for key in keys if key in approvals},

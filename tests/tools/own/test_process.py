@@ -18,8 +18,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.parts import FileChange, TextPart
 from atelier_desk.tools.base import AskUser, NewArtefact, Outcome, ToolContext, ToolResult
-from atelier_desk.tools.file_tool import make
-from atelier_desk.tools.process import ToolProcesses
+from atelier_desk.tools.own.file_tool import make
+from atelier_desk.tools.own.process import ToolProcesses
 from atelier_desk.tools.registry import ToolRegistry
 from tests.support.tool_files import HANGS, HEAD, begun, gone, tool_file, until, until_now
 
@@ -283,7 +283,7 @@ async def test_only_the_bytes_that_were_confirmed_run(tmp_path: Path, processes:
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from atelier_desk.tools.process import ToolProcesses
+from atelier_desk.tools.own.process import ToolProcesses
 from tests.support.tool_files import HANGS, tool_file
 
 folder = Path(sys.argv[1])

@@ -1,4 +1,4 @@
-"""The process in which a user's tool file runs: ``python -m atelier_desk.tools.worker``, one for each call.
+"""The process in which a user's tool file runs: ``python -m atelier_desk.tools.own.worker``, one for each call.
 
 One JSON line on standard input says what to do; then standard input stays open, and its end means that Atelier is gone, which ends this
 process and everything it started at once. Answers are JSON lines on what was standard output. The tool's own standard output goes to
@@ -28,10 +28,10 @@ from typing import Any, BinaryIO
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.i18n import N_
-from atelier_desk.tools import files, wire
 from atelier_desk.tools.base import AskUser, ToolContext
 from atelier_desk.tools.custom import outcome_of
-from atelier_desk.tools.files import FileStatus, ToolFile
+from atelier_desk.tools.own import files, wire
+from atelier_desk.tools.own.files import FileStatus, ToolFile
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.validation import validate
 

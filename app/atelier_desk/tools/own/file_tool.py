@@ -9,10 +9,10 @@ from pydantic.fields import FieldInfo
 
 from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.question import QuestionSpec
-from atelier_desk.tools import wire
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext
-from atelier_desk.tools.files import ToolFile
-from atelier_desk.tools.process import ToolProcesses
+from atelier_desk.tools.own import wire
+from atelier_desk.tools.own.files import ToolFile
+from atelier_desk.tools.own.process import ToolProcesses
 
 _TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict[str, Any]}
 _BOUNDS = {

@@ -2,7 +2,7 @@
 
 Code is only ever run after a person has confirmed the very bytes: the file's SHA-256 is kept in the settings, and a file that changed is
 not loaded until it is confirmed again. The bytes that were hashed are the bytes that run, and they are read as UTF-8 whatever a coding
-line says, so that what a person was shown is what runs. They run in a process of their own alone, see ``atelier_desk.tools.worker``.
+line says, so that what a person was shown is what runs. They run in a process of their own alone, see ``atelier_desk.tools.own.worker``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A worker has a session of its own, so that one signal reaches everything a tool started. It is asked to end and killed
 ``TOOL_ENDS_S`` later; what a call started ends with the call. A worker whose Atelier was killed ends by itself (see
-``atelier_desk.tools.worker``).
+``atelier_desk.tools.own.worker``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
 from atelier_desk.domain.limits import TOOL_ENDS_S
 from atelier_desk.i18n import N_
 from atelier_desk.logs import redact
-from atelier_desk.tools.files import ToolFile
+from atelier_desk.tools.own.files import ToolFile
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class _Worker(asyncio.SubprocessProtocol):
     async def start(cls, name: str) -> _Worker:
         _transport, worker = await asyncio.get_running_loop().subprocess_exec(
             lambda: cls(name),
-            *(sys.executable, "-P", "-m", "atelier_desk.tools.worker"),
+            *(sys.executable, "-P", "-m", "atelier_desk.tools.own.worker"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

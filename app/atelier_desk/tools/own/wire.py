@@ -17,7 +17,7 @@ _PARTS: TypeAdapter[TextPart | PicturePart | FileChange] = TypeAdapter(TextPart 
 
 
 def described(tool: Tool) -> dict[str, Any]:
-    """What Atelier's own process has to know of a tool; see ``atelier_desk.tools.file_tool``."""
+    """What Atelier's own process has to know of a tool; see ``atelier_desk.tools.own.file_tool``."""
     plain = {name: getattr(tool, name) for name in PLAIN}
     definition = tool.definition().model_dump(mode="json")
     return {**plain, "spec": definition, "category": tool.category, "effect": tool.effect, "risk": tool.risk}

@@ -1,0 +1,10 @@
+"""``atelier quick``: the small window for one question, for a key of the desktop to be bound to. Opened in ``atelier_desk.__main__``."""
+
+from __future__ import annotations
+
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import _
+
+
+def register(add: Adder) -> None:
+    add.command("quick", _("open the small window for one question, for a key of your desktop; starts Atelier when it is not running"))

@@ -1,0 +1,100 @@
+"""``atelier usage``: tokens, cost and time by day, model, agent or workflow, from the journal."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.domain.usage import UsageSum
+    from atelier_desk.engine.atelier import Atelier
+
+BY = ("day", "model", "agent", "workflow")
+
+
+def register(add: Adder) -> None:
+    command = add.command("usage", _("tokens, cost and time, as the runs recorded them"), "usage:show", needs=DATABASE)
+    command.add_argument("--by", choices=BY, default="day", help=_("what to sum by; by day if nothing is said"))
+    days = number(int, least=0)
+    command.add_argument("--days", metavar="N", type=days, default=30, help=_("of the last N days, today among them; 0: of all time"))
+    command.add_argument("--csv", metavar="FILE", help=_("write every single figure into a file for a spreadsheet; - is standard output"))
+
+
+async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.domain.usage import UsageBy, as_csv, grouped, summed
+
+    rows = await atelier.usage.rows(arguments.days)
+    if arguments.csv:
+        return await _write(as_csv(rows), arguments.csv, out)
+    groups = grouped(rows, UsageBy(arguments.by))
+    if out.json:
+        data(
+            out,
+            {
+                "by": arguments.by,
+                "rows": [{"key": g.key, "name": g.name, **_plain(g.total)} for g in groups],
+                "total": _plain(summed(rows)),
+            },
+        )
+        return 0
+    header = (_("day"), _("model"), _("agent"), _("workflow"))[BY.index(arguments.by)]
+    cells = [(group.name or group.key or _("unknown"), *_cells(group.total)) for group in groups]
+    table(
+        out,
+        [*cells, (_("Total"), *_cells(summed(rows)))],
+        (header, _("requests"), _("sent"), _("of it cached"), _("received"), _("cost"), _("time")),
+    )
+    return 0
+
+
+async def _write(text: str, name: str, out: Output) -> int:
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.cli.output import in_thread
+    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.i18n import N_
+
+    if name == "-":
+        out.write(text.replace("\r\n", "\n"))
+        return 0
+    path = path_of(out, name)
+    try:
+        await in_thread(lambda: _save(path, text))
+    except OSError as error:
+        raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
+    out.note(_("Written to {path}", path=path))
+    return 0
+
+
+def _save(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8-sig", newline="")
+    return ""
+
+
+def _cells(total: UsageSum) -> tuple[str, ...]:
+    from atelier_desk.figures import duration
+    from atelier_desk.figures import number as figure
+    from atelier_desk.usage_words import cost_words
+
+    usage = total.usage
+    counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
+    return (*(figure(count) for count in counts), cost_words(total), duration(total.duration_ms))
+
+
+def _plain(total: UsageSum) -> dict[str, Any]:
+    """``cost`` is null where no price is known; ``tokens_unpriced`` are those it does not count."""
+    usage = total.usage
+    return {
+        "requests": total.requests,
+        "tokens_input": usage.tokens_input,
+        "tokens_cached": usage.tokens_cached,
+        "tokens_output": usage.tokens_output,
+        "tokens_unpriced": usage.tokens_unpriced,
+        "cost": None if total.cost is None else round(total.cost, 8),
+        "duration_ms": total.duration_ms,
+    }

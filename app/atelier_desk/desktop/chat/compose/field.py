@@ -1,0 +1,127 @@
+"""The text field of the composer: grows with its text, sends with Enter, takes pictures, and has what was sent before a key away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+
+from atelier_desk.desktop.chat.compose.attachments import SUFFIXES, read_picture
+from atelier_desk.desktop.theme import mark, theme
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QImage
+
+_LINES = (1, 10)
+
+
+class MessageField(QPlainTextEdit):
+    """The text field: grows from one line to ten; Enter sends, Shift+Enter begins a line.
+
+    Signals:
+        submitted: Enter was pressed.
+        pictures_given: pictures were pasted or dropped, as a list of QImage.
+        focus_changed: it got or lost the keyboard.
+    """
+
+    submitted = Signal()
+    pictures_given = Signal(object)
+    focus_changed = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("chat-input")
+        mark(self, "plain")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setTabChangesFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.document().setDocumentMargin(0)
+        self.history: Callable[[], Sequence[str]] = tuple
+        """What was sent before, the oldest first."""
+        self._recalled = -1
+        self._unsent = ""
+        self.textChanged.connect(self.fit)
+        theme().changed.connect(self.fit)
+        self.fit()
+
+    def fit(self) -> None:
+        """Take the height of the text, within bounds."""
+        line = self.fontMetrics().lineSpacing()
+        lines = round(self.document().size().height())
+        wanted = min(max(lines, _LINES[0]), _LINES[1])
+        self.setVerticalScrollBarPolicy(
+            Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > _LINES[1] else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        )
+        self.setFixedHeight(wanted * line + theme().px(6))
+
+    def resizeEvent(self, event: object) -> None:
+        super().resizeEvent(event)  # type: ignore[arg-type]
+        self.fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and not event.modifiers() & (
+            Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier
+        ):
+            self.submitted.emit()
+            return
+        arrow = event.key() in {Qt.Key.Key_Up, Qt.Key.Key_Down} and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if arrow and self._recall(older=event.key() == Qt.Key.Key_Up):
+            return
+        super().keyPressEvent(event)
+
+    def _recall(self, *, older: bool) -> bool:
+        """Up at the very start shows what was sent before; Down at the very end of that goes back, at last to what was being written."""
+        cursor = self.textCursor()
+        sent = [*reversed(list(self.history()))]
+        at_edge = cursor.position() == (0 if older else len(self.toPlainText())) and not cursor.hasSelection()
+        if self._recalled >= 0 and (self._recalled >= len(sent) or self.toPlainText() != sent[self._recalled]):
+            self._recalled = -1  # what was recalled was changed: it is a text of its own now
+        if older and self._recalled >= 0 and cursor.atEnd():
+            at_edge = True  # where the last Up left the cursor
+        wanted = self._recalled + (1 if older else -1)
+        if not at_edge or not -1 <= wanted < len(sent) or (not older and self._recalled < 0):
+            return False
+        if self._recalled < 0:
+            self._unsent = self.toPlainText()
+        self._recalled = wanted
+        self.setPlainText(sent[wanted] if wanted >= 0 else self._unsent)
+        self.moveCursor(cursor.MoveOperation.End)
+        return True
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return source.hasImage() or bool(pictures_of(source)) or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        pictures = pictures_of(source)
+        if pictures:
+            self.pictures_given.emit(pictures)
+            return
+        super().insertFromMimeData(source)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focus_changed.emit(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focus_changed.emit(False)
+
+
+def pictures_of(source: QMimeData) -> list[QImage]:
+    """Pictures in a paste or a drop: files that are pictures, or the picture itself."""
+    from PySide6.QtGui import QImage
+
+    found: list[QImage] = []
+    for url in source.urls():
+        path = Path(url.toLocalFile()) if url.isLocalFile() else None
+        if path is not None and path.suffix.lower() in SUFFIXES and (image := read_picture(path)) is not None:
+            found.append(image)
+    if not found and source.hasImage() and not source.hasText():
+        data = source.imageData()
+        if isinstance(data, QImage) and not data.isNull():
+            found.append(data)
+    return found

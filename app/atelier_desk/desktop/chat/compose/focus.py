@@ -1,0 +1,73 @@
+"""Where the keyboard belongs: in the composer, whenever what had it goes away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class ComposerFocus(QObject):
+    """Gives the keyboard back to the composer of a window.
+
+    It does so when the widget that had the keyboard is gone, hidden or disabled (a menu that closed, a dialog, a card that was decided, a
+    bar that was left), when nothing has it, on Esc that nobody else took, and whenever ``back`` is called. What a program part gave the
+    keyboard to on purpose meanwhile keeps it.
+
+    Args:
+        field: the composer's field in view; None while there is none.
+    """
+
+    def __init__(self, window: QWidget, field: Callable[[], QWidget | None]) -> None:
+        super().__init__(window)
+        self._window, self._field = window, field
+        self._lost = False
+        self._fell_to: QWidget | None = None
+        window.installEventFilter(self)
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        application.focusChanged.connect(self._on_moved)
+
+    def back(self) -> None:
+        """Into the composer, once what is under way is done."""
+        QTimer.singleShot(0, self, self._take)
+
+    def _take(self) -> None:
+        field = self._field()
+        if field is not None and field.isVisible() and field.isEnabled():
+            field.setFocus()
+
+    def _on_moved(self, old: QWidget | None, new: QWidget | None) -> None:
+        gone = old is not None and not _usable(old)
+        self._lost = self._lost or gone
+        back_from_nowhere = self._lost and old is None
+        if (gone or back_from_nowhere) and (new is None or new.window() is self._window):
+            # Qt chose this one: the next in the order of tabs, or whatever had the keyboard before. A person chose neither.
+            self._fell_to = new
+            QTimer.singleShot(0, self, self._mend)
+
+    def _mend(self) -> None:
+        lost, self._lost = self._lost, False
+        if lost and self._window.isActiveWindow() and QApplication.activePopupWidget() is None:
+            now = QApplication.focusWidget()
+            if now is None or now is self._fell_to:
+                self._take()
+        elif lost and not self._window.isActiveWindow():
+            self._lost = QApplication.activeWindow() is None  # between two windows
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            self._take()  # it came up to the window: nothing in between had a use for it
+        elif event.type() == QEvent.Type.WindowActivate and QApplication.focusWidget() is None:
+            self.back()
+        return False
+
+
+def _usable(widget: QWidget) -> bool:
+    return isValid(widget) and widget.isVisible() and widget.isEnabled()

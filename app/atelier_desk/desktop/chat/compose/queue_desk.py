@@ -1,0 +1,99 @@
+"""Carries out what is asked of the messages that wait, and puts one that is taken back where it can be written on."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.compose.composer import Composer
+    from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
+    from atelier_desk.domain.events.run import UserMessage
+
+
+class QueueDesk(QObject):
+    """Between the strip, the engine and the composer of one workflow at a time."""
+
+    def __init__(self, bridge: Bridge, strip: QueueStrip, composer: Composer, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge, self.strip, self._composer = bridge, strip, composer
+        self._workflow_id = ""
+        self.stepping: Callable[[], bool] = bool
+        """Whether a turn that begins waits before each step."""
+        strip.edit_wanted.connect(self._on_edit)
+        strip.move_wanted.connect(self._on_move)
+        strip.take_back_wanted.connect(self._on_take_back)
+        strip.send_wanted.connect(self._on_send)
+
+    def set_workflow(self, workflow_id: str) -> None:
+        """Another workflow is in view; empty for none. What waits in it is read."""
+        self._workflow_id = workflow_id
+        self.strip.show_waiting(())
+        if workflow_id:
+            self._bridge.jobs.start(self._read(workflow_id))
+
+    async def _read(self, workflow_id: str) -> None:
+        from atelier_desk.domain.stream.payloads import Waiting
+
+        found = await self._bridge.engine.runs.queued(workflow_id)
+        if workflow_id == self._workflow_id:
+            self.strip.show_waiting(
+                [
+                    Waiting(
+                        message_id=each.message_id,
+                        content=each.content,
+                        images=len(each.images),
+                        files=tuple(file.name for file in each.files),
+                    )
+                    for each in found or ()
+                ]
+            )
+
+    def _on_edit(self, message_id: str, text: str) -> None:
+        self._bridge.jobs.start(self._bridge.engine.runs.edit_queued(self._workflow_id, message_id, text))
+
+    def _on_move(self, message_id: str, to: int) -> None:
+        workflow_id = self._workflow_id
+        self._bridge.jobs.once(("move", message_id), lambda: self._bridge.engine.runs.move_queued(workflow_id, message_id, to))
+
+    def _on_send(self, message_id: str) -> None:
+        from atelier_desk.domain.workflow import RunMode
+
+        workflow_id, mode = self._workflow_id, RunMode.STEPPING if self.stepping() else RunMode.AUTO
+        self._bridge.jobs.once(("send", message_id), lambda: self._bridge.engine.runs.send_queued(workflow_id, message_id, mode=mode))
+
+    def _on_take_back(self, message_id: str) -> None:
+        workflow_id = self._workflow_id
+        self._bridge.jobs.once(("back", message_id), lambda: self._take_back(workflow_id, message_id))
+
+    async def _take_back(self, workflow_id: str, message_id: str) -> None:
+        message = await self._bridge.engine.runs.take_back_queued(workflow_id, message_id)
+        if workflow_id == self._workflow_id:
+            self._put_back(message)
+        else:
+            # Another workflow is in view by now: it is there when this one is opened again.
+            row = await self._bridge.engine.workflows.get(workflow_id)
+            await self._bridge.engine.workflows.set_draft(workflow_id, _joined(row.draft, message.content))
+
+    def _put_back(self, message: UserMessage) -> None:
+        """Text and pictures into the composer, after what stands there."""
+        from PySide6.QtGui import QImage
+
+        field = self._composer.field
+        field.setPlainText(_joined(field.toPlainText(), message.content))
+        field.moveCursor(field.textCursor().MoveOperation.End)
+        self._composer.add_pictures([QImage.fromData(base64.b64decode(each.data)) for each in message.images])
+        if message.files:
+            names = ", ".join(file.name for file in message.files)
+            self._bridge.failed.emit(_("Attach these files again: {names}", names=names))
+
+
+def _joined(before: str, text: str) -> str:
+    return f"{before.rstrip()}\n\n{text}" if before.strip() else text

@@ -1,0 +1,221 @@
+"""The messages that wait above the composer: read, edited, moved, taken back or sent now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.compose.field import MessageField
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atelier_desk.domain.stream.payloads import Waiting
+
+_FRAME = 10
+"""Pixels that the frame of a field takes above and below its text."""
+_HIGHEST = 190
+"""Pixels at 100 % after which the list scrolls."""
+
+
+class _Editor(MessageField):
+    """The field of a message that is edited: Enter keeps, Esc leaves it as it was.
+
+    Signals:
+        left: without a change.
+    """
+
+    left = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        mark(self, "")  # a field with its frame, which the composer's has around it
+
+    def fit(self) -> None:
+        super().fit()
+        self.setFixedHeight(self.maximumHeight() + _FRAME)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+            return
+        super().keyPressEvent(event)
+
+
+class WaitingRow(QWidget):
+    """One message with what can be done to it."""
+
+    def __init__(self, strip: QueueStrip, waiting: Waiting, place: int, count: int) -> None:
+        super().__init__(strip)
+        self.setObjectName("queued-message")
+        self.waiting, self._strip = waiting, strip
+        self._editor: _Editor | None = None
+        self.text = control(ElidedLabel(self._words(), self), "queued-text")
+        self.setAccessibleName(_("Waits: {text}", text=self._words()))
+        id_ = waiting.message_id
+        take_back, send = strip.take_back_wanted.emit, strip.send_wanted.emit
+        self.up = self._button("queued-up", "chevron-up", N_("Sooner"), lambda: strip.move_wanted.emit(id_, place - 1))
+        self.down = self._button("queued-down", "chevron-down", N_("Later"), lambda: strip.move_wanted.emit(id_, place + 1))
+        self.up.setEnabled(place > 0)
+        self.down.setEnabled(place < count - 1)
+        self.up.setVisible(count > 1)
+        self.down.setVisible(count > 1)
+        self.edit = self._button("queued-edit", "pencil", N_("Edit"), self._edit)
+        self.back = self._button("queued-back", "undo-2", N_("Take back into the field below"), lambda: take_back(id_))
+        self.now = self._button("queued-now", "arrow-up", N_("Send now; what the agent does is interrupted"), lambda: send(id_))
+        row = (self.up, self.down, self.edit, self.back, self.now)
+        self._row = fill(QHBoxLayout(self), (self.text, 1), *row, margins=(12, 0, 4, 0), spacing=2)
+
+    def _button(self, name: str, icon: str, tip: str, on: Callable[[], object]) -> IconButton:
+        return control(IconButton(icon, tip, self, size=14), name, on=on)
+
+    def _words(self) -> str:
+        waiting = self.waiting
+        more = [*([ngettext("{n} picture", "{n} pictures", waiting.images)] if waiting.images else []), *waiting.files]
+        return " · ".join([*([" ".join(waiting.content.split())] if waiting.content.strip() else []), *more])
+
+    def _edit(self) -> None:
+        if self._editor is not None:
+            return
+        self._editor = editor = _Editor(self)
+        editor.setObjectName("queued-editor")
+        editor.setAccessibleName(_("Message that waits"))
+        editor.setPlainText(self.waiting.content)
+        self.text.hide()
+        self._row.insertWidget(0, editor, 1)
+        editor.submitted.connect(self._keep)
+        editor.left.connect(self._leave)
+        editor.textChanged.connect(self._strip.fit)
+        editor.show()
+        editor.setFocus()
+        editor.moveCursor(editor.textCursor().MoveOperation.End)
+        self._strip.fit()
+
+    def _keep(self) -> None:
+        assert self._editor is not None
+        text = self._editor.toPlainText().strip()
+        if text and text != self.waiting.content:
+            self._strip.edit_wanted.emit(self.waiting.message_id, text)
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._editor is not None:
+            editor, self._editor = self._editor, None
+            self._row.removeWidget(editor)
+            editor.hide()
+            editor.deleteLater()
+            self.text.show()
+            self._strip.fit()
+
+    @property
+    def editing(self) -> str | None:
+        """What is typed in its editor, None while there is none."""
+        return self._editor.toPlainText() if self._editor is not None else None
+
+    def edit_on(self, text: str) -> None:
+        """Go on with an edit that a change of the list interrupted."""
+        self._edit()
+        assert self._editor is not None
+        self._editor.setPlainText(text)
+        self._editor.moveCursor(self._editor.textCursor().MoveOperation.End)
+
+
+class QueueStrip(Translated, QFrame):
+    """What waits, the next one first; hidden when nothing does.
+
+    Signals:
+        edit_wanted: id and new text.
+        move_wanted: id and new place, from 0.
+        take_back_wanted, send_wanted: id.
+    """
+
+    edit_wanted = Signal(str, str)
+    move_wanted = Signal(str, int)
+    take_back_wanted = Signal(str)
+    send_wanted = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("queue-strip")
+        mark(self, "card-sunken")
+        self._waiting: tuple[Waiting, ...] = ()
+        self._running = self._covered = False
+        self.rows: list[WaitingRow] = []
+        self.heading = control(ElidedLabel("", self), look="small")
+        self.send = control(QPushButton(self), "queue-send", N_("Send"), look="quiet", on=self._send_first)
+        self._inner = QWidget(self)
+        mark(self._inner, "plain")
+        self._list = fill(QVBoxLayout(self._inner), margins=(0, 0, 0, 0), spacing=0)
+        self._area = QScrollArea(self)
+        self._area.setWidget(self._inner)
+        self._area.setWidgetResizable(True)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        top = fill(QHBoxLayout(), (self.heading, 1), self.send, margins=(12, 0, 4, 0), spacing=8)
+        fill(QVBoxLayout(self), top, self._area, margins=(0, 4, 0, 4), spacing=0)
+        theme().changed.connect(self.fit)
+        self.hide()
+
+    def show_waiting(self, waiting: Sequence[Waiting]) -> None:
+        """Show these; an edit under way of one that is still there goes on."""
+        if tuple(waiting) == self._waiting:
+            return
+        edited = {row.waiting.message_id: text for row in self.rows if (text := row.editing) is not None}
+        self._waiting = tuple(waiting)
+        for row in self.rows:
+            self._list.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self.rows = [WaitingRow(self, each, place, len(waiting)) for place, each in enumerate(waiting)]
+        for row in self.rows:
+            self._list.addWidget(row)
+            row.show()  # its height counts at once
+            if (text := edited.get(row.waiting.message_id)) is not None:
+                row.edit_on(text)
+        self.cover(self._covered)
+        self._say()
+        self.fit()
+
+    def cover(self, covered: bool) -> None:
+        """Whether something else stands in the place of the conversation and its composer."""
+        self._covered = covered
+        self.setVisible(bool(self._waiting) and not covered)
+
+    def set_running(self, running: bool) -> None:
+        """Whether they are sent by themselves, when the turn at work is over."""
+        self._running = running
+        self._say()
+
+    def _say(self) -> None:
+        count = len(self._waiting)
+        if not count:
+            self.heading.setText("")
+        elif self._running:
+            self.heading.setText(
+                ngettext(
+                    "{n} message waits until the agent has finished this turn",
+                    "{n} messages wait until the agent has finished this turn",
+                    count,
+                )
+            )
+        else:
+            self.heading.setText(ngettext("{n} message was not sent yet", "{n} messages were not sent yet", count))
+        self.send.setVisible(not self._running)
+
+    def fit(self) -> None:
+        """As high as its rows, within bounds."""
+        self._list.activate()
+        self._area.setFixedHeight(min(self._inner.sizeHint().height(), theme().px(_HIGHEST)))
+
+    def _send_first(self) -> None:
+        if self._waiting:
+            self.send_wanted.emit(self._waiting[0].message_id)
+
+    def retranslate(self) -> None:
+        waiting, self._waiting = self._waiting, ()
+        self.show_waiting(waiting)

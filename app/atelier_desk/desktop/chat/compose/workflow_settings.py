@@ -1,0 +1,104 @@
+"""What holds in one workflow in place of its agent's own: instructions, approvals, limits."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+
+from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets.format import locale
+from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Choices
+from atelier_desk.i18n import N_, _
+
+APPROVALS = (
+    (ApprovalMode.SELECTIVE, N_("Selective, as in the settings")),
+    (ApprovalMode.MANUAL, N_("Manual: before every call")),
+    (ApprovalMode.AUTO, N_("Automatic: never")),
+)
+CAPS = (
+    ("max_cost", N_("Most cost of a run ($)")),
+    ("max_tokens", N_("Most tokens of a run")),
+    ("max_seconds", N_("Most seconds of a run")),
+)
+
+
+class WorkflowSettings(FormDialog):
+    """``workflow-settings``. An empty field leaves the agent's own value, which stands there in grey.
+
+    Signals:
+        chosen: the workflow's ``Choices``, changed.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, choices: Choices, agent: AgentConfig, parent: QWidget | None = None) -> None:
+        super().__init__(_("Workflow settings"), parent)
+        self.setObjectName("workflow-settings")
+        self._choices = choices
+        self.instructions = control(QPlainTextEdit(choices.instructions, self), "workflow-instructions")
+        self.instructions.setPlaceholderText(_("Added to the agent's own, for example: answer in French, and briefly."))
+        self.instructions.setTabChangesFocus(True)
+        self.instructions.setFixedHeight(theme().px(84))
+        self.add_field(_("Instructions"), self.instructions)
+        self.approval = control(ComboBox(self), "workflow-approval")
+        words = dict(APPROVALS)
+        self.approval.addItem(_("As the agent has it: {value}", value=_(words[agent.approval])), None)
+        for mode, text in APPROVALS:
+            self.approval.addItem(_(text), mode)
+        self.approval.setCurrentIndex(max(0, self.approval.findData(choices.approval)))
+        self.add_field(_("When it asks before it acts"), self.approval)
+        self.caps: dict[str, QLineEdit] = {}
+        for name, text in CAPS:
+            own, set_here = getattr(agent.budget, name), getattr(choices.budget, name)
+            field = self.caps[name] = control(QLineEdit(_written(set_here), self), f"workflow-{name.replace('_', '-')}")
+            field.setPlaceholderText(
+                _("As the agent has it: {value}", value=_written(own)) if own is not None else _("As the agent has it: no limit")
+            )
+            field.textChanged.connect(self.check)
+            self.add_field(_(text), field)
+        self.instructions.textChanged.connect(self.check)
+        self.finish(_("Save"))
+        self.instructions.setFocus()
+
+    def problem(self) -> str:
+        length = len(self.instructions.toPlainText().strip())
+        if length > limits.WORKFLOW_INSTRUCTIONS:
+            return _(
+                "The instructions are {length} characters long; at most {most} are allowed.",
+                length=length,
+                most=limits.WORKFLOW_INSTRUCTIONS,
+            )
+        for name, text in CAPS:
+            if self.caps[name].text().strip() and _number(self.caps[name].text(), whole=name == "max_tokens") is None:
+                return _("{field}: write a number above 0, or leave it empty.", field=_(text))
+        return ""
+
+    def submit(self) -> None:
+        caps = {name: _number(field.text(), whole=name == "max_tokens") for name, field in self.caps.items()}
+        changed = {
+            "instructions": self.instructions.toPlainText().strip(),
+            "approval": self.approval.currentData(),
+            "budget": Budget(**{**self._choices.budget.model_dump(), **caps}),
+        }
+        self.chosen.emit(self._choices.model_copy(update=changed))
+
+
+def _written(value: float | None) -> str:
+    return "" if value is None else locale().toString(float(value), "g", 12).replace(locale().groupSeparator(), "")
+
+
+def _number(text: str, *, whole: bool) -> float | None:
+    """What was written, in the reader's language or with a point; None when it is no number above 0, or not the whole one it has to be."""
+    value, fine = locale().toDouble(text.strip())
+    if not fine:
+        try:
+            value = float(text.strip())
+        except ValueError:
+            return None
+    if not 0 < value <= 1e12 or (whole and not value.is_integer()):  # "nan" is a number, too
+        return None
+    return int(value) if whole else value

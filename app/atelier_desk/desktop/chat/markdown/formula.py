@@ -1,0 +1,120 @@
+"""Formulas as pictures: LaTeX to SVG by ziamath in a process of its own, SVG to pixels by QtSvg where it is shown."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache
+
+from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QImage, QPainter
+
+from atelier_desk.desktop.chat.markdown.draw_process import EM
+from atelier_desk.desktop.chat.markdown.drawings import drawings
+
+KEPT = 500
+"""Formulas, and pictures of them, that are remembered."""
+WIDEST, LARGEST = 8_000, 500_000
+"""Pixels of the width and of the area of a formula at ``EM``: what is larger is shown as its source."""
+PICTURE_BYTES = 64 << 20
+"""Bytes of the pictures that are remembered; the newest one is, whatever its size."""
+_VIEW = re.compile(r'viewBox="(-?[\d.]+) (-?[\d.]+) ([\d.]+) ([\d.]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A formula as SVG in black, with its size in pixels at ``EM``; ``depth`` is how much of the height is below the line of the text."""
+
+    svg: str
+    width: float
+    height: float
+    depth: float
+
+
+def drawing_of(svg: str) -> Drawing | None:
+    """What an SVG of ziamath tells of its size; None for what is none, or larger than a picture should be."""
+    found = _VIEW.search(svg)
+    if found is None:
+        return None
+    _left, top, width, height = map(float, found.groups())
+    if width > WIDEST or width * height > LARGEST:
+        return None
+    return Drawing(svg, width, height, max(0.0, top + height))
+
+
+class Formulas(QObject):
+    """All formulas of the program.
+
+    Signals:
+        drawn: a formula that was wanted is there now, or is known to be broken.
+    """
+
+    drawn = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: OrderedDict[str, Drawing | None] = OrderedDict()
+        self._pictures: OrderedDict[tuple[str, int, str, float], QImage] = OrderedDict()
+        self._waiting: set[str] = set()
+        drawings().drawn.connect(self._keep)
+
+    def want(self, source: str) -> bool:
+        """Whether it is known already, drawn or broken; else it is made, and ``drawn`` tells when."""
+        if source in self._known:
+            self._known.move_to_end(source)
+            return True
+        if source not in self._waiting:
+            self._waiting.add(source)
+            drawings().want("formula", source)
+        return False
+
+    def drawing(self, source: str) -> Drawing | None:
+        """What is known of it; None also when it is broken."""
+        return self._known.get(source)
+
+    def picture(self, source: str, px: int, colour: str, ratio: float) -> QImage | None:
+        """Its picture for letters of ``px`` pixels, in a colour, with ``ratio`` device pixels a pixel."""
+        drawing = self._known.get(source)
+        if drawing is None:
+            return None
+        key = (source, px, colour, ratio)
+        image = self._pictures.get(key)
+        if image is None:
+            image = self._pictures[key] = _paint(drawing, px / EM, colour, ratio)
+            while len(self._pictures) > 1 and (len(self._pictures) > KEPT or self._bytes() > PICTURE_BYTES):
+                self._pictures.popitem(last=False)
+        return image
+
+    def _bytes(self) -> int:
+        return sum(image.sizeInBytes() for image in self._pictures.values())
+
+    def _keep(self, kind: str, source: str, svg: str) -> None:
+        if kind != "formula":
+            return
+        self._waiting.discard(source)
+        self._known[source] = drawing_of(svg)
+        while len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        self.drawn.emit(source)
+
+
+@cache
+def formulas() -> Formulas:
+    """The one of the program; made in the window's thread."""
+    return Formulas()
+
+
+def _paint(drawing: Drawing, scale: float, colour: str, ratio: float) -> QImage:
+    from PySide6.QtSvg import QSvgRenderer
+
+    width, height = drawing.width * scale, drawing.height * scale
+    image = QImage(max(1, round(width * ratio)), max(1, round(height * ratio)), QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    renderer = QSvgRenderer(QByteArray(drawing.svg.replace('"black"', f'"{colour}"').encode()))
+    renderer.render(painter, QRectF(0, 0, image.width(), image.height()))
+    painter.end()
+    image.setDevicePixelRatio(ratio)
+    return image

@@ -1,0 +1,125 @@
+"""Formulas in Markdown: ``$$…$$``, ``\\[…\\]``, ``\\(…\\)`` and a strict ``$…$``, so that "$5 and $10" stays money.
+
+They are kept as they are written, with their marks; what draws them takes the marks off (``body_of``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+
+_MARKS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
+_BLOCK_MARKS = {"$$": "$$", "\\[": "\\]"}
+_COMMANDS = re.compile(r"\\(?:text|mathrm|operatorname|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+")
+_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\s+[^\W\d_]{2,}")
+_SHORT = re.compile(r"[^\W_]{1,2}(?:\s*,\s*[^\W_]{1,2})*|\d+(?:[.,]\d+)?")
+_SIGNS = set("\\^_={}<>+-*/()|'!≤≥≠±×÷∈∞√∑∫→")
+
+
+def add_math(parser: MarkdownIt) -> None:
+    """Teach a parser the rules of this file."""
+    parser.block.ruler.before("fence", "math_block", _math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    parser.inline.ruler.before("escape", "math", _math_inline)
+
+
+def open_formula(text: str) -> int:
+    """The line at which a formula may have begun that is not closed yet: the first that looks so since the last blank line; else one beyond
+    the end. Lines after it may look like headings or lists until its end comes."""
+    lines = text.split("\n")
+    last = len(lines) - (2 if text.endswith("\n") else 1)
+    found = len(lines)
+    while last >= 0 and lines[last].strip():
+        if lines[last].lstrip().startswith(tuple(_BLOCK_MARKS)):
+            found = last
+        last -= 1
+    return found
+
+
+def body_of(source: str) -> tuple[str, bool]:
+    """A formula without its marks, and whether it stands on a line of its own."""
+    for opening, closing in _MARKS:
+        if source.startswith(opening) and source.endswith(closing) and len(source) >= len(opening) + len(closing):
+            return source[len(opening) : len(source) - len(closing)].strip(), opening in _BLOCK_MARKS
+    return source, False
+
+
+def looks_like_math(body: str) -> bool:
+    """Whether what stands between two single dollars, or two escaped brackets, is a formula and not prose or prices."""
+    words = _COMMANDS.sub(" ", body)
+    if _TWO_WORDS.search(words) or body.count("{") != body.count("}"):
+        return False
+    if body[0].isdigit() and "\\" not in body and (body.count("(") != body.count(")") or re.search(r"\s[^\W\d_]{2,}", words)):
+        return False
+    return bool(_SIGNS & set(body)) or _SHORT.fullmatch(body) is not None
+
+
+def _math_inline(state: StateInline, silent: bool) -> bool:
+    """Their ``_`` and ``*`` mean nothing."""
+    source, start = state.src, state.pos
+    if source[start] not in "$\\":
+        return False
+    for opening, closing in _MARKS:
+        if not source.startswith(opening, start):
+            continue
+        end = source.find(closing, start + len(opening), state.posMax)
+        body = source[start + len(opening) : end] if end > 0 else ""
+        if not body.strip() or (opening == "$" and not _strict(source, start, end)):
+            continue
+        if opening == "\\[" and not looks_like_math(body.strip()):
+            continue
+        if not silent:
+            token = state.push("math_inline", "math", 0)
+            token.content = source[start : end + len(closing)]
+        state.pos = end + len(closing)
+        return True
+    return False
+
+
+def _strict(source: str, start: int, end: int) -> bool:
+    """Whether ``$…$`` is a formula: it touches no letter, digit or dollar outside and no blank inside, and has what formulas have."""
+    body, before, after = source[start + 1 : end], source[start - 1 : start], source[end + 1 : end + 2]
+    if body[0].isspace() or body[-1].isspace() or "\n" in body or body[-1] == "\\":
+        return False
+    if before.isalnum() or after.isalnum() or "$" in (before, after):
+        return False
+    return looks_like_math(body)
+
+
+def _math_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A formula that begins a line and ends one, without a blank line in it: what follows later can then no longer change it."""
+    if state.is_code_block(start_line):
+        return False
+    first = _line(state, start_line)
+    closing = _BLOCK_MARKS.get(first[:2])
+    if closing is None:
+        return False
+    lines, last = [first], start_line
+    while not _ends(lines, closing):
+        last += 1
+        if last >= end_line or closing in lines[-1][2 if len(lines) == 1 else 0 :]:
+            return False
+        lines.append(_line(state, last))
+        if not lines[-1].strip() or state.sCount[last] < state.blkIndent:
+            return False
+    source = "\n".join(lines).rstrip()
+    if closing in source[2:-2] or not source[2:-2].strip():
+        return False
+    if silent:
+        return True
+    state.line = last + 1
+    token = state.push("math_block", "math", 0)
+    token.block, token.content, token.map = True, source, [start_line, state.line]
+    return True
+
+
+def _line(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+
+
+def _ends(lines: list[str], closing: str) -> bool:
+    return lines[-1].rstrip().endswith(closing) and (len(lines) > 1 or len(lines[0].rstrip()) >= 4)

@@ -1,0 +1,293 @@
+"""What a person can do with one message: in its menu, in the row below it, and as actions of the command palette."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
+
+from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
+from atelier_desk.desktop.chat.speech import Speaker
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.format import cut
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.transcript.entries import Entry
+    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.view import ChatView
+    from atelier_desk.domain.provider import ModelInfo
+
+EXCERPT = 48
+"""Characters of a message that stand for it in a list."""
+Test = Callable[["Entry"], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing that can be done; ``method`` is the name of a method of ``MessageCommands`` that takes the entry; quoting has none.
+
+    Attributes:
+        text: in the message's menu.
+        action: in the palette, where no message is in sight to tell what it is about.
+        own: what a sub-agent said, or a replay shows, can be copied and quoted, but not this.
+    """
+
+    name: str
+    text: str
+    action: str
+    icon: str
+    method: str
+    applies: Test
+    own: bool = True
+
+
+def _said(entry: Entry) -> bool:
+    return bool(entry.content) and entry.kind != "notice"
+
+
+def _kept(entry: Entry) -> bool:
+    return _said(entry) and bool(entry.run_id) and not entry.live and not entry.pending
+
+
+def _asked(entry: Entry) -> bool:
+    return entry.kind == "user" and _kept(entry)
+
+
+def _answer(entry: Entry) -> bool:
+    return entry.kind == "assistant" and _kept(entry)
+
+
+COMMANDS = (
+    Command("copy", N_("Copy as text"), N_("Copy the message as text"), "copy", "copy_text", _said, own=False),
+    Command("copy-markdown", N_("Copy as Markdown"), N_("Copy the message as Markdown"), "file-text", "copy_markdown", _said, own=False),
+    Command("quote", N_("Quote"), N_("Quote the message"), "quote", "", _said, own=False),
+    Command("read-aloud", N_("Read aloud"), N_("Read the message aloud, or stop"), "volume-2", "read_aloud", _said, own=False),
+    Command("edit", N_("Edit and send again"), N_("Edit your last message and send it again"), "pencil", "edit", _asked),
+    Command("regenerate", N_("Answer again"), N_("Answer again"), "refresh-cw", "regenerate", _answer),
+    Command("regenerate-with", N_("Answer again with"), N_("Answer again with another model"), "cpu", "choose_model", _answer),
+    Command("branch", N_("Branch here into a new workflow"), N_("Branch here into a new workflow"), "git-branch", "branch_here", _kept),
+    Command("pin", N_("Pin"), N_("Pin or unpin the message"), "pin", "pin", _kept),
+    Command("delete-branch", N_("Delete this branch"), N_("Delete the branch from this turn on"), "trash-2", "delete_branch", _kept),
+)
+
+
+class MessageCommands(QObject):
+    """One for the conversation in the middle. What it does to the workflow goes through the engine.
+
+    Signals:
+        told: something to say in passing.
+        deleted: what was deleted, in words, and what brings it back.
+        workflow_made: a branch went into this new workflow.
+    """
+
+    told = Signal(str)
+    deleted = Signal(str, object)
+    workflow_made = Signal(str)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        host: TranscriptHost,
+        view: ChatView,
+        pages: TranscriptPages,
+        models: Callable[[], Sequence[ModelInfo]],
+        parent: QObject,
+    ) -> None:
+        """``models`` gives those that can be chosen at the moment."""
+        super().__init__(parent)
+        self._bridge, self._host, self._view, self._pages, self._models = bridge, host, view, pages, models
+        self.speaker = Speaker(self)
+        self._spoken: bool | None = None
+
+    # -- the menu and the palette -----------------------------------------------------------------------------------------------
+    def register(self, registry: ActionRegistry) -> None:
+        """Each command as an action, for the message with the keyboard focus, else the newest one it fits."""
+        for command in COMMANDS:
+            spec = ActionSpec(f"message-{command.name}", command.action, "message", icon=command.icon, keywords="message")
+            made = registry.add(spec, lambda command=command: self._run(command))
+            if command.name == "read-aloud":
+                made.setVisible(self.can_speak)
+                made.setEnabled(self.can_speak)
+
+    def fill(self, menu: QMenu, entry: Entry, host: TranscriptHost, selected: str = "") -> None:
+        """The commands that fit a message of a transcript; ``selected`` text takes its place where it is copied, quoted or read."""
+        for command in COMMANDS:
+            if not command.applies(entry) or (command.own and not host.versions):
+                continue
+            if command.name == "read-aloud" and not self.can_speak:
+                continue
+            if command.name in {"edit", "branch"}:
+                menu.addSeparator()
+            if command.name == "regenerate-with":
+                self._add_models(menu.addMenu(theme().icon(command.icon), _(command.text)), entry)
+                continue
+            added = menu.addAction(theme().icon(command.icon), self._text(command, entry, selected))
+            added.setObjectName(f"message-{command.name}")
+            added.triggered.connect(lambda *_, command=command: self._call(command, entry, host, selected))
+
+    def popup(self, entry: Entry, host: TranscriptHost, parent: QWidget, at: QPoint, selected: str = "") -> QMenu:
+        """The menu of a message, open at a point of the screen."""
+        menu = QMenu(parent)
+        menu.setObjectName("message-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.fill(menu, entry, host, selected)
+        menu.popup(at)
+        if (first := next(iter(menu.actions()), None)) is not None:
+            menu.setActiveAction(first)
+        return menu
+
+    @property
+    def can_speak(self) -> bool:
+        """Whether this machine can read aloud; asked once."""
+        if self._spoken is None:
+            self._spoken = self.speaker.available()
+        return self._spoken
+
+    def _text(self, command: Command, entry: Entry, selected: str) -> str:
+        if command.name == "pin" and entry.pinned:
+            return _("Take the pin away")
+        if command.name == "read-aloud" and self.speaker.key == entry.id:
+            return _("Stop reading")
+        if selected and command.name == "copy":
+            return _("Copy selection")
+        if selected and command.name == "quote":
+            return _("Quote selection")
+        return _(command.text)
+
+    def _call(self, command: Command, entry: Entry, host: TranscriptHost, selected: str = "") -> None:
+        if command.name == "quote":  # into the composer below this very transcript
+            host.quote_requested.emit(selected or entry.content)
+            return
+        method: Callable[..., object] = getattr(self, command.method)
+        if selected and command.name in {"copy", "read-aloud"}:
+            method(entry, selected)
+        else:
+            method(entry)
+
+    def _run(self, command: Command) -> None:
+        entry = self._current(command.applies)
+        if entry is None:
+            self.told.emit(_("There is no message for that here."))
+        else:
+            self._call(command, entry, self._host)
+
+    def _current(self, applies: Test) -> Entry | None:
+        from atelier_desk.desktop.chat.transcript.view import EntryWidget
+
+        view = self._view
+        widget = QApplication.focusWidget()
+        while widget is not None and not isinstance(widget, EntryWidget):
+            widget = widget.parentWidget()
+        if isinstance(widget, EntryWidget) and view.isAncestorOf(widget) and applies(widget.entry):
+            return widget.entry
+        answers = [entry for entry in view.entries if applies(entry)]
+        return next((entry for entry in reversed(answers) if entry.kind == "assistant"), answers[-1] if answers else None)
+
+    # -- what they do -----------------------------------------------------------------------------------------------------------
+    def copy_text(self, entry: Entry, selected: str = "") -> None:
+        from atelier_desk.desktop.chat.markdown.plain import plain_text
+
+        self._host.copy(selected or (entry.content if entry.kind == "user" else plain_text(entry.content)))
+
+    def copy_markdown(self, entry: Entry) -> None:
+        self._host.copy(entry.content)
+
+    def read_aloud(self, entry: Entry, selected: str = "") -> None:
+        """Read it, or stop when it is being read."""
+        from atelier_desk.desktop.chat.markdown.plain import spoken_text
+
+        self.speaker.toggle(entry.id, selected or spoken_text(entry.content))
+
+    def edit(self, entry: Entry) -> None:
+        from atelier_desk.desktop.chat.transcript.messages import UserBubble
+
+        self._view.reveal(entry)
+        widget = self._view.widget_of(entry)
+        if isinstance(widget, UserBubble):
+            widget.edit()
+
+    def regenerate(self, entry: Entry) -> None:
+        self._host.regenerate_requested.emit(entry.run_id)
+
+    def regenerate_with(self, entry: Entry, provider: str, model: str) -> None:
+        """Another model answers this once; what the workflow has chosen stays."""
+        workflow_id, run_id = self._pages.workflow_id, entry.run_id
+        runs = self._bridge.engine.runs
+
+        async def again() -> None:
+            await runs.regenerate(workflow_id, run_id, provider=provider, model=model)
+            await self._reload(workflow_id)
+
+        self._bridge.jobs.once(("regenerate", run_id), again)
+
+    def choose_model(self, entry: Entry) -> None:
+        """The models as a menu over the conversation, for the keyboard."""
+        menu = QMenu(self._view)
+        menu.setObjectName("regenerate-models")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._add_models(menu, entry)
+        view = self._view
+        menu.popup(view.mapToGlobal(QPoint(view.width() // 2 - menu.sizeHint().width() // 2, view.height() // 4)))
+
+    def pin(self, entry: Entry) -> None:
+        """Shown when the engine has kept it: the stream tells every window."""
+        key, pinned = entry.id, not entry.pinned
+        engine = self._bridge.engine
+        self._bridge.jobs.once(("pin", key), lambda: engine.messages.set_pinned(key, pinned))
+
+    def branch_here(self, entry: Entry) -> None:
+        self._bridge.jobs.once(("branch-here", entry.id), lambda: self._branch(entry.id))
+
+    def delete_branch(self, entry: Entry) -> None:
+        workflow_id, run_id = self._pages.workflow_id, entry.run_id
+        self._bridge.jobs.once(("delete-branch", run_id), lambda: self._delete(workflow_id, run_id))
+
+    async def _branch(self, message_id: str) -> None:
+        made = await self._bridge.engine.messages.branch_here(message_id)
+        self.workflow_made.emit(made.id)
+
+    async def _delete(self, workflow_id: str, run_id: str) -> None:
+        workflows = self._bridge.engine.workflows
+        await workflows.delete_branch(workflow_id, run_id)
+        await self._reload(workflow_id)
+
+        async def bring_back() -> None:
+            await workflows.undo_delete_branch(workflow_id, run_id)
+            await self._reload(workflow_id)
+
+        jobs = self._bridge.jobs
+        self.deleted.emit(_("The branch was deleted."), lambda: jobs.once(("undo-delete-branch", run_id), bring_back))
+
+    async def _reload(self, workflow_id: str) -> None:
+        if self._pages.workflow_id == workflow_id:
+            await self._pages.reload()
+
+    def _add_models(self, menu: QMenu, entry: Entry) -> None:
+        """Every chat model, by provider when there are several; the one that answered is marked."""
+        chat = [info for info in self._models() if not info.embedding]
+        providers = list(dict.fromkeys(info.provider for info in chat))
+        for provider in providers:
+            under = menu.addMenu(provider) if len(providers) > 1 else menu
+            for info in (each for each in chat if each.provider == provider):
+                added = under.addAction((info.label or info.name).replace("&", "&&"))
+                added.setCheckable(True)
+                added.setChecked((info.provider, info.name) == (entry.provider, entry.model))
+                self._connect_model(added, entry, info)
+        menu.setEnabled(bool(chat))
+
+    def _connect_model(self, added: QAction, entry: Entry, info: ModelInfo) -> None:
+        added.triggered.connect(lambda *_: self.regenerate_with(entry, info.provider, info.name))
+
+
+def brief(text: str) -> str:
+    """A message in a line of a list."""
+    from atelier_desk.desktop.chat.markdown.plain import plain_text
+
+    return cut(" ".join(plain_text(text).split()), EXCERPT)

@@ -1,0 +1,51 @@
+"""Where a needle occurs in a transcript: in what was said, in thoughts, and inside the cards of calls and questions, open or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from atelier_desk.desktop.chat.markdown.plain import plain_text
+from atelier_desk.desktop.chat.transcript.call_texts import call_words, details_of
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.place import CALL, HEAD, QUESTION, TEXT, THOUGHTS, Place
+
+_MARKS = str.maketrans("", "", "*_`~\\")
+"""What Markdown may have between the letters of a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One occurrence: the entry it is in, and the place of it there."""
+
+    entry: Entry
+    place: Place
+
+
+def hits(entries: Iterable[Entry], needle: str) -> list[Hit]:
+    """Every occurrence of ``needle`` (no case) in the order in which it is shown."""
+    wanted = needle.casefold()
+    if not wanted:
+        return []
+    return [
+        Hit(entry, Place(part, key, number))
+        for entry in entries
+        for part, key, text in _texts(entry, wanted)
+        for number in range(text.casefold().count(wanted))
+    ]
+
+
+def _texts(entry: Entry, wanted: str) -> Iterator[tuple[str, str, str]]:
+    """The texts of an entry that have the needle, with the part they are in and its key; as they are drawn."""
+    if wanted in entry.reasoning.casefold():
+        yield THOUGHTS, "", entry.reasoning
+    said = entry.content.casefold()
+    if wanted in said or wanted in said.translate(_MARKS):  # only then it is worth to be parsed
+        yield TEXT, "", entry.content if entry.kind == "user" else plain_text(entry.content)
+    for call in entry.calls:
+        asked = next((each for each in entry.asked if each.call_id == call.call_id), None)
+        yield HEAD, call.call_id, " ".join(dict.fromkeys((*call_words(call, asked), call.tool)))
+        for number, (_title, text, _language) in enumerate(details_of(call)):
+            yield CALL, f"{call.call_id}\n{number}", text
+    for asked in entry.asked:
+        yield QUESTION, asked.question_id, f"{asked.question}\n{asked.answer}"

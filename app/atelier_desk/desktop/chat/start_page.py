@@ -1,0 +1,299 @@
+"""The page of a new workflow: recent work to go on with, examples to begin with, agents to choose from.
+
+Nothing of it is made before the engine is open: the first paint needs none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.basic import ElidedLabel
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.agent import Agent
+    from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.domain.workflow import Workflow
+
+RECENT = 4
+MOST_AGENTS = 6
+"""Cards; the others are in the picker above."""
+CARD_WIDTH = 200
+"""Pixels at 100 % below which there is one card less in a row."""
+COLUMNS = 3
+RELOAD_MS = 150
+
+
+class CardButton(QPushButton):
+    """A button of two lines; the second one has an ellipsis where it does not fit, or goes on below when it ``wraps``."""
+
+    def __init__(self, parent: QWidget, name: str, *, wraps: bool = False) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setAutoDefault(False)
+        mark(self, "card")
+        self._title = ElidedLabel("", self)
+        mark(self._title, "strong")
+        self._text: QLabel = label("", "small", self, wrap=True) if wraps else ElidedLabel("", self)
+        mark(self._text, "small")
+        for each in (self._title, self._text):
+            each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        fill(QVBoxLayout(self), self._title, self._text, 1, margins=(14, 10, 14, 10), spacing=2)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(wraps)  # of a layout that has no such height Qt makes none at all
+        self.setSizePolicy(policy)
+
+    def set_texts(self, title: str, text: str) -> None:
+        self._title.setText(title)
+        self._text.setText(text)
+        self.setAccessibleName(_("{name}: {text}", name=title, text=text))
+
+    def hasHeightForWidth(self) -> bool:
+        layout = self.layout()
+        return layout is not None and layout.hasHeightForWidth()
+
+    def heightForWidth(self, width: int) -> int:
+        layout = self.layout()
+        assert layout is not None
+        return layout.totalHeightForWidth(width) if layout.hasHeightForWidth() else layout.totalSizeHint().height()
+
+    def sizeHint(self) -> QSize:
+        width = theme().px(CARD_WIDTH)
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(120), self.heightForWidth(max(self.width(), theme().px(120))))
+
+
+class RecentButton(QPushButton):
+    """A line: a workflow's name, and when something last happened in it."""
+
+    def __init__(self, parent: QWidget, workflow: Workflow) -> None:
+        from atelier_desk.desktop.panes.wording import ago
+
+        super().__init__(parent)
+        self.setObjectName("recent-workflow")
+        self.setAutoDefault(False)
+        mark(self, "lane")
+        icon = QLabel(self)
+        icon.setPixmap(theme().pixmap("message-square", "muted", theme().px(15), self.devicePixelRatioF()))
+        when = ago(workflow.updated_at)
+        name, time = ElidedLabel(workflow.name, self), label(when, "small", self)
+        for each in (icon, name, time):
+            each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        fill(QHBoxLayout(self), icon, (name, 1), time, margins=(10, 6, 10, 6), spacing=10)
+        self.setAccessibleName(f"{workflow.name}, {when}")
+
+    def sizeHint(self) -> QSize:
+        layout = self.layout()
+        return layout.sizeHint() if layout is not None else super().sizeHint()
+
+    minimumSizeHint = sizeHint
+
+
+class _Section(QWidget):
+    """A heading over a grid of cards, or over lines."""
+
+    def __init__(self, parent: QWidget, heading: str, columns: int) -> None:
+        super().__init__(parent)
+        self._most = self._columns = columns
+        self.items: list[QWidget] = []
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(8 if columns > 1 else 0)
+        self._heading = say(label("", "heading", self), heading)
+        fill(QVBoxLayout(self), self._heading, self._grid, margins=(0, 0, 0, 0), spacing=6)
+
+    def set_items(self, items: Sequence[QWidget]) -> None:
+        for old in self.items:
+            self._grid.removeWidget(old)
+            old.hide()
+            old.deleteLater()
+        self.items = list(items)
+        self._place()
+        self.setVisible(bool(items))
+
+    def fit(self, width: int) -> None:
+        """As many columns as have room."""
+        columns = max(1, min(self._most, width // theme().px(CARD_WIDTH)))
+        if columns != self._columns:
+            self._columns = columns
+            self._place()
+
+    def _place(self) -> None:
+        for number in range(self._most):
+            self._grid.setColumnStretch(number, 1 if number < self._columns else 0)
+        for number, item in enumerate(self.items):
+            self._grid.removeWidget(item)
+            self._grid.addWidget(item, number // self._columns, number % self._columns)
+            item.show()
+
+
+class StartPage(Translated, QScrollArea):
+    """``start-page``.
+
+    Signals:
+        workflow_chosen: go on with this one.
+        goal_chosen: write this into the composer.
+        agent_chosen: this one is to answer.
+    """
+
+    workflow_chosen = Signal(str)
+    goal_chosen = Signal(str)
+    agent_chosen = Signal(str)
+
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("start-page")
+        self._bridge = bridge
+        self._agents: Sequence[Agent] = ()
+        self._labels: Mapping[str, str] = {}
+        self._chosen = ""
+        self._made = self._held = False
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        mark(self, "plain")
+        self._holder = control(QWidget(self), look="surface")
+        self._body = QWidget(self._holder)
+        self._column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=20)
+        fill(QHBoxLayout(self._holder), 1, (self._body, 100), 1, margins=(24, 16, 24, 16), spacing=0)
+        self.setWidget(self._holder)
+        self._soon = Soon(self, RELOAD_MS, self.reload)
+        bridge.changed.connect(self._on_changed)
+        theme().changed.connect(self._dress)
+
+    def _make(self) -> None:
+        """The sections, when they are first wanted."""
+        self._made = True
+        body = self._body
+        title = say(label("", "title", body), N_("What shall we do?"))
+        hint = label("", "muted", body, wrap=True)
+        say(hint, N_("Write a goal below. The agent plans, uses tools and asks when it needs you."))
+        head = fill(QVBoxLayout(), title, hint, margins=(0, 0, 0, 0), spacing=4)
+        self.recent = control(_Section(body, N_("RECENT"), 1), "start-recent")
+        self.examples = control(_Section(body, N_("EXAMPLES"), COLUMNS), "start-examples")
+        self.agents = control(_Section(body, N_("WHO ANSWERS"), COLUMNS), "start-agents")
+        self.recent.hide()
+        self.agents.hide()
+        self._group = QButtonGroup(self)
+        fill(self._column, 1, head, self.recent, self.examples, self.agents, 2)
+        self._fill_examples()
+        self._fill_agents()
+        self._fit()
+
+    # -- what it shows ----------------------------------------------------------------------------------------------------------
+    def show_agents(self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str]) -> None:
+        """The agents that can answer, the id of the one that will, and what the model of each is called, by the agent's id."""
+        before = [(each.id, each.updated_at, self._labels[each.id]) for each in self._agents]
+        self._agents, self._chosen, self._labels = list(agents), chosen, dict(labels)
+        if not self._made:
+            self.reload()
+        elif before != [(each.id, each.updated_at, labels[each.id]) for each in agents]:
+            self._fill_agents()
+        else:
+            for button in self._group.buttons():
+                button.setChecked(button.property("agent") == chosen)
+
+    def _fill_agents(self) -> None:
+        for button in self._group.buttons():
+            self._group.removeButton(button)
+        cards: list[QWidget] = []
+        # One alone is no choice.
+        for agent in self._agents[:MOST_AGENTS] if len(self._agents) > 1 else ():
+            card = CardButton(self._body, "agent-card")
+            card.setCheckable(True)
+            card.setProperty("agent", agent.id)
+            card.setChecked(agent.id == self._chosen)
+            tools = len(agent.config.tools) + len(agent.config.sections)
+            counted = ngettext("{n} tool", "{n} tools", tools)  # outside of an f-string, where the catalogues do not find it
+            card.set_texts(agent.name, f"{counted} · {self._labels[agent.id]}")
+            card.clicked.connect(partial(self.agent_chosen.emit, agent.id))
+            self._group.addButton(card)
+            cards.append(card)
+        self.agents.set_items(cards)
+
+    def _fill_examples(self) -> None:
+        from atelier_desk.desktop.firststart.steps import GOALS
+
+        cards: list[QWidget] = []
+        for number, (title, goal) in enumerate([each[:2] for each in GOALS], 1):
+            card = CardButton(self._body, f"example-{number}", wraps=True)
+            card.set_texts(_(title), _(goal))
+            card.clicked.connect(lambda _on=False, goal=goal: self.goal_chosen.emit(_(goal)))
+            cards.append(card)
+        self.examples.set_items(cards)
+
+    def reload(self) -> None:
+        """Read again what was done last, while somebody sees it."""
+        if self._bridge.ready and self._agents and self.isVisible() and not self._held:
+            self._bridge.jobs.start(self._load(), "start page")
+
+    async def _load(self) -> None:
+        if not self._made:
+            self._make()
+        found = await self._bridge.engine.workflows.list(limit=RECENT * 2, archived=False)
+        newest = sorted((each for each in found if each.head_run_id), key=lambda each: each.updated_at, reverse=True)[:RECENT]
+        lines = [RecentButton(self._body, each) for each in newest]
+        for line, each in zip(lines, newest, strict=True):
+            line.clicked.connect(partial(self.workflow_chosen.emit, each.id))
+        self.recent.set_items(lines)
+
+    def _on_changed(self, topic: Topic, _key: str) -> None:
+        if topic == "workflow" and self.isVisible():
+            self._soon.ask()
+
+    # -- looks ------------------------------------------------------------------------------------------------------------------
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.reload()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def hold(self, on: bool) -> None:
+        """Show nothing while something else has the word, such as the guide of the first start."""
+        self._held = on
+        self._body.setVisible(not on)
+        self.reload()
+
+    def _dress(self) -> None:
+        self._fit()
+        self.reload()
+
+    def _fit(self) -> None:
+        self._body.setMaximumWidth(theme().px(CHAT_COLUMN))
+        if self._made:
+            width = min(self.viewport().width() - 48, theme().px(CHAT_COLUMN))
+            for section in (self.examples, self.agents):
+                section.fit(width)
+
+    def retranslate(self) -> None:
+        if self._made:
+            self._fill_examples()
+            self._fill_agents()
+            self.reload()

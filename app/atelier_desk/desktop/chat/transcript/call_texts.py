@@ -1,0 +1,51 @@
+"""What the card of a call says, as text: the words of its head, and what stands in it when it is opened. No Qt."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from atelier_desk.desktop.chat.transcript.entries import Asked, Call
+from atelier_desk.i18n import _
+from atelier_desk.tools import failure_words
+from atelier_desk.tools.call import summary_of
+
+SHOWN_CHARS = 20_000
+"""Characters of arguments or result the card shows; the activity pane exports the rest."""
+
+
+def pretty(value: Any) -> str:
+    """A value as indented JSON, cut to what a card shows."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "\n…"
+
+
+def call_title(call: Call) -> str:
+    """The tool's name for people."""
+    return _(call.presentation.title) or call.tool
+
+
+def call_words(call: Call, asked: Asked | None = None) -> tuple[str, str]:
+    """What the head says: what is done and with what, in the words of the tool; else its name and the values it was given.
+
+    Args:
+        asked: what the call asks the person, which stands whole below the head.
+    """
+    shown = call.presentation
+    over = call.status == "ok" if asked is None else asked.status != "pending"
+    said = shown.words(over=over) if shown.summary.text else summary_of(call.arguments)
+    first, rest = said.parts(_)
+    return first or call_title(call), "" if asked is not None else rest
+
+
+def details_of(call: Call) -> list[tuple[str, str, str]]:
+    """What an open card shows: title, text and language of each part. What it gave comes when it is over."""
+    found = [(_("Arguments"), pretty(call.arguments), "json")]
+    if call.status in {"running", "waiting", "asked"}:
+        return found
+    if call.error:
+        found.append((_("Error"), failure_words.explain(call_title(call), call.result, call.error), ""))
+    if call.result is not None:
+        title = _("Result (cut)") if call.truncated else _("Result")
+        found.append((title, pretty(call.result), "" if isinstance(call.result, str) else "json"))
+    return found

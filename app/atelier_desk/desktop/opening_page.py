@@ -1,0 +1,22 @@
+"""What the middle of the window shows from its first paint until the engine has opened the data."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.spinner import Spinner
+from atelier_desk.i18n import N_
+
+
+class OpeningPage(QWidget):
+    """``opening-page``: a turning arc and a line, so that an empty window is not taken for empty data."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        control(self, "opening-page")
+        line = fill(QHBoxLayout(), 1, Spinner(self), say(label("", "muted", self), N_("Opening your workflows…")), 1, spacing=10)
+        line.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        fill(QVBoxLayout(self), 1, line, 1)
+        say(self, name=N_("Opening your workflows…"))

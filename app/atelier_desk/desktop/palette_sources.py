@@ -1,0 +1,49 @@
+"""What the command palette offers beside the window's actions: workflows, agents, models, settings pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.chat.compose.choices import describe, key_of
+from atelier_desk.desktop.palette import Command
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.settings.registry import PageEntry
+    from atelier_desk.desktop.window_parts import WindowParts
+
+
+def commands(window: WindowParts, pages: Iterable[PageEntry], show_page: Callable[[str], object]) -> Iterator[Command]:
+    """In the order of their headings. Only what the window knows already: nothing is waited for."""
+    yield from _workflows(window)
+    yield from _agents(window)
+    yield from _models(window)
+    for page in pages:
+        yield Command(_(page.title), partial(show_page, page.name), _("Settings"), page.icon, page.name, f"page:{page.name}", _("Settings"))
+
+
+def _workflows(window: WindowParts) -> Iterator[Command]:
+    for each in window.sidebar.model.workflows:
+        run = partial(window.chat.open_workflow, each.id)
+        yield Command(each.name, run, _("Workflow"), "message-square", "", f"workflow:{each.id}", _("Workflows"))
+
+
+def _agents(window: WindowParts) -> Iterator[Command]:
+    """Who shall answer in the workflow in view."""
+    for agent in window.chat.choices.agents:
+        hint = f"{agent.config.provider} · {window.chat.choices.labels[agent.id]}"
+        run = partial(window.chat.header.agent_chosen.emit, agent.id)
+        yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", "", f"agent:{agent.id}", _("Agents"))
+
+
+def _models(window: WindowParts) -> Iterator[Command]:
+    """Which model shall answer in the workflow in view; a search names what it can do, too."""
+    for info in window.chat.choices.models:
+        if not info.embedding:
+            key = key_of(info.provider, info.name)
+            run = partial(window.chat.header.model_chosen.emit, key)
+            hint = " · ".join(filter(None, (info.provider, describe(info))))
+            text = _("Model: {name}", name=info.label or info.name)
+            yield Command(text, run, hint, "cpu", f"{info.name} {info.provider}", f"model:{key}", _("Models"))

@@ -1,0 +1,177 @@
+"""Quick ask: a small window for one question. It becomes a workflow of its own, which works in the background; the answer is shown here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.icons import app_icon
+from atelier_desk.desktop.widgets import ElidedLabel, Translated, control, fill, label, say
+from atelier_desk.domain import limits
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
+    from atelier_desk.domain.agent import Choices
+    from atelier_desk.domain.stream.event import StreamEvent
+
+WIDTH, ANSWER = 560, 220
+"""Of the window and of the answer's height, in pixels at 100 %."""
+DRAW_MS = 100
+"""The answer is drawn again so often while it comes."""
+ENDS = {
+    "completed": "",
+    "error": N_("The agent failed. The workflow says why."),
+    "cancelled": N_("Stopped."),
+    "abandoned": N_("The agent gave up. The workflow says why."),
+    "limited": N_("A limit was reached. Open the workflow to go on."),
+    "interrupted": N_("It was interrupted. Open the workflow to go on."),
+}
+
+
+class QuickAsk(Translated, QWidget):
+    """``quick-ask`` with ``quick-field``, ``quick-answer``, ``quick-status``, ``quick-stop`` and ``quick-open``. Esc puts it away.
+
+    Signals:
+        open_wanted: the workflow of the question is wanted in the main window.
+    """
+
+    open_wanted = Signal(str)
+
+    def __init__(self, bridge: Bridge, choices: WorkflowChoices, parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Window | Qt.WindowType.WindowStaysOnTopHint)
+        self.setObjectName("quick-ask")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setWindowIcon(app_icon())
+        self._bridge, self._choices = bridge, choices
+        self.jobs = Jobs(self, self._failed)
+        self._workflow_id = self._run_id = ""
+        self._text = ""
+        self._over = True
+        self.field = control(QLineEdit(self), "quick-field", hint=N_("Ask something… (Enter sends)"), name=N_("Your question"))
+        self.field.setMaxLength(limits.MESSAGE)
+        self.field.returnPressed.connect(self.send)
+        self.who = control(ElidedLabel("", self), look="small")
+        self.answer = control(MarkdownView(self), "quick-answer", name=N_("Answer"))
+        self.status = control(label("", "small", self, wrap=True), "quick-status")
+        self.stop = control(QPushButton(self), "quick-stop", N_("Stop"), on=self.cancel)
+        self.open = control(QPushButton(self), "quick-open", N_("Open the workflow"), on=self._open)
+        row = fill(QHBoxLayout(), (self.status, 1), self.stop, self.open, spacing=8)
+        fill(QVBoxLayout(self), self.field, self.who, (self.answer, 1), row, margins=(16, 16, 16, 16), spacing=8)
+        self._draw = Soon(self, DRAW_MS, lambda: self.answer.set_text(self._text))
+        bridge.stream_event.connect(self._on_stream)
+        say(self, title=N_("Quick ask"))
+        self._rest()
+        self.retranslate()
+
+    def popup(self) -> None:
+        """Bring it to the front with the keyboard in its field."""
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        self.field.setFocus()
+        self.field.selectAll()
+
+    def _rest(self) -> None:
+        """No question yet: a field and nothing else."""
+        for part in (self.answer, self.status, self.stop, self.open):
+            part.hide()
+        self._fit()
+
+    def _fit(self) -> None:
+        self.answer.setMinimumHeight(theme().px(ANSWER))
+        self.setMinimumWidth(theme().px(WIDTH))
+        self.adjustSize()
+
+    # -- asking ---------------------------------------------------------------------------------------------------------------
+    def send(self) -> None:
+        """Make a workflow of what the field says. One that works already goes on in the background."""
+        text = self.field.text().strip()
+        if text:
+            agent = self._choices.agent
+            self._workflow_id = self._run_id = self._text = ""
+            self.answer.set_text("")
+            self.open.hide()
+            self.stop.hide()
+            self._say(N_("Sending…"))
+            self.jobs.start(self._send(text, agent.id if agent is not None else "", self._choices.chosen), "send")
+
+    async def _send(self, text: str, agent_id: str, choices: Choices) -> None:
+        engine = self._bridge.engine
+        workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
+        self._workflow_id = workflow_id
+        self.field.clear()
+        self._say(N_("Thinking…"))
+        self.open.show()
+        try:
+            self._run_id = await engine.runs.send(workflow_id, text, agent_id=agent_id)
+        except Exception:
+            self.field.setText(text)  # nothing that was typed is lost
+            raise
+        self.stop.setVisible(not self._over)
+
+    def cancel(self) -> None:
+        """Stop the agent; what it said stays in its workflow."""
+        if self._run_id:
+            self.jobs.start(self._bridge.engine.runs.cancel(self._run_id))
+
+    def _open(self) -> None:
+        if self._workflow_id:
+            self.hide()
+            self.open_wanted.emit(self._workflow_id)
+
+    # -- showing --------------------------------------------------------------------------------------------------------------
+    def _on_stream(self, event: StreamEvent) -> None:
+        if event.workflow_id != self._workflow_id or not self._workflow_id or event.depth:
+            return
+        from atelier_desk.domain.stream import payloads
+
+        match event.payload:
+            case payloads.Token(content=content):
+                self._show_text(self._text + content)
+            case payloads.MessageSaid(role="assistant", content=content) if content:
+                self._show_text(content)
+            case payloads.UserQuestionStart() | payloads.ValidationRequired():
+                self._say(N_("The agent needs you: open the workflow."))
+            case payloads.WorkflowComplete(status=status):
+                self._say(ENDS.get(status, ""), over=True)
+
+    def _show_text(self, text: str) -> None:
+        self._text = text
+        self.answer.show()
+        self._draw.ask()
+        self._fit()
+
+    def _say(self, text: str, *, over: bool = False) -> None:
+        say(self.status, text)
+        self._over = over
+        self.status.show()
+        if over:
+            self.stop.hide()
+        self._fit()
+
+    def _failed(self, text: str) -> None:
+        self._say(N_("It could not be sent."), over=True)
+        self.status.setText(text)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.retranslate()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.hide()
+        else:
+            super().keyPressEvent(event)
+
+    def retranslate(self) -> None:
+        agent, (_provider, model) = self._choices.agent, self._choices.model
+        self.who.setText(_("{agent} answers, with {model}", agent=agent.config.name, model=model) if agent is not None else "")

@@ -1,0 +1,192 @@
+"""Usage: tokens, cost and time by day, model, agent and workflow, as a picture and a table, from what the runs recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QDate, Qt
+from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QWidget
+
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.wording import locale
+from atelier_desk.desktop.settings.bar_chart import Bar, BarChart
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.usage_table import UsageTable
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.flow import FlowLayout
+from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.usage import UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
+from atelier_desk.figures import duration, number, tokens
+from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.usage_words import cost_words
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+PERIODS = ((1, N_("Today")), (7, N_("Last 7 days")), (30, N_("Last 30 days")), (90, N_("Last 90 days")), (0, N_("All time")))
+BY = ((UsageBy.DAY, N_("By day")), (UsageBy.MODEL, N_("By model")), (UsageBy.AGENT, N_("By agent")), (UsageBy.WORKFLOW, N_("By workflow")))
+MEASURES = (("tokens", N_("Tokens")), ("cost", N_("Cost")), ("time", N_("Time")))
+MOST_BARS = 12
+"""Lying bars; the table has the rest."""
+MOST_DAYS = 92
+"""Upright bars for days; a longer time is shown by month."""
+
+
+@settings_page("usage", order=75, icon="chart-column", title=N_("Usage"))
+class UsagePage(SettingsPage):
+    """``usage-period``, ``usage-by``, ``usage-measure``, ``usage-export``, ``usage-chart``, ``usage-table``, ``usage-summary``."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self._rows: list[UsageRow] = []
+        self.period = self._chooser("usage-period", PERIODS, N_("Period"))
+        self.by = self._chooser("usage-by", BY, N_("Sums"))
+        self.measure = self._chooser("usage-measure", MEASURES, N_("What the picture shows"))
+        self.period.setCurrentIndex(2)
+        self.export = control(QPushButton(self), "usage-export", N_("Export as CSV…"), on=self.export_csv)
+        choosers = QWidget(self)
+        row = FlowLayout(choosers)
+        for each in (self.period, self.by, self.measure, self.export):
+            row.addWidget(each)
+        self.column.addWidget(choosers)
+        self.column.addSpacing(8)
+        self.summary = control(label("", "strong", self, wrap=True), "usage-summary")
+        self.picture = self.section()
+        self.chart = control(BarChart(self), "usage-chart")
+        self.legend = label("", "small", self, wrap=True)
+        self.empty = say(label("", "muted", self, wrap=True), N_("Nothing was used in this time"))
+        fill(self.picture.body, self.summary, self.chart, self.legend, self.empty)
+        self.table = UsageTable(self._named, self)
+        self.column.addWidget(self.table)
+        self.note = label("", "small", self, wrap=True)
+        self.column.addWidget(self.note)
+        self.end()
+        self.period.activated.connect(lambda _index: self.reload())
+        for box in (self.by, self.measure):
+            box.activated.connect(lambda _index: self._show())
+        self.retranslate()
+
+    def _chooser(self, name: str, choices: Sequence[tuple[object, str]], said: str) -> QComboBox:
+        box = control(ComboBox(self), name)
+        for value, _text in choices:
+            box.addItem("", value)
+        return say(box, items=[text for _value, text in choices], name=said)
+
+    async def load(self) -> None:
+        self._rows = await self.bridge.engine.usage.rows(self.period.currentData()) or []
+        self._show()
+
+    # showing ------------------------------------------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        by = UsageBy(self.by.currentData())
+        groups, whole = grouped(self._rows, by), summed(self._rows)
+        there = bool(groups)
+        for part in (self.chart, self.legend, self.summary, self.table):
+            part.setVisible(there)
+        self.empty.setVisible(not there)
+        self.export.setEnabled(there)
+        self.table.show_groups(groups[::-1] if by is UsageBy.DAY else groups, whole)
+        self._show_words(whole)
+        self._show_bars(groups, by)
+
+    def _show_words(self, whole: UsageSum) -> None:
+        usage = whole.usage
+        count = ngettext("{number} token", "{number} tokens", whole.tokens, number=number(whole.tokens))
+        told = [count, cost_words(whole), _("{time} of replying", time=duration(whole.duration_ms))]
+        self.summary.setText(" · ".join(told))
+        notes = [_("A copy of a workflow counts with what it was copied from, on the day of the copy.")]
+        if usage.tokens_unpriced:
+            text = ngettext(
+                "{number} token has no known price. Prices can be entered in Settings → Providers; they hold from then on.",
+                "{number} tokens have no known price. Prices can be entered in Settings → Providers; they hold from then on.",
+                usage.tokens_unpriced,
+                number=number(usage.tokens_unpriced),
+            )
+            notes.insert(0, text)
+        if usage.estimated:
+            notes.append(_("Some servers do not count; what they leave out is estimated."))
+        self.note.setText(" ".join(notes))
+        self.note.setVisible(bool(whole.requests))
+
+    def _show_bars(self, groups: list[UsageGroup], by: UsageBy) -> None:
+        measure = str(self.measure.currentData())
+        if by is UsageBy.DAY:
+            bars = [self._bar(name, total, measure) for name, total in self._along_time(groups)]
+        else:
+            ranked = sorted(groups, key=lambda group: -sum(_parts(group.total, measure)))[:MOST_BARS]
+            bars = [self._bar(self._named(group), group.total, measure) for group in ranked]
+        self.chart.show_bars(bars, upright=by is UsageBy.DAY)
+        self.legend.setText(_("Strong colour: sent · soft colour: received") if measure == "tokens" else "")
+        self.legend.setVisible(bool(self.legend.text()) and bool(groups))
+        what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("time")}[measure]
+        said = "; ".join(f"{bar.name}: {bar.text}" for bar in bars if bar.length or measure == "cost")
+        self.chart.setAccessibleName(_("Bars: {what}, {by}", what=what, by=self.by.currentText().lower()))
+        self.chart.setAccessibleDescription(said)
+
+    def _along_time(self, groups: list[UsageGroup]) -> list[tuple[str, UsageSum]]:
+        """Every day of the period, also those on which nothing was used; of a long one every month."""
+        if not groups:
+            return []
+        found = {date.fromisoformat(group.key): group.total for group in groups}
+        days = int(self.period.currentData() or 0)
+        last = max(max(found), utc_now().astimezone().date())
+        first = min(min(found), last - timedelta(days=days - 1)) if days else min(found)
+        if (last - first).days < MOST_DAYS:
+            each = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+            return [(_day(day, "d MMM"), found.get(day, UsageSum())) for day in each]
+        months: dict[date, UsageSum] = {}
+        month = first.replace(day=1)
+        while month <= last:
+            months[month] = UsageSum()
+            month = (month + timedelta(days=32)).replace(day=1)
+        for day, total in found.items():
+            months[day.replace(day=1)] += total
+        return [(_day(month, "MMM yyyy"), total) for month, total in months.items()]
+
+    def _bar(self, name: str, total: UsageSum, measure: str) -> Bar:
+        words = {"tokens": tokens(total.tokens), "cost": cost_words(total), "time": duration(total.duration_ms)}
+        return Bar(name, _parts(total, measure), words[measure])
+
+    def _named(self, group: UsageGroup) -> str:
+        if UsageBy(self.by.currentData()) is UsageBy.DAY:
+            return locale().toString(QDate.fromString(group.key, Qt.DateFormat.ISODate), locale().FormatType.ShortFormat)
+        return group.name or _("unknown")
+
+    def retranslate(self) -> None:
+        self._show()
+
+    # doing --------------------------------------------------------------------------------------------------------------------------
+
+    def export_csv(self) -> None:
+        """Ask for a file and write every figure of the period into it."""
+        dialog = QFileDialog(self.window(), _("Export usage"), str(Path.home() / "atelier-usage.csv"), _("CSV (*.csv)"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda path: self.export_to(Path(path)))
+        dialog.open()
+
+    def export_to(self, path: Path) -> None:
+        """Write the figures of the period."""
+        try:
+            path.write_text(as_csv(self._rows), encoding="utf-8-sig", newline="")
+        except OSError as error:
+            self.show_error(_("The file could not be written: {reason}", reason=error.strerror or str(error)))
+        else:
+            toast(self, _("Saved as {name}", name=path.name))
+
+
+def _parts(total: UsageSum, measure: str) -> tuple[float, ...]:
+    """The lengths of a bar's parts."""
+    if measure == "tokens":
+        return float(total.usage.tokens_input), float(total.usage.tokens_output)
+    return (total.cost or 0.0,) if measure == "cost" else (float(total.duration_ms),)
+
+
+def _day(day: date, form: str) -> str:
+    return locale().toString(QDate(day.year, day.month, day.day), form)

@@ -1,0 +1,99 @@
+"""The table of what was used: a row a sum, and one for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.domain.usage import UsageGroup, UsageSum
+from atelier_desk.figures import duration, number, tokens
+from atelier_desk.i18n import N_, _
+from atelier_desk.usage_words import cost_words
+
+LEAST_ROWS, MOST_ROWS = 3, 14
+"""Rows it is high; more are scrolled."""
+NAME = 130
+"""Least width of the names, in pixels at 100 %."""
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+class UsageTable(Translated, QTableWidget):
+    """``usage-table``: rounded figures, exact ones in the tool tips. ``show_groups`` fills it; ``named`` says what a group is called."""
+
+    def __init__(self, named: Callable[[UsageGroup], str], parent: QWidget | None = None) -> None:
+        super().__init__(0, 7, parent)
+        self.setObjectName("usage-table")
+        self._named = named
+        self._groups: Sequence[UsageGroup] = ()
+        self._whole = UsageSum()
+        self.verticalHeader().hide()
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(RIGHT)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setShowGrid(False)
+        self.setTabKeyNavigation(False)
+        mark(self, "plain")
+        say(self, name=N_("Usage"))
+        theme().changed.connect(self._fit)
+        self.retranslate()
+
+    def show_groups(self, groups: Sequence[UsageGroup], whole: UsageSum) -> None:
+        """Fill the table: the groups, and their sum below."""
+        self._groups, self._whole = groups, whole
+        self._fill()
+
+    def _fill(self) -> None:
+        rows = [(self._named(group), group.total) for group in self._groups]
+        rows.append((_("Total"), self._whole))
+        self.setRowCount(len(rows))
+        for row, (name, total) in enumerate(rows):
+            usage = total.usage
+            counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
+            whole = (name, *map(number, counts), cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
+            shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_words(total, short=True), whole[-1])
+            for column, (text, said) in enumerate(zip(shown, whole, strict=True)):
+                item = QTableWidgetItem(text)
+                item.setTextAlignment(RIGHT if column else LEFT)
+                item.setToolTip(said)
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, said)
+                if row == len(rows) - 1:
+                    item.setFont(theme().font(13, 600))
+                self.setItem(row, column, item)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.horizontalHeader().setMinimumSectionSize(theme().px(48))
+        self.verticalHeader().setDefaultSectionSize(theme().px(30))
+        rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)
+        self.setMinimumHeight(self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4)
+        self._widen_names()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._widen_names()
+
+    def _widen_names(self) -> None:
+        """The names have what the figures leave, and enough to be told apart; in a narrow window the table is scrolled sideways."""
+        header, figures = self.horizontalHeader(), range(1, self.columnCount())
+        taken = sum(max(self.sizeHintForColumn(column), header.sectionSizeHint(column)) for column in figures)
+        self.setColumnWidth(0, max(theme().px(NAME), self.viewport().width() - taken - theme().px(8)))
+
+    def retranslate(self) -> None:
+        words = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))
+        for column, text in enumerate(words):
+            item = QTableWidgetItem(text)
+            item.setTextAlignment(RIGHT if column else LEFT)
+            self.setHorizontalHeaderItem(column, item)
+        if self._groups:
+            self._fill()

@@ -1,0 +1,280 @@
+"""What can be done with workflows of the list, with one or with several at once, and the menu that offers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+
+from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.settings.files import ask_folder, ask_save, write_text
+from atelier_desk.desktop.sidebar.file_names import file_name, free_path
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Toast, ToastHost, control
+from atelier_desk.domain.limits import COLLECTION
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.workflow import Workflow
+
+Ids = Collection[str]
+LOOKING_MS = 120_000
+"""How long the message stays that a title is looked for: until there is one, at the longest as long as a slow model may take."""
+
+
+class FolderDialog(FormDialog):
+    """``folder-dialog``: a folder's name, handed to ``then``."""
+
+    def __init__(self, title: str, name: str, action: str, then: Callable[[str], object], parent: QWidget) -> None:
+        super().__init__(title, parent)
+        self.setObjectName("folder-dialog")
+        self._then = then
+        self.field = control(QLineEdit(name, self), "folder-name", hint=N_("Such as a project or a customer"))
+        self.field.setMaxLength(COLLECTION)
+        self.field.textChanged.connect(lambda *_: self.check())
+        self.add_field(_("Name"), self.field)
+        self.finish(action)
+        self.field.selectAll()
+        self.field.setFocus()
+
+    def problem(self) -> str:
+        return "" if self.field.text().strip() else _("The folder needs a name.")
+
+    def submit(self) -> None:
+        self.close_done()
+        self._then(self.field.text().strip())
+
+
+class Deeds(QObject):
+    """Does it over the engine, says it, and offers to undo it.
+
+    Signals:
+        made: show this workflow: a copy, or one that came back.
+        gone: the one with this id was deleted.
+    """
+
+    made = Signal(str)
+    gone = Signal(str)
+
+    def __init__(self, bridge: Bridge, toasts: ToastHost, known: Callable[[], list[Workflow]], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._bridge, self._toasts, self._known, self._widget = bridge, toasts, known, parent
+
+    def find(self, ids: Ids) -> list[Workflow]:
+        """The workflows of the list with these ids."""
+        return [each for each in self._known() if each.id in ids]
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders there are."""
+        return sorted({each.collection for each in self._known() if each.collection and not each.archived}, key=str.casefold)
+
+    # -- deleting ---------------------------------------------------------------------------------------------------------------------
+    def delete(self, ids: Ids) -> None:
+        """Delete at once; one undo brings all of them back."""
+        wanted = tuple(ids)
+        self._bridge.jobs.once(("delete", wanted), lambda: self._delete(wanted))
+
+    async def _delete(self, ids: tuple[str, ...]) -> None:
+        names: list[str] = []
+        gone: list[str] = []
+        try:
+            for each in ids:
+                names.append((await self._bridge.engine.workflows.delete(each)).name)
+                gone.append(each)
+                self.gone.emit(each)
+        finally:
+            if gone:  # also when one of them could not be deleted
+                several = ngettext("{n} workflow was deleted", "{n} workflows were deleted", len(gone))
+                text = _("“{name}” was deleted", name=names[0]) if len(gone) == 1 else several
+                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(gone)))
+
+    async def _undelete(self, ids: list[str]) -> None:
+        for each in ids:
+            await self._bridge.engine.workflows.undo_delete(each)
+        self.made.emit(ids[0])
+
+    # -- order ------------------------------------------------------------------------------------------------------------------------
+    def pin(self, ids: Ids) -> None:
+        """Pin them; when all of them are pinned already, take the pins away."""
+        on = not all(each.pinned for each in self.find(ids))
+        self._bridge.jobs.start(self._pin(tuple(ids), on))
+
+    async def _pin(self, ids: tuple[str, ...], on: bool) -> None:
+        for each in ids:
+            await self._bridge.engine.workflows.set_pinned(each, on)
+
+    def archive(self, ids: Ids) -> None:
+        """Put them away; when all of them are, take them out again."""
+        on = not all(each.archived for each in self.find(ids))
+        wanted = tuple(ids)
+        self._bridge.jobs.once(("archive", wanted), lambda: self._archive(wanted, on))
+
+    async def _archive(self, ids: tuple[str, ...], on: bool, *, undone: bool = False) -> None:
+        for each in ids:
+            await self._bridge.engine.workflows.set_archived(each, on)
+        if not undone:
+            n = len(ids)
+            put = ngettext("{n} workflow is in the archive now", "{n} workflows are in the archive now", n)
+            taken = ngettext("{n} workflow is out of the archive", "{n} workflows are out of the archive", n)
+            self._toasts.offer_undo(put if on else taken, lambda: self._bridge.jobs.start(self._archive(ids, not on, undone=True)))
+
+    def move(self, ids: Ids, folder: str) -> None:
+        """Into a folder, or with an empty name out of theirs."""
+        before = {each.id: each.collection for each in self.find(ids) if each.collection != folder}
+        if before:
+            self._bridge.jobs.once(("move", tuple(before)), lambda: self._move(dict.fromkeys(before, folder), before))
+
+    async def _move(self, after: dict[str, str], before: dict[str, str] | None = None) -> None:
+        for key, folder in after.items():
+            await self._bridge.engine.workflows.move(key, folder)
+        if before is not None:
+            n, folder = len(after), next(iter(after.values()))
+            into = ngettext("{n} workflow moved to “{folder}”", "{n} workflows moved to “{folder}”", n, folder=folder)
+            out = ngettext("{n} workflow taken out of its folder", "{n} workflows taken out of their folders", n)
+            self._toasts.offer_undo(into if folder else out, lambda: self._bridge.jobs.start(self._move(before)))
+
+    def move_to_new(self, ids: Ids) -> None:
+        """Ask for the name of a folder, and move them there."""
+        FolderDialog(_("New folder"), "", _("Move"), lambda name: self.move(ids, name), self._widget).open()
+
+    def rename_folder(self, folder: str) -> None:
+        """Ask for another name."""
+        inside = [each.id for each in self._known() if each.collection == folder]
+        FolderDialog(_("Rename folder"), folder, _("Rename"), lambda name: self.move(inside, name), self._widget).open()
+
+    def dissolve(self, folder: str) -> None:
+        """Take everything out of a folder; without a workflow it is gone."""
+        self.move([each.id for each in self._known() if each.collection == folder], "")
+
+    # -- copies and files -----------------------------------------------------------------------------------------------------------
+    def duplicate(self, workflow_id: str) -> None:
+        self._bridge.jobs.once(("duplicate", workflow_id), lambda: self._duplicate(workflow_id))
+
+    async def _duplicate(self, workflow_id: str) -> None:
+        copy = await self._bridge.engine.workflows.duplicate(workflow_id)
+        self.made.emit(copy.id)
+        changed = await self._changed_reports(workflow_id)
+        if changed:
+            self._toasts.show("\n".join(changed))
+
+    async def _changed_reports(self, workflow_id: str) -> list[str]:
+        """A line for each report that a copy does not have as Atelier wrote it."""
+        names = await self._bridge.engine.workflows.changed_reports(workflow_id)
+        text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
+        return [_(text, name=name) for name in names]
+
+    async def _warnings(self, workflow_id: str) -> list[str]:
+        """What an export does not have, or not as it was."""
+        files = await self._bridge.engine.workflows.left_out_files(workflow_id)
+        left_out = [_("The file {name} is not in the export: it is missing, damaged or too large.", name=name) for name in files]
+        return [*await self._changed_reports(workflow_id), *left_out]
+
+    def export(self, ids: Ids) -> None:
+        """Ask where to, then write JSON or Markdown by the file's ending; of several, JSON files in a folder."""
+        found = self.find(ids)
+        if len(found) > 1:
+            start = self._bridge.jobs.start
+            ask_folder(self._widget, _("Export to a folder"), lambda folder: start(self.export_all(found, folder)))
+        elif found:
+            [workflow] = found
+            kinds = "Atelier (*.json);;Markdown (*.md)"
+
+            def then(path: Path) -> None:
+                self._bridge.jobs.start(self.export_to(workflow.id, path))
+
+            ask_save(self._widget, _("Export workflow"), f"{file_name(workflow.name)}.json", kinds, then)
+
+    async def export_to(self, workflow_id: str, path: Path) -> None:
+        """Write the export; ``.md`` gives Markdown to read, anything else JSON that can be imported."""
+        kind = "md" if path.suffix.lower() == ".md" else "json"
+        await write_text(path, await self._bridge.engine.workflows.export(workflow_id, kind))
+        warnings = await self._warnings(workflow_id) if kind == "json" else []
+        self._toasts.show("\n".join([_("Exported to {path}", path=str(path)), *warnings]))
+
+    async def export_all(self, workflows: list[Workflow], folder: Path) -> None:
+        """Write each to a file of its own, over none that is there."""
+        warnings: list[str] = []
+        for number, each in enumerate(workflows, 1):
+            self._toasts.show(_("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=LOOKING_MS)
+            path = free_path(folder, file_name(each.name), ".json")
+            await write_text(path, await self._bridge.engine.workflows.export(each.id, "json"))
+            warnings += await self._warnings(each.id)
+        said = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
+        self._toasts.show("\n".join([said, *warnings]))
+
+    # -- titles -----------------------------------------------------------------------------------------------------------------------
+    def suggest_title(self, workflow_id: str) -> None:
+        """Have the model name it; Stop and Undo are offered."""
+        task = self._bridge.jobs.once(("title", workflow_id), lambda: self._title(workflow_id))
+        if task is not None:
+            toast = self._toasts.show(_("Looking for a title…"), _("Stop"), task.cancel, duration_ms=LOOKING_MS)
+            task.add_done_callback(lambda _done: self._take_back(toast))
+
+    def _take_back(self, toast: Toast) -> None:
+        if self._toasts.current is toast:
+            toast.dismiss()
+
+    async def _title(self, workflow_id: str) -> None:
+        workflows = self._bridge.engine.workflows
+        old = (await workflows.get(workflow_id)).name
+        named = await workflows.suggest_title(workflow_id)
+        if named.name == old:
+            self._toasts.show(_("“{name}” is still the best title found", name=old))
+        else:
+            undo = self._bridge.jobs.start
+            self._toasts.offer_undo(_("Renamed to “{name}”", name=named.name), lambda: undo(workflows.rename(workflow_id, old)))
+
+    # -- the menus --------------------------------------------------------------------------------------------------------------------
+    def menu(self, ids: Ids, rename: Callable[[str], object]) -> QMenu:
+        """What can be done with these; ``rename`` begins the editing of a name."""
+        found, look = self.find(ids), theme()
+        one = found[0].id if len(found) == 1 else ""
+        menu = control(QMenu(self._widget), "workflow-menu")
+        if one:
+            menu.addAction(look.icon("pencil"), _("Rename"), lambda: rename(one))
+            menu.addAction(look.icon("sparkles"), _("Suggest a title"), lambda: self.suggest_title(one))
+        else:
+            menu.addSection(ngettext("{n} workflow", "{n} workflows", len(found)))
+        pinned, archived = all(each.pinned for each in found), all(each.archived for each in found)
+        menu.addAction(look.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids))
+        if not archived:
+            self._add_folders(menu.addMenu(look.icon("folder"), _("Move to folder")), found)
+        if one:
+            menu.addAction(look.icon("copy"), _("Duplicate"), lambda: self.duplicate(one))
+        menu.addAction(look.icon("download"), _("Export…"), lambda: self.export(ids))
+        menu.addSeparator()
+        menu.addAction(look.icon("archive"), _("Take out of the archive") if archived else _("Archive"), lambda: self.archive(ids))
+        menu.addAction(look.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))
+        return menu
+
+    def _add_folders(self, menu: QMenu, found: list[Workflow]) -> None:
+        ids = [each.id for each in found]
+        there = {each.collection for each in found}
+        for folder in self.folders:
+            entry = QAction(theme().icon("folder"), folder.replace("&", "&&"), menu)
+            entry.triggered.connect(lambda *_, folder=folder: self.move(ids, folder))
+            entry.setEnabled(there != {folder})
+            menu.addAction(entry)
+        menu.addSeparator()
+        menu.addAction(theme().icon("plus"), _("New folder…"), lambda: self.move_to_new(ids))
+        if there != {""}:
+            menu.addAction(theme().icon("x"), _("Out of the folder"), lambda: self.move(ids, ""))
+
+    def folder_menu(self, folder: str) -> QMenu:
+        """What can be done with a folder."""
+        menu = control(QMenu(self._widget), "folder-menu")
+        menu.addAction(theme().icon("pencil"), _("Rename…"), lambda: self.rename_folder(folder))
+        menu.addAction(theme().icon("x"), _("Take everything out"), lambda: self.dissolve(folder))
+        return menu
+
+    def show_menu(self, menu: QMenu, place: QPoint, closed: Callable[[], object]) -> None:
+        """Show a menu here; ``closed`` is called when it is over."""
+        menu.aboutToHide.connect(closed)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(place)

@@ -1,0 +1,26 @@
+"""Names of files made from names of workflows, good on every system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from atelier_desk.engine.services.common.naming import shorten
+
+LENGTH = 80
+_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))})
+"""Names that Windows has for devices."""
+
+
+def file_name(name: str) -> str:
+    """A file name without ending: letters, digits, spaces, hyphens and underscores of ``name``, cut at a word."""
+    kept = "".join(each if each.isalnum() or each in " -_" else " " for each in name)
+    text = shorten(" ".join(kept.split()), LENGTH).rstrip("…").strip()
+    return "workflow" if not text or text.lower() in _RESERVED else text
+
+
+def free_path(folder: Path, name: str, ending: str) -> Path:
+    """A path in ``folder`` that nothing has yet: the name, or with a number behind it."""
+    path, number = folder / f"{name}{ending}", 2
+    while path.exists():
+        path, number = folder / f"{name} ({number}){ending}", number + 1
+    return path

@@ -1,0 +1,208 @@
+"""The list of workflows: opening, renaming in place, choosing several, dragging into folders."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+
+from atelier_desk.desktop.sidebar.delegate import WorkflowDelegate
+from atelier_desk.desktop.sidebar.model import Row, Shown, WorkflowModel
+from atelier_desk.desktop.theme import mark
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.workflow import Workflow
+
+_PLAIN = Qt.KeyboardModifier.NoModifier
+_ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
+_SELECT = QItemSelectionModel.SelectionFlag
+
+
+class WorkflowListView(QListView):
+    """The list itself. A click or Enter opens; Shift and Ctrl choose several; F2 renames, Delete deletes; the right button, the menu key
+    and the … give the menu of what was clicked, and neither open nor select anything.
+
+    Signals:
+        chosen: open this workflow.
+        found: open this message, a ``SearchHit``.
+        fold_wanted: open or close what this names.
+        delete_wanted: delete these workflows.
+        menu_wanted: show the menu of these workflows here (global position).
+        fold_menu_wanted: show the menu of this folder here.
+        end_reached: the last row came into view.
+        left: upwards, out of the list.
+    """
+
+    chosen = Signal(str)
+    found = Signal(object)
+    fold_wanted = Signal(str)
+    delete_wanted = Signal(list)
+    menu_wanted = Signal(list, QPoint)
+    fold_menu_wanted = Signal(str, QPoint)
+    end_reached = Signal()
+    left = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("workflow-list")
+        mark(self, "plain")
+        self.painted = WorkflowDelegate(self)
+        self.setItemDelegate(self.painted)
+        self.setMouseTracking(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
+        self.setDefaultDropAction(Qt.DropAction.MoveAction)
+        self.setDragDropOverwriteMode(True)  # things are dropped onto rows, never between them
+        self._pressed: Row | None = None
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    @property
+    def rows(self) -> WorkflowModel:
+        model = self.model()
+        assert isinstance(model, WorkflowModel)
+        return model
+
+    def current(self) -> Workflow | None:
+        return self.rows.workflow_at(self.currentIndex())
+
+    @property
+    def marked(self) -> list[str]:
+        """The workflows that are selected, from above."""
+        indexes = sorted(self.selectedIndexes(), key=lambda index: index.row())
+        return [workflow.id for workflow in map(self.rows.workflow_at, indexes) if workflow is not None]
+
+    def show_rows(self, shown: Shown) -> None:
+        """Show something else, with the same rows selected as far as they are still there."""
+        marked, current = self.marked, self.current()
+        before = self.verticalScrollBar().value()
+        resets: list[bool] = []
+        link = self.rows.modelReset.connect(lambda: resets.append(True))
+        self.rows.show(shown)
+        self.rows.modelReset.disconnect(link)
+        if resets:
+            self._select(marked, current.id if current is not None else "")
+            self.verticalScrollBar().setValue(before)
+
+    def select_one(self, workflow_id: str) -> None:
+        """Select this workflow alone, or nothing."""
+        self._select([workflow_id], workflow_id)
+
+    def show_asked(self, names: Collection[str]) -> None:
+        """Frame what a menu is open for."""
+        self.painted.asked = names
+        self.viewport().update()
+
+    def _select(self, ids: list[str], current_id: str) -> None:
+        chosen = QItemSelection()
+        for each in ids:
+            if (index := self.rows.index_of(each)).isValid():
+                chosen.select(index, index)
+        current = self.rows.index_of(current_id) if current_id else QModelIndex()
+        self.selectionModel().setCurrentIndex(current, _SELECT.NoUpdate)
+        self.selectionModel().select(chosen, _SELECT.ClearAndSelect)
+
+    def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        super().selectionChanged(selected, deselected)
+        several = len(self.marked) > 1
+        if several or self.painted.several:
+            self.painted.several = several
+            self.viewport().update()
+
+    # -- the pointer ----------------------------------------------------------------------------------------------------------------
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        place = event.position().toPoint()
+        index = self.indexAt(place)
+        self._pressed = self.rows.row_at(index)
+        workflow = self.rows.workflow_at(index)
+        left = event.button() is Qt.MouseButton.LeftButton
+        if left and workflow is not None and WorkflowDelegate.menu_rect(self.visualRect(index)).contains(place):
+            self._pressed = None
+            self.menu_wanted.emit(self._meant(workflow.id), event.globalPosition().toPoint())
+        elif left:
+            super().mousePressEvent(event)
+        # Any other button: Qt would select the row, and the menu comes without that.
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        dragged = self.state() == self.State.DraggingState
+        super().mouseReleaseEvent(event)
+        row, self._pressed = self._pressed, None
+        plain = event.button() is Qt.MouseButton.LeftButton and event.modifiers() == _PLAIN
+        if row is not None and plain and not dragged and self.rows.row_at(self.indexAt(event.position().toPoint())) == row:
+            self._open(row)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        event.accept()
+        by_pointer = event.reason() is QContextMenuEvent.Reason.Mouse
+        if not by_pointer:
+            self.scrollTo(self.currentIndex())
+        index: QModelIndex | QPersistentModelIndex = self.indexAt(event.pos()) if by_pointer else self.currentIndex()
+        # Qt gives the menu key the middle of the list, which says nothing about the row.
+        place = event.globalPos() if by_pointer else self.viewport().mapToGlobal(self.visualRect(index).bottomLeft())
+        row = self.rows.row_at(index)
+        if row is not None and row.workflow is not None:
+            self.menu_wanted.emit(self._meant(row.workflow.id), place)
+        elif row is not None and row.fold.startswith(":"):
+            self.fold_menu_wanted.emit(row.fold[1:], place)
+
+    def _meant(self, workflow_id: str) -> list[str]:
+        """Whom a menu on this row is about: all that are selected when it is one of several, else this one."""
+        marked = self.marked
+        return marked if workflow_id in marked else [workflow_id]
+
+    # -- the keyboard ---------------------------------------------------------------------------------------------------------------
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.state() == self.State.EditingState or not self._key(event):
+            super().keyPressEvent(event)
+
+    def _key(self, event: QKeyEvent) -> bool:
+        """Whether the key was one of ours."""
+        key, row = event.key(), self.rows.row_at(self.currentIndex())
+        if key in _ENTER and row is not None:
+            self._open(row)
+        elif key == Qt.Key.Key_Delete and self.marked:
+            self.delete_wanted.emit(self.marked)
+        elif key == Qt.Key.Key_Escape and self.painted.several:
+            self.select_one(self.painted.shown_id)
+        elif row is not None and row.fold and key == (Qt.Key.Key_Right if row.closed else Qt.Key.Key_Left):
+            self.fold_wanted.emit(row.fold)
+        elif key == Qt.Key.Key_Up and event.modifiers() == _PLAIN and self.currentIndex().row() == self._first():
+            self.left.emit()
+        else:
+            return False
+        return True
+
+    def enter(self) -> bool:
+        """Take the focus at the first row; False where there is none."""
+        first = self._first()
+        if first >= 0:
+            self.setFocus(Qt.FocusReason.TabFocusReason)
+            self.setCurrentIndex(self.rows.index(first))
+        return first >= 0
+
+    def open_first(self) -> None:
+        """Open what the first row is."""
+        if (row := self.rows.row_at(self.rows.index(self._first()))) is not None:
+            self._open(row)
+
+    def _first(self) -> int:
+        """The number of the first row that can be opened, -1 where there is none."""
+        count = self.rows.rowCount()
+        return next((i for i in range(count) if self.rows.flags(self.rows.index(i)) & Qt.ItemFlag.ItemIsEnabled), -1)
+
+    def _open(self, row: Row) -> None:
+        if row.workflow is not None:
+            self.chosen.emit(row.workflow.id)
+        elif row.hit is not None:
+            self.found.emit(row.hit)
+        elif row.fold:
+            self.fold_wanted.emit(row.fold)
+
+    def _on_scrolled(self, value: int) -> None:
+        if value >= self.verticalScrollBar().maximum() - 100:
+            self.end_reached.emit()

@@ -1,0 +1,53 @@
+"""Combo boxes, spin boxes and sliders as the window uses them: the wheel changes what has the focus and nothing else.
+
+Qt's own take the focus when the wheel turns over them and change their value with the same turn: whoever scrolls a page past one edits it
+unseen. These leave the wheel to the page until they were clicked or reached by keyboard. Every input of the window is one of these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QSlider, QSpinBox, QStyledItemDelegate, QWidget
+
+from atelier_desk.desktop.widgets.rounded import round_popup
+
+
+class _Steady:
+    """Mix in before an input: without the focus it lets the wheel through to what is around it."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # type: ignore[attr-defined]
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.hasFocus():  # type: ignore[attr-defined]
+            super().wheelEvent(event)  # type: ignore[misc]
+        else:
+            event.ignore()
+
+
+class ComboBox(_Steady, QComboBox):
+    """A combo box; its popup looks as the menus do."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not read the style sheet
+
+    def showPopup(self) -> None:
+        super().showPopup()
+        round_popup(self.view().window())
+
+
+class SpinBox(_Steady, QSpinBox):
+    """A spin box."""
+
+
+class DoubleSpinBox(_Steady, QDoubleSpinBox):
+    """A spin box for numbers with decimals."""
+
+
+class Slider(_Steady, QSlider):
+    """A slider."""

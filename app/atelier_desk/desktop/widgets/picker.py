@@ -1,0 +1,394 @@
+"""A button that shows what is chosen and opens a menu to choose from: search, groups, what each can do, favourites, all by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QResizeEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QListView,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.basic import fill
+from atelier_desk.desktop.widgets.matching import fits
+from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.desktop.widgets.words import control, say
+from atelier_desk.i18n import N_, _
+
+SEARCH_FROM = 8
+"""With fewer choices there is no search field."""
+_WIDEST, _NARROWEST = 400, 220
+_HIGHEST = 420
+_LETTERS = 5
+"""Letters of its text that the button keeps when there is little room."""
+_Role = Qt.ItemDataRole
+_CHOICE = _Role.UserRole + 1
+_RADIUS = 10
+_PAGE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of the menu.
+
+    Attributes:
+        key: what ``chosen`` tells.
+        group: the heading it stands under; empty for none. Choices of a group stand together.
+        detail: a second, quieter line.
+        marks: icons of what it can do, each with its word.
+        starred: whether it is a favourite; None: it cannot be one.
+    """
+
+    key: str
+    text: str
+    group: str = ""
+    detail: str = ""
+    marks: tuple[tuple[str, str], ...] = ()
+    starred: bool | None = None
+
+    @property
+    def spoken(self) -> str:
+        """All of it as one line, for screen readers and as a tool tip."""
+        star = [_("favourite")] if self.starred else []
+        return ", ".join([self.text, *([self.detail] if self.detail else []), *(word for _icon, word in self.marks), *star])
+
+
+def matching(choices: Sequence[Choice], needle: str) -> list[Choice]:
+    """Those in which every word of ``needle`` occurs, without case and accents, in their order."""
+    return [each for each in choices if fits(needle, f"{each.text} {each.group} {each.spoken}")]
+
+
+class _Delegate(QStyledItemDelegate):
+    """A heading, or a choice with its tick, text, detail, marks and star."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        choice: Choice | None = index.data(_CHOICE)
+        if choice is None:
+            return QSize(100, theme().px(28))
+        return QSize(100, theme().px(46 if choice.detail else 32))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        look, rect = theme(), QRect(option.rect)
+        choice: Choice | None = index.data(_CHOICE)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if choice is None:
+            painter.setFont(look.font(12, 600))
+            painter.setPen(look.colour("muted"))
+            area = rect.adjusted(look.px(12), 0, -look.px(12), -look.px(3))
+            painter.drawText(area, int(Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft), str(index.data(_Role.DisplayRole)))
+            painter.restore()
+            return
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(look.colour("accent_soft"))
+            painter.drawRoundedRect(rect.adjusted(4, 1, -4, -1), 6, 6)
+        side, ratio = look.px(16), painter.device().devicePixelRatio()
+        inner = rect.adjusted(look.px(12), 0, -look.px(12), 0)
+        if index.data(_Role.UserRole):
+            painter.drawPixmap(inner.left(), inner.center().y() - side // 2, look.pixmap("check", "accent", side, ratio))
+        right = inner.right() + 1
+        if choice.starred is not None:
+            right -= side
+            name = "star-filled" if choice.starred else "star"
+            painter.drawPixmap(
+                right, inner.center().y() - side // 2, look.pixmap(name, "accent" if choice.starred else "muted", side, ratio)
+            )
+            right -= look.px(6)
+        small = look.px(14)
+        for icon, _word in reversed(choice.marks):
+            right -= small + look.px(4)
+            painter.drawPixmap(right, inner.center().y() - small // 2, look.pixmap(icon, "muted", small, ratio))
+        left = inner.left() + side + look.px(8)
+        body = QRect(left, rect.top(), max(0, right - left - look.px(6)), rect.height())
+        upper = body.adjusted(0, look.px(4), 0, -body.height() // 2) if choice.detail else body
+        self._line(painter, upper, choice.text, 14, "text")
+        if choice.detail:
+            self._line(painter, body.adjusted(0, body.height() // 2, 0, -look.px(4)), choice.detail, 12, "muted")
+        painter.restore()
+
+    @staticmethod
+    def _line(painter: QPainter, area: QRect, text: str, size: int, colour: str) -> None:
+        painter.setFont(theme().font(size))
+        painter.setPen(theme().colour(colour))
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+        painter.drawText(area, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
+
+
+class PickerMenu(QFrame):
+    """The open menu. Enter or a click chooses, Ctrl+D or a click on its star makes a favourite, Esc leaves.
+
+    Signals:
+        chosen: the key of a choice.
+        starred: a key, and whether it is a favourite now.
+        closed: it is shut, whatever was done.
+    """
+
+    chosen = Signal(str)
+    starred = Signal(str, bool)
+    closed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint | Qt.WindowType.NoDropShadowWindowHint)
+        self.setObjectName("picker-menu")
+        mark(self, "menu")
+        self._choices: list[Choice] = []
+        self._current = ""
+        self.field = control(QLineEdit(self), "picker-search", look="palette", hint=N_("Search"))
+        self.list = control(QListView(self), "picker-list", look="plain", name=N_("Choices"))
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setMouseTracking(True)
+        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setItemDelegate(_Delegate(self.list))
+        self._model = QStandardItemModel(self)
+        self.list.setModel(self._model)
+        fill(QVBoxLayout(self), self.field, self.list, margins=(1, 4, 1, 4), spacing=2)
+        self.field.textChanged.connect(self._filter)
+        self.field.installEventFilter(self)
+        self.list.viewport().installEventFilter(self)
+        self.list.entered.connect(self._on_entered)
+
+    def open(self, choices: Sequence[Choice], current: str, at: QWidget) -> None:
+        """Show it below a button, or above it where there is more room."""
+        self._choices, self._current = list(choices), current
+        self.field.setVisible(len(choices) >= SEARCH_FROM)
+        self.field.clear()
+        self._filter("")
+        look, screen = theme(), at.screen().availableGeometry()
+        metrics = self.fontMetrics()
+        texts = (max(map(metrics.horizontalAdvance, (each.text, each.detail))) + look.px(18) * len(each.marks) for each in choices)
+        wanted = max(texts, default=0) + look.px(92)
+        width = min(max(wanted, at.width(), look.px(_NARROWEST)), look.px(_WIDEST), screen.width() - 16)
+        below = at.mapToGlobal(QPoint(0, at.height() + 4))
+        above = at.mapToGlobal(QPoint(0, -4))
+        rooms = screen.bottom() - below.y() - 8, above.y() - screen.top() - 8
+        height = min(self._natural_height(), look.px(_HIGHEST))
+        under = height <= rooms[0] or rooms[0] >= rooms[1]
+        height = min(height, max(rooms[0 if under else 1], look.px(120)))
+        left = max(screen.left() + 8, min(below.x(), screen.right() - width - 8))
+        self.setGeometry(left, below.y() if under else above.y() - height, width, height)
+        self.show()
+        (self.field if self.field.isVisibleTo(self) else self).setFocus()
+
+    def _natural_height(self) -> int:
+        rows = sum(self.list.sizeHintForRow(row) for row in range(self._model.rowCount()))
+        return rows + 14 + (self.field.sizeHint().height() if self.field.isVisibleTo(self) else 0)
+
+    def _filter(self, needle: str) -> None:
+        before = self.current
+        self._model.clear()
+        group = ""
+        found = matching(self._choices, needle)
+        for choice in found:
+            if choice.group != group:
+                group = choice.group
+                heading = QStandardItem(group)
+                heading.setFlags(Qt.ItemFlag.NoItemFlags)
+                self._model.appendRow(heading)
+            item = QStandardItem(choice.text)
+            item.setEditable(False)
+            item.setData(choice, _CHOICE)
+            item.setData(choice.key == self._current, _Role.UserRole)
+            item.setData(choice.spoken, _Role.AccessibleTextRole)
+            item.setToolTip(choice.spoken)
+            self._model.appendRow(item)
+        wanted = before if needle == "" and before else self._current if not needle else ""
+        rows = [row for row in range(self._model.rowCount()) if self._at(row) is not None]
+        row = next((row for row in rows if (each := self._at(row)) is not None and each.key == wanted), rows[0] if rows else -1)
+        self._go(row)
+
+    @property
+    def current(self) -> str:
+        """The key of the choice the keyboard is at."""
+        choice = self._at(self.list.currentIndex().row())
+        return choice.key if choice is not None else ""
+
+    def _at(self, row: int) -> Choice | None:
+        choice: Choice | None = self._model.index(row, 0).data(_CHOICE) if row >= 0 else None
+        return choice
+
+    def _go(self, row: int) -> None:
+        index = self._model.index(row, 0)
+        self.list.setCurrentIndex(index)
+        if row == 1 and self._at(0) is None:
+            self.list.scrollToTop()  # with its heading
+        elif index.isValid():
+            self.list.scrollTo(index)
+
+    def _move(self, by: int) -> None:
+        rows = [row for row in range(self._model.rowCount()) if self._at(row) is not None]
+        if rows:
+            at = rows.index(self.list.currentIndex().row()) + by if self.list.currentIndex().row() in rows else 0
+            self._go(rows[at % len(rows) if abs(by) == 1 else min(max(at, 0), len(rows) - 1)])
+
+    def _on_entered(self, index: QModelIndex) -> None:
+        if self._at(index.row()) is not None:
+            self.list.setCurrentIndex(index)
+
+    def _choose(self) -> None:
+        if key := self.current:
+            self.hide()
+            self.chosen.emit(key)
+
+    def _star(self, key: str) -> None:
+        for place, choice in enumerate(self._choices):
+            if choice.key == key and choice.starred is not None:
+                now = Choice(key, choice.text, choice.group, choice.detail, choice.marks, not choice.starred)
+                self._choices[place] = now
+                for row in range(self._model.rowCount()):
+                    if self._at(row) is choice:
+                        self._model.item(row).setData(now, _CHOICE)
+                        self._model.item(row).setData(now.spoken, _Role.AccessibleTextRole)
+                self.starred.emit(key, bool(now.starred))
+
+    # -- keys and clicks ------------------------------------------------------------------------------------------------------
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self._key(event):
+            super().keyPressEvent(event)
+
+    def _key(self, event: QKeyEvent) -> bool:
+        moves = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _PAGE, Qt.Key.Key_PageUp: -_PAGE}
+        key = event.key()
+        if key in moves:
+            self._move(moves[Qt.Key(key)])
+        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self._choose()
+        elif key == Qt.Key.Key_Escape:
+            self.hide()
+        elif key == Qt.Key.Key_D and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._star(self.current)
+        else:
+            return False
+        return True
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return self._key(event)
+        if watched is self.list.viewport() and event.type() == QEvent.Type.MouseButtonRelease:
+            place = event.position().toPoint()  # type: ignore[attr-defined]
+            index = self.list.indexAt(place)
+            choice = self._at(index.row())
+            if choice is not None:
+                edge = self.list.visualRect(index).right() - theme().px(12 + 16 + 6)
+                if choice.starred is not None and place.x() >= edge:
+                    self._star(choice.key)
+                else:
+                    self.list.setCurrentIndex(index)
+                    self._choose()
+            return True
+        return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        round_popup(self, _RADIUS)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.closed.emit()
+
+
+class Picker(QPushButton):
+    """The button. The wheel does nothing; Enter, Space and the arrow keys open the menu. The text ends in … where there is little room.
+
+    Signals:
+        chosen: the key of what a person picked; also of what was chosen already.
+        starred: a key, and whether it is a favourite now.
+        closed: the menu is shut.
+    """
+
+    chosen = Signal(str)
+    starred = Signal(str, bool)
+    closed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.choices: tuple[Choice, ...] = ()
+        self.key = ""
+        self._whole = ""
+        self._menu: PickerMenu | None = None
+        self.clicked.connect(self.open)
+        theme().changed.connect(self._show_text)
+
+    def set_choices(self, choices: Sequence[Choice], key: str, text: str | None = None) -> None:
+        """What can be chosen and what is; ``text`` is shown on the button instead of the choice's own."""
+        self.choices, self.key = tuple(choices), key
+        chosen = next((each for each in choices if each.key == key), None)
+        self._whole = text if text is not None else chosen.text if chosen is not None else ""
+        self.setAccessibleDescription(chosen.spoken if chosen is not None else self._whole)
+        self.updateGeometry()
+        self._show_text()
+
+    @property
+    def whole_text(self) -> str:
+        """What is chosen, whole."""
+        return self._whole
+
+    def open(self) -> None:
+        """Show the menu."""
+        if not self.choices:
+            return
+        if self._menu is None:
+            self._menu = PickerMenu(self)
+            self._menu.chosen.connect(self.chosen)
+            self._menu.starred.connect(self.starred)
+            self._menu.closed.connect(self.closed)
+        say(self._menu, name=self.accessibleName())
+        self._menu.open(self.choices, self.key, self)
+
+    @property
+    def menu_open(self) -> PickerMenu | None:
+        """The menu while it is shown."""
+        return self._menu if self._menu is not None and self._menu.isVisible() else None
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.open()
+        else:
+            super().keyPressEvent(event)
+
+    # -- looks ----------------------------------------------------------------------------------------------------------------
+    def sizeHint(self) -> QSize:
+        """As wide as the chosen text."""
+        return QSize(min(self._width(self._whole), theme().px(220)), theme().px(28))
+
+    def minimumSizeHint(self) -> QSize:
+        short = self._whole if len(self._whole) <= _LETTERS + 1 else f"{self._whole[:_LETTERS]}…"
+        return QSize(min(self._width(short), self.sizeHint().width()), theme().px(28))
+
+    def _width(self, text: str) -> int:
+        icon = 0 if self.icon().isNull() else self.iconSize().width() + 4
+        self.ensurePolished()
+        return self.fontMetrics().horizontalAdvance(self._shown(text)) + icon + 28
+
+    @staticmethod
+    def _shown(text: str) -> str:
+        return f"{text} ▾" if text else "▾"
+
+    def _show_text(self) -> None:
+        metrics = self.fontMetrics()
+        if self.width() >= self._width(self._whole):
+            self.setText(self._shown(self._whole).replace("&", "&&"))
+            return
+        room = max(0, self.width() - self._width("") - metrics.horizontalAdvance(" "))
+        text = metrics.elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
+        self.setText(self._shown(text).replace("&", "&&"))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_text()

@@ -1,0 +1,93 @@
+"""What was deleted in a window and can be brought back: the button of a message and Ctrl+Z take from the same stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+
+DEPTH = 50
+"""Deletes that are remembered; the oldest goes first."""
+
+
+@dataclass(eq=False)
+class Undoable:
+    """One delete: what is said of it, what brings it back, and what is to go away when that was done."""
+
+    text: str
+    undo: Callable[[], object]
+    done: Callable[[], object] = field(default=lambda: None)
+
+
+class UndoStack(QObject):
+    """The deletes of one window, the newest last.
+
+    Ctrl+Z in a text field undoes typing as long as there is some to undo, and a delete after that: the focus is in the composer as soon
+    as a workflow was deleted.
+
+    Signals:
+        changed: there is something to undo now, or nothing any more.
+    """
+
+    changed = Signal(bool)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._entries: list[Undoable] = []
+        self._field: QWidget | None = None
+        qt = QApplication.instance()
+        if isinstance(qt, QApplication):
+            qt.focusChanged.connect(self._on_focus)
+            self._on_focus(None, qt.focusWidget())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def push(self, text: str, undo: Callable[[], object]) -> Undoable:
+        """Remember a delete."""
+        entry = Undoable(text, undo)
+        self._entries = [*self._entries, entry][-DEPTH:]
+        self.changed.emit(True)
+        return entry
+
+    def undo(self, entry: Undoable | None = None) -> None:
+        """Bring back this one, or the newest; one that was brought back already is left alone."""
+        if entry is None:
+            entry = self._entries[-1] if self._entries else None
+        if entry is None or entry not in self._entries:
+            return
+        self._entries.remove(entry)
+        self.changed.emit(bool(self._entries))
+        entry.done()
+        entry.undo()
+
+    def _on_focus(self, _old: QWidget | None, now: QWidget | None) -> None:
+        if self._field is not None:
+            self._field.removeEventFilter(self)
+            self._field = None
+        if isinstance(now, QLineEdit | QPlainTextEdit | QTextEdit) and now.window() is self._window:
+            self._field = now
+            now.installEventFilter(self)
+            now.destroyed.connect(self._on_field_gone)
+
+    def _on_field_gone(self) -> None:
+        self._field = None
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        ours = (
+            event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Undo)
+        )
+        if not ours or not self._entries or _typing_to_undo(watched):
+            return False
+        event.ignore()  # the field would claim the key, though it has nothing to do with it
+        return True
+
+
+def _typing_to_undo(field: QObject) -> bool:
+    if isinstance(field, QLineEdit):
+        return field.isUndoAvailable()
+    return isinstance(field, QPlainTextEdit | QTextEdit) and not field.isReadOnly() and field.document().isUndoAvailable()

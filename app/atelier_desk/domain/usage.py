@@ -1,0 +1,127 @@
+"""What was used over time: rows of tokens, cost and time by day, model, agent and workflow, and their sums. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+
+from atelier_desk.domain.chat import Usage
+
+CSV_COLUMNS = (
+    "day", "workflow_id", "workflow", "agent", "provider", "model", "requests",
+    "tokens_input", "tokens_output", "tokens_cached", "tokens_unpriced", "cost_usd", "duration_ms",
+)  # fmt: skip
+
+
+class UsageBy(StrEnum):
+    """What usage is summed by."""
+
+    DAY = "day"
+    MODEL = "model"
+    AGENT = "agent"
+    WORKFLOW = "workflow"
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSum:
+    """A sum.
+
+    Attributes:
+        requests: to a model; those that were cut off and those that shortened a conversation count too.
+        duration_ms: how long the models took to reply; of a reply that was cut off nobody noted it.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    requests: int = 0
+    duration_ms: int = 0
+
+    def __add__(self, other: UsageSum) -> UsageSum:
+        return UsageSum(self.usage + other.usage, self.requests + other.requests, self.duration_ms + other.duration_ms)
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.tokens_input + self.usage.tokens_output
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars; None when no price is known for any of it."""
+        return self.usage.cost if self.usage.cost or not self.usage.tokens_unpriced else None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What one agent used of one model in one workflow on one day of the reader's calendar. Names are as they were when it ran."""
+
+    day: date
+    workflow_id: str
+    workflow: str
+    agent: str
+    provider: str
+    model: str
+    total: UsageSum
+
+    def key(self, by: UsageBy) -> str:
+        """What tells the sum it belongs to from the others."""
+        keys = {
+            UsageBy.DAY: self.day.isoformat(),
+            UsageBy.MODEL: self._model(),
+            UsageBy.AGENT: self.agent,
+            UsageBy.WORKFLOW: self.workflow_id,
+        }
+        return keys[by]
+
+    def name(self, by: UsageBy) -> str:
+        """What that sum is called; empty where nobody knows."""
+        return self.workflow if by is UsageBy.WORKFLOW else self.key(by)
+
+    def _model(self) -> str:
+        return f"{self.provider}/{self.model}" if self.provider else self.model
+
+
+@dataclass(frozen=True, slots=True)
+class UsageGroup:
+    """A sum by what it was summed by."""
+
+    key: str
+    name: str
+    total: UsageSum
+
+
+def grouped(rows: Iterable[UsageRow], by: UsageBy) -> list[UsageGroup]:
+    """The sums, days in their order, everything else the most tokens first."""
+    found: dict[str, UsageGroup] = {}
+    for row in rows:
+        key = row.key(by)
+        before = found.get(key)
+        found[key] = UsageGroup(key, row.name(by), before.total + row.total if before is not None else row.total)
+    if by is UsageBy.DAY:
+        return [found[key] for key in sorted(found)]
+    return sorted(found.values(), key=lambda group: (-group.total.tokens, group.name, group.key))
+
+
+def summed(rows: Iterable[UsageRow]) -> UsageSum:
+    """All of them together."""
+    return sum((row.total for row in rows), UsageSum())
+
+
+def as_csv(rows: Iterable[UsageRow]) -> str:
+    """The rows with plain figures, for a spreadsheet; ``cost_usd`` is empty where no price is known."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")  # RFC 4180
+    writer.writerow(CSV_COLUMNS)
+    for row in rows:
+        total, usage = row.total, row.total.usage
+        names = [_plain(text) for text in (row.workflow, row.agent, row.provider, row.model)]
+        cost = "" if total.cost is None else f"{total.cost:.8f}".rstrip("0").rstrip(".")
+        figures = (total.requests, usage.tokens_input, usage.tokens_output, usage.tokens_cached, usage.tokens_unpriced, cost)
+        writer.writerow([row.day.isoformat(), row.workflow_id, *names, *figures, total.duration_ms])
+    return out.getvalue()
+
+
+def _plain(text: str) -> str:
+    """A name that a spreadsheet does not take for a formula (OWASP, "CSV Injection")."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -1,0 +1,125 @@
+"""A commit of the journal in the making: its events with the states and sums after each, its rows and its stream events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.domain.stream.payloads import Payload
+from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.engine.run.projection.project import Projection, Totals
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.storage.writing.commit import Commit
+
+
+@dataclass
+class Head:
+    """What the journal knows of a workflow, so that a commit needs no read: this process is the only writer.
+
+    Attributes:
+        lock: held from the decision what to write until it is written; one a workflow, for as long as the journal lives.
+        known: False when the workflow's row has to be read first.
+        task_version: grows with each commit that changes tasks.
+        head_run_id: the newest turn of the branch that is shown, of which the table has the tasks.
+    """
+
+    stream_seq: int = 0
+    totals: Totals = field(default_factory=Totals)
+    known: bool = False
+    task_version: int = 0
+    head_run_id: str | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def learn(self, row: Workflow) -> None:
+        self.stream_seq = row.stream_seq
+        self.head_run_id = row.head_run_id
+        self.totals = Totals(
+            usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
+        )
+        self.known = True
+
+
+@dataclass
+class Batch:
+    """A commit in the making: the states and the sums after each event, and all rows.
+
+    Attributes:
+        unit: names the events that belong together: a copy of the workflow has all of them or none.
+        states: by run, what it is after the events so far; None before its first.
+        other_tasks: another branch is shown from here on, with the tasks it has.
+    """
+
+    stream_seq: int
+    totals: Totals
+    unit: str = field(default_factory=new_id)
+    states: dict[str, RunState | None] = field(default_factory=dict)
+    events: list[RunEvent] = field(default_factory=list)
+    streams: list[StreamEvent] = field(default_factory=list)
+    rows: Projection = field(default_factory=Projection)
+    other_tasks: bool = False
+
+    def add(self, event: RunEvent, projection: Projection, streams: list[StreamEvent]) -> None:
+        self.events.append(event)
+        self.streams += streams
+        self.stream_seq += len(streams)
+        self.rows.messages += projection.messages
+        self.rows.executions += projection.executions
+        self.rows.questions += projection.questions
+        self.rows.approvals += projection.approvals
+        self.rows.tasks += projection.tasks
+        self.rows.deleted_tasks += projection.deleted_tasks
+        self.rows.deleted_messages += projection.deleted_messages
+        self.rows.rules += projection.rules
+        self.rows.pins.update(projection.pins)
+        self.rows.workflow.update(projection.workflow)
+        self.totals = self.totals.after(projection)
+
+    def state(self, run_id: str) -> RunState:
+        """The state of a run that has an event here."""
+        state = self.states[run_id]
+        assert state is not None, "an event was added"
+        return state
+
+    def commit(self, rows: Sequence[Run] = (), clear_partial: Sequence[str] = (), frames: Sequence[PromptFrame] = ()) -> Commit:
+        """All of it as it is written, with the rows of its runs and what else is kept with it."""
+        return Commit(
+            events=tuple(self.events),
+            runs=tuple(rows),
+            workflow={**self.rows.workflow, "stream_seq": self.stream_seq, "updated_at": self.events[-1].time},
+            messages=tuple(self.rows.messages),
+            executions=tuple(self.rows.executions),
+            questions=tuple(self.rows.questions),
+            approvals=tuple(self.rows.approvals),
+            frames=tuple(frames),
+            tasks=tuple(self.rows.tasks),
+            deleted_tasks=tuple(self.rows.deleted_tasks),
+            deleted_messages=tuple(self.rows.deleted_messages),
+            rules=tuple(self.rows.rules),
+            pins=self.rows.pins,
+            clear_partial=tuple(clear_partial),
+        )
+
+
+def stream_events(event: RunEvent, said: Sequence[Payload], state: RunState | None) -> list[StreamEvent]:
+    """The durable stream events of one run event, numbered from its ``stream_from``."""
+    return [
+        StreamEvent(
+            seq=event.stream_from + index,
+            time=event.time,
+            workflow_id=event.workflow_id,
+            run_id=event.run_id,
+            parent_run_id=state.parent_run_id if state else None,
+            correlation_id=state.correlation_id if state else "",
+            agent_id=state.agent_id if state else "",
+            agent_name=state.agent.name if state else "",
+            depth=state.depth if state else 0,
+            chunk_type=payload.chunk,
+            data=payload.said(),
+        )
+        for index, payload in enumerate(said)
+    ]

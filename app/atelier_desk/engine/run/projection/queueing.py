@@ -1,0 +1,62 @@
+"""Messages of a person: said at once, or waiting until the turn before them is answered. What waits is no part of the transcript yet."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.events.run import QueueChanged, UserMessage
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.workflow import QUEUED, Message, MessageRole
+from atelier_desk.engine.run.projection.projection import In, Projection, message
+from atelier_desk.engine.run.reducer.state import RunState
+
+
+def waits(state: RunState, message_id: str) -> bool:
+    """Whether a message waits, to be seen as such. A sub-agent's is shown in its transcript at once."""
+    return state.parent_run_id is None and any(each.message_id == message_id for each in state.queued)
+
+
+def follow(at: In, out: Projection) -> None:
+    """What an event does to the messages that wait: come, change, go back to their person, or are said at last."""
+    before = at.before.queued if at.before is not None else ()
+    if before == at.after.queued or at.after.parent_run_id is not None:
+        return
+    known = {each.message_id: each for each in before}
+    left = {each.message_id for each in at.after.queued}
+    out.messages += [_row(at, each, QUEUED, at.event.stream_from) for each in at.after.queued if known.get(each.message_id) != each]
+    gone = [each for each in before if each.message_id not in left]
+    if isinstance(at.event.body, QueueChanged):
+        out.deleted_messages += [each.message_id for each in gone]
+    else:
+        for each in gone:
+            say(at, each, out)
+    out.said.append(payloads.QueueShown(messages=tuple(map(waiting, at.after.queued))))
+
+
+def waiting(body: UserMessage) -> payloads.Waiting:
+    """A message that waits, as it is shown."""
+    files = tuple(file.name for file in body.files)
+    return payloads.Waiting(message_id=body.message_id, content=body.content, images=len(body.images), files=files)
+
+
+def say(at: In, body: UserMessage, out: Projection) -> None:
+    """The message is part of the conversation from here on, after whatever the same event brought."""
+    out.messages.append(_row(at, body, body.strategy.value, at.event.stream_from + len(out.said)))
+    out.said.append(
+        payloads.MessageSaid(
+            message_id=body.message_id,
+            role=MessageRole.USER.value,
+            content=body.content,
+            strategy=body.strategy.value,
+            images=len(body.images),
+            attachments=(
+                *(payloads.Attachment(media_type=image.media_type, bytes=len(image.data) * 3 // 4) for image in body.images),
+                *(payloads.Attachment(name=file.name, media_type="text/plain", text=file.text) for file in body.files),
+            ),
+        )
+    )
+
+
+def _row(at: In, body: UserMessage, kind: str, seq: int) -> Message:
+    images = [{"media_type": image.media_type, "data": image.data} for image in body.images]
+    details = {name: value for name, value in (("images", images), ("files", [file.model_dump() for file in body.files])) if value}
+    made = message(at, MessageRole.USER, id=body.message_id, kind=kind, content=body.content, details=details)
+    return made.model_copy(update={"seq": seq})

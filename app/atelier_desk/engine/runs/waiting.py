@@ -1,0 +1,131 @@
+"""Messages that wait until the turn before them is answered: seen, changed, taken back, or sent at once by their person.
+
+They belong to the newest turn of the workflow. One that ends with messages still waiting (it was stopped, or failed) keeps them; the next
+turn takes them over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from atelier_desk.domain.errors import ConflictError, NotFoundError
+from atelier_desk.domain.events.run import CallStatus, EventBody, QueueChanged, QueuedSent, RunResumed, UserMessage
+from atelier_desk.domain.workflow import QUEUED, Workflow
+from atelier_desk.engine.run.driver import SUPERSEDED, closing_events
+from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.runs.messages import check_message
+from atelier_desk.i18n import N_
+
+_GONE = N_("This message no longer waits: it was sent or taken back.")
+
+
+class WaitingMessages:
+    """The queue of each workflow."""
+
+    def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
+        self._env = env
+        self._runs = runs
+
+    async def list(self, workflow_id: str) -> tuple[UserMessage, ...]:
+        """The messages that wait, the next one first."""
+        row = await self._env.repos.workflows.get(workflow_id)
+        return await self.of(row)
+
+    async def of(self, row: Workflow) -> tuple[UserMessage, ...]:
+        """The same of a workflow whose row was just read."""
+        if row.head_run_id is None:
+            return ()
+        try:
+            state = (await self._runs.load(row.head_run_id)).handle.current
+        except NotFoundError:
+            return ()  # its events are lost, as after a repair that accepts loss: the workflow goes on all the same
+        return state.queued if not state.status.final else await self._left(state)
+
+    async def _left(self, state: RunState) -> tuple[UserMessage, ...]:
+        """Of a turn that is over: without those that a later turn, of another branch now, took over."""
+        kept = []
+        for message in state.queued:
+            try:
+                row = await self._env.repos.messages.get(message.message_id)
+            except NotFoundError:
+                continue
+            if row.kind == QUEUED and row.run_id == state.run_id:
+                kept.append(message)
+        return tuple(kept)
+
+    async def edit(self, workflow_id: str, message_id: str, content: str) -> None:
+        """Change the text of a message that waits.
+
+        Raises:
+            UsageError, LimitError: it is blank or too long.
+            ConflictError: it no longer waits.
+        """
+        text = mended(content)
+
+        def change(waiting: Sequence[UserMessage], at: int) -> QueueChanged:
+            check_message(text, waiting[at].images, waiting[at].files)
+            return QueueChanged(order=tuple(each.message_id for each in waiting), edited={message_id: text})
+
+        await self._change(workflow_id, message_id, change)
+
+    async def move(self, workflow_id: str, message_id: str, to: int) -> None:
+        """Give a message another place among those that wait; 0 is the next one. Raises ConflictError as ``edit`` does."""
+
+        def change(waiting: Sequence[UserMessage], at: int) -> QueueChanged:
+            order = [each.message_id for each in waiting]
+            order.insert(max(0, to), order.pop(at))
+            return QueueChanged(order=tuple(order))
+
+        await self._change(workflow_id, message_id, change)
+
+    async def take_back(self, workflow_id: str, message_id: str) -> UserMessage:
+        """Let a message wait no longer: it is not sent. Gives it whole. Raises ConflictError as ``edit`` does."""
+
+        def change(waiting: Sequence[UserMessage], at: int) -> QueueChanged:
+            return QueueChanged(order=tuple(each.message_id for index, each in enumerate(waiting) if index != at))
+
+        return await self._change(workflow_id, message_id, change)
+
+    async def _change(self, workflow_id: str, message_id: str, change: Callable[[Sequence[UserMessage], int], QueueChanged]) -> UserMessage:
+        waiting = await self.list(workflow_id)
+        row = await self._env.repos.workflows.get(workflow_id)
+        if row.head_run_id is None or all(each.message_id != message_id for each in waiting):
+            raise ConflictError(_GONE)
+        live = await self._runs.load(row.head_run_id)
+        found: list[UserMessage] = []
+
+        def decide(now: RunState) -> list[EventBody]:
+            at = next((index for index, each in enumerate(now.queued) if each.message_id == message_id), None)
+            if at is None:
+                raise ConflictError(_GONE)
+            found[:] = [now.queued[at]]
+            return [change(now.queued, at)]
+
+        await self._env.journal.append_if(live.handle, decide)
+        return found[0]
+
+    async def interrupt(self, live: LiveRun, message_id: str) -> bool:
+        """Send one now: the step under way is stopped and the run goes on with it. False when the run is over, or it waits no longer."""
+        sent = QueuedSent(message_id=message_id)
+
+        def waits(now: RunState) -> bool:
+            return any(each.message_id == message_id for each in now.queued)
+
+        if waits(live.handle.current) and await self._runs.stop(live, "message", sent):
+            self._runs.drive(live)
+            return True
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final or not waits(now):
+                return None
+            closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True)
+            return [*closing, sent, *([RunResumed()] if now.pause is not None else [])]
+
+        try:
+            return await self._runs.teams.conclude(live.handle, decide)
+        finally:
+            self._runs.drive(live)

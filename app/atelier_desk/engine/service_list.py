@@ -1,0 +1,52 @@
+"""The services of the engine, listed once: the open engine makes them, the window calls them. Loads none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.agents import AgentService
+    from atelier_desk.engine.services.approvals import ApprovalService
+    from atelier_desk.engine.services.data import DataService
+    from atelier_desk.engine.services.inspector import InspectorService
+    from atelier_desk.engine.services.memories import MemoryService
+    from atelier_desk.engine.services.messages import MessageService
+    from atelier_desk.engine.services.models import ModelService
+    from atelier_desk.engine.services.own_tools import OwnToolService
+    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.engine.services.questions import QuestionService
+    from atelier_desk.engine.services.reports import ReportService
+    from atelier_desk.engine.services.settings import SettingsService
+    from atelier_desk.engine.services.stepping import SteppingService
+    from atelier_desk.engine.services.tasks import TaskService
+    from atelier_desk.engine.services.teams import TeamService
+    from atelier_desk.engine.services.tools import ToolService
+    from atelier_desk.engine.services.usage import UsageService
+    from atelier_desk.engine.services.workflows import WorkflowService
+
+
+class Services(Protocol):
+    """A new service is one line here; its class stands in the module of ``engine/services`` that has its name."""
+
+    workflows: WorkflowService
+    messages: MessageService
+    agents: AgentService
+    providers: ProviderService
+    models: ModelService
+    tasks: TaskService
+    memories: MemoryService
+    reports: ReportService
+    questions: QuestionService
+    approvals: ApprovalService
+    teams: TeamService
+    inspector: InspectorService
+    settings: SettingsService
+    data: DataService
+    own_tools: OwnToolService
+    tools: ToolService
+    stepping: SteppingService
+    usage: UsageService
+
+
+SERVICES: dict[str, str] = dict(Services.__annotations__)
+"""The class name of each service, by its name."""

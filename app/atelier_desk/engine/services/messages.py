@@ -1,0 +1,64 @@
+"""What a person does to one message of a conversation: pinning it, and going on from it in a workflow of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.events.run import RunFinished
+from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.common.context import ServiceContext
+
+
+class MessageService:
+    """Messages of root runs; what a sub-agent said belongs to its own run and is read there."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def get(self, message_id: str) -> Message:
+        """The message; ``NotFoundError`` when there is none."""
+        return await self._context.repos.messages.get(message_id)
+
+    async def set_pinned(self, message_id: str, pinned: bool = True) -> Message:
+        """Pin a message, or take its pin away: it is listed, and as long as the model is sent it, it is sent whole.
+
+        Raises:
+            NotFoundError: there is no such message.
+            UsageError: it is a notice, which nobody said.
+        """
+        message = await self.get(message_id)
+        if message.role is MessageRole.NOTICE:
+            raise UsageError(N_("Only what you or an agent said can be pinned."))
+        if message.pinned is not pinned:
+            await self._context.runs.pin_message(message, pinned)
+        return await self.get(message_id)
+
+    async def pinned(self, workflow_id: str) -> list[Message]:
+        """The pinned messages of a workflow, of all its branches that were not deleted, oldest first."""
+        await self._context.repos.workflows.get(workflow_id)
+        pinned = await self._context.repos.messages.pinned(workflow_id)
+        if not pinned:
+            return []  # the turns of a long workflow take a tenth of a second to read
+        there = {link.id for link in await self._context.repos.runs.links(workflow_id)}
+        return [message for message in pinned if message.run_id in there]
+
+    async def branch_here(self, message_id: str) -> Workflow:
+        """A new workflow that goes on after a message: it holds everything up to the end of the message's turn, or up to the message itself
+        while its turn is not over. The workflow it is in stays as it is.
+
+        Raises:
+            NotFoundError: there is no such message.
+        """
+        message = await self.get(message_id)
+        events = self._context.repos.journal.of_runs
+        finished = await events([message.run_id], types=["run_finished"])
+        ends = [event.stream_from for event in finished if isinstance(event.body, RunFinished)]
+        run = await self._context.repos.runs.get(message.run_id)
+        if run.deleted_at is not None:
+            raise NotFoundError(N_("The branch of this message was deleted."))
+        at = max((end for end in ends if end > message.seq), default=message.seq)
+        return await self._context.runs.fork(message.workflow_id, at)

@@ -1,0 +1,29 @@
+"""What deleting a branch takes along, and what is shown then. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atelier_desk.domain.branches import RunLink, turns
+from atelier_desk.engine.services.workflow.transcript import newest_under
+
+
+def below(runs: Sequence[RunLink], run_id: str) -> tuple[str, ...]:
+    """The turn ``run_id`` and every turn that follows it on any branch, with all their sub-agents. ``runs`` are oldest first."""
+    found = {run_id}
+    for run in runs:
+        if run.previous_run_id in found or run.parent_run_id in found:
+            found.add(run.id)
+    return tuple(run.id for run in runs if run.id in found)
+
+
+def shown_without(runs: Sequence[RunLink], head: str | None, run_id: str) -> str | None:
+    """The turn that is shown last when the branch that begins with ``run_id`` is gone: another version's newest turn, the version before
+    it first, else the turn before. A branch that is not in view changes nothing."""
+    if run_id not in turns(runs, head):
+        return head
+    gone = next(run for run in runs if run.id == run_id)
+    versions = [run.id for run in runs if run.parent_run_id is None and run.previous_run_id == gone.previous_run_id]
+    at = versions.index(run_id)
+    beside = [*reversed(versions[:at]), *versions[at + 1 :]]
+    return newest_under(runs, beside[0]) if beside else gone.previous_run_id

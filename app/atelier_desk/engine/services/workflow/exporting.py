@@ -1,0 +1,128 @@
+"""Reading a whole workflow, for a file or a copy; with the files its tools made, as many as fit into what can be imported again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.events.run import RunEvent, ToolCallFinished
+from atelier_desk.domain.memory import MemoryScope
+from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.workflow import Message, Report, Workflow
+from atelier_desk.engine.history import workflow_events
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.paging import all_rows
+from atelier_desk.engine.services.workflow.file import ArtefactFile, ReportFile, WorkflowFile, to_json
+from atelier_desk.i18n import N_
+from atelier_desk.storage.folder.artefacts import Artefacts
+
+READ_ATTEMPTS = 10
+"""How often an export begins again because something was written while it read."""
+_AROUND = 160
+"""Bytes of the JSON around one file's Base64, at most."""
+
+
+def artefacts_of(events: Iterable[RunEvent]) -> list[ArtefactPart]:
+    """The files that a journal names, each content once, the smallest first."""
+    parts = [part for event in events if isinstance(event.body, ToolCallFinished) for part in event.body.parts]
+    found = {part.sha256: part for part in parts if isinstance(part, ArtefactPart)}
+    return sorted(found.values(), key=lambda part: part.size)
+
+
+class WorkflowExport:
+    """Reads whole workflows."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def text(self, workflow_id: str) -> tuple[str, list[str]]:
+        """Its JSON with the files its journal names, and the names of those that are left out: missing, damaged, or beyond the size that
+        can be imported. Raises as ``collect`` does."""
+        file = await self.collect(workflow_id)
+        text = to_json(file)
+        room = limits.IMPORT_FILE - len(text.encode("utf-8", "surrogatepass"))
+        kept: list[ArtefactFile] = []
+        left_out: list[str] = []
+        for part in artefacts_of(file.events):
+            needed = (part.size + 2) // 3 * 4 + _AROUND
+            data = await _read(self._context.repos.artefacts, workflow_id, part) if needed <= room else None
+            if data is None:
+                left_out.append(part.name)
+            else:
+                room -= needed
+                kept.append(ArtefactFile.model_construct(sha256=part.sha256, data=data))
+        return (to_json(file.model_copy(update={"artefacts": tuple(kept)})) if kept else text), left_out
+
+    async def collect(self, workflow_id: str) -> WorkflowFile:
+        """Everything of a workflow as it was at one moment: what is written while it is read would tear its parts from each other.
+
+        Raises:
+            NotFoundError: no such workflow.
+            ConflictError: its agents wrote something during every attempt.
+        """
+        for _attempt in range(READ_ATTEMPTS):
+            before = await self._context.repos.workflows.get(workflow_id)
+            file = await self._read(before)
+            after = await self._context.repos.workflows.get(workflow_id)
+            if (after.stream_seq, after.updated_at) == (before.stream_seq, before.updated_at):
+                return file
+        raise ConflictError(N_("The agents write faster than this workflow can be read. Pause them and try again."))
+
+    async def _read(self, workflow: Workflow) -> WorkflowFile:
+        repos, workflow_id = self._context.repos, workflow.id
+        runs = await repos.runs.list(workflow_id)
+        gone = {run.id for run in runs if run.deleted_at is not None}
+        runs = [run for run in runs if run.id not in gone]
+        messages: list[Message] = []
+        before: int | None = None
+        while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX, queued=True):
+            messages = [*batch, *messages]
+            before = batch[0].seq
+        memories = await all_rows(
+            lambda offset, limit: repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset)
+        )
+        reports: list[ReportFile] = []
+        for report in await repos.reports.list(workflow_id):
+            text, _whole = await self._report_text(report)
+            if text is not None:
+                reports.append(ReportFile(report=report, text=text))
+        return WorkflowFile(
+            format="atelier-workflow",
+            version=1,
+            exported_at=self._context.clock.now(),
+            workflow=workflow,
+            runs=tuple(runs),
+            events=tuple([event async for event in workflow_events(repos, workflow_id) if event.run_id not in gone]),
+            messages=tuple(message for message in messages if message.run_id not in gone),
+            executions=tuple(await repos.executions.for_runs([run.id for run in runs])),
+            tasks=tuple(await repos.tasks.list(workflow_id, limit=limits.LIST_MAX)),
+            questions=tuple(asked for asked in await repos.questions.list(workflow_id) if asked.run_id not in gone),
+            approvals=tuple(asked for asked in await repos.approvals.list(workflow_id) if asked.run_id not in gone),
+            frames=tuple(await repos.frames.list(workflow_id)),
+            memories=tuple(memories),
+            reports=tuple(reports),
+        )
+
+    async def changed_reports(self, workflow_id: str) -> list[str]:
+        """Names of its reports that are damaged, missing or changed by another program."""
+        reports = await self._context.repos.reports.list(workflow_id)
+        return [report.name for report in reports if not (await self._report_text(report))[1]]
+
+    async def _report_text(self, report: Report) -> tuple[str | None, bool]:
+        """The text as its file has it now, None when it cannot be read; and whether it is as Atelier wrote it."""
+        read = self._context.repos.reports.read
+        try:
+            return await read(report.workflow_id, report.name), True
+        except StorageError:
+            try:
+                return await read(report.workflow_id, report.name, check=False), False
+            except StorageError:
+                return None, False
+
+
+async def _read(artefacts: Artefacts, workflow_id: str, part: ArtefactPart) -> bytes | None:
+    try:
+        return await artefacts.read(workflow_id, part)
+    except StorageError:
+        return None

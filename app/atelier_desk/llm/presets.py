@@ -1,0 +1,120 @@
+"""Services and servers that people use, with what a person has to know of each to add it: a list to choose from, no code behind it.
+
+Addresses and names of variables are those of models.dev at f3fc692 (2026-07-02, MIT) and of the makers' own pages; pages for keys are the
+makers'. A kind of provider that no line is of is offered as it registered itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.i18n import N_
+from atelier_desk.llm.registry import any_server_type, find, provider_types
+
+KEY = N_("needs a key")
+HERE = N_("on this computer, no key")
+ADDRESS = N_("needs its address, and a key if it wants one")
+BOTH = N_("needs an address of your own and a key")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A service, or a program that serves models.
+
+    Attributes:
+        id: its name in the list of models (``llm.listed``) where that has one.
+        title: a proper name, not translated.
+        needs: what it takes to use it, an English ``N_`` string.
+        keys: the page where its keys are made.
+        env: the variable that usually holds one.
+        example: for one without an address of its own, what an address looks like.
+        hosts: what else its address may be on; of a host that begins with a dot, any below it.
+    """
+
+    id: str
+    title: str
+    url: str = ""
+    needs: str = KEY
+    keys: str = ""
+    env: str = ""
+    kind: str = "openai"
+    hosts: tuple[str, ...] = ()
+    words: str = ""
+    example: str = ""
+
+    @property
+    def needs_key(self) -> bool:
+        return self.needs in (KEY, BOTH)
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+
+PRESETS = (
+    Preset("openai", "OpenAI", "https://api.openai.com/v1", KEY, "https://platform.openai.com/api-keys", "OPENAI_API_KEY", words="gpt"),
+    Preset("mistral", "Mistral", "https://api.mistral.ai/v1", KEY, "https://console.mistral.ai/api-keys", "MISTRAL_API_KEY", "mistral"),
+    Preset("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", KEY, "https://openrouter.ai/settings/keys", "OPENROUTER_API_KEY",
+           words="claude gemini gpt llama"),
+    Preset("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", KEY, "https://aistudio.google.com/apikey",
+           "GEMINI_API_KEY"),
+    Preset("groq", "Groq", "https://api.groq.com/openai/v1", KEY, "https://console.groq.com/keys", "GROQ_API_KEY", words="llama"),
+    Preset("deepseek", "DeepSeek", "https://api.deepseek.com/v1", KEY, "https://platform.deepseek.com/api_keys", "DEEPSEEK_API_KEY"),
+    Preset("xai", "xAI", "https://api.x.ai/v1", KEY, "https://console.x.ai", "XAI_API_KEY", words="grok"),
+    Preset("togetherai", "Together AI", "https://api.together.ai/v1", KEY, "https://api.together.ai/settings/api-keys", "TOGETHER_API_KEY",
+           hosts=("api.together.xyz",), words="llama qwen"),
+    Preset("fireworks-ai", "Fireworks AI", "https://api.fireworks.ai/inference/v1", KEY, "https://app.fireworks.ai/settings/users/api-keys",
+           "FIREWORKS_API_KEY"),
+    Preset("cerebras", "Cerebras", "https://api.cerebras.ai/v1", KEY, "https://cloud.cerebras.ai", "CEREBRAS_API_KEY"),
+    Preset("moonshotai", "Moonshot AI", "https://api.moonshot.ai/v1", KEY, "https://platform.moonshot.ai/console/api-keys",
+           "MOONSHOT_API_KEY", words="kimi"),
+    Preset("zai", "Z.AI", "https://api.z.ai/api/paas/v4", KEY, "https://z.ai/manage-apikey/apikey-list", "ZHIPU_API_KEY",
+           words="glm zhipu"),
+    Preset("azure", "Azure OpenAI", "", BOTH, "https://portal.azure.com", "AZURE_API_KEY", hosts=(".openai.azure.com",
+           ".cognitiveservices.azure.com", ".services.ai.azure.com"), words="microsoft gpt", example="https://NAME.openai.azure.com/openai/v1"),
+    Preset("ollama", "Ollama", "http://localhost:11434", HERE, kind="ollama", words="local"),
+    Preset("lmstudio", "LM Studio", "http://localhost:1234/v1", HERE, words="local"),
+    Preset("llama.cpp", "llama.cpp", "http://localhost:8080/v1", HERE, words="local llama-server"),
+    Preset("vllm", "vLLM", "http://localhost:8000/v1", HERE, words="local"),
+)  # fmt: skip
+LISTED_NOT = frozenset({"azure", "ollama", "lmstudio", "llama.cpp", "vllm"})
+"""What a model costs and holds there depends on the deployment or the machine: nothing is taken from a list."""
+
+
+def presets() -> list[Preset]:
+    """What can be added: the list, kinds that no line is of, and last any other server."""
+    known = {preset.kind for preset in PRESETS}
+    own = [entry for entry in provider_types() if not entry.builtin and entry.kind not in known]
+    more = [Preset(entry.kind, entry.name or entry.title, entry.url, KEY if entry.needs_key else ADDRESS, kind=entry.kind) for entry in own]
+    other = any_server_type()
+    return [
+        *PRESETS,
+        *more,
+        Preset("", "", "", ADDRESS, kind=other.kind, words="openai-compatible other server", example="https://host.example/v1"),
+    ]
+
+
+def preset_of(config: ProviderConfig) -> Preset | None:
+    """The service a configuration is of, told by its host; None for any other, and for what runs on this machine."""
+    entry = find(config.kind)
+    host = urlsplit(config.base_url or (entry.url if entry is not None else "")).hostname or ""
+    return next((each for each in PRESETS if each.needs != HERE and _is_of(host, each)), None)
+
+
+def name_for(config: ProviderConfig, taken: Iterable[str]) -> str:
+    """A free name for a new provider: that of its service, else of its host; ``taken`` are the names there are."""
+    preset = preset_of(config)
+    host = urlsplit(config.base_url).hostname or ""
+    entry = find(config.kind)
+    usual = entry.name if entry is not None and not config.base_url else ""
+    bare = "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-") else "-" for letter in host).strip("-.")
+    name = preset.title if preset is not None else usual or bare[:60] or "Server"
+    used = {each.casefold() for each in taken}
+    return next(free for free in (name, *(f"{name} {number}" for number in range(2, 1000))) if free.casefold() not in used)
+
+
+def _is_of(host: str, preset: Preset) -> bool:
+    return bool(host) and (host == preset.host or any(host.endswith(each) if each[0] == "." else host == each for each in preset.hosts))

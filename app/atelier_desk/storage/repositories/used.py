@@ -1,0 +1,82 @@
+"""What requests to models used, as the journal has it; of their events only the figures are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, get_args
+
+from atelier_desk.domain.chat import Usage
+from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class UsingRun:
+    """A run and whose it is."""
+
+    id: str
+    workflow_id: str
+    agent_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What one request used; ``provider`` and ``model`` are empty where the event does not name them."""
+
+    time: datetime
+    run_id: str
+    provider: str
+    model: str
+    usage: Usage
+    duration_ms: int
+
+
+class UsedRepository:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def runs(self, since: datetime | None = None) -> list[UsingRun]:
+        """The runs in which something may have happened since then."""
+        where = " WHERE updated_at >= $since" if since is not None else ""
+        rows = await self._store.query(
+            f"SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM run{where}",  # noqa: S608
+            since=since,
+        )
+        return [UsingRun(*row) for row in rows]
+
+    async def events(self, run_ids: Sequence[str], since: datetime | None = None) -> list[Used]:
+        """What the requests of these runs used since then."""
+        when = " AND time >= $since" if since is not None else ""
+        rows = await self._store.query(
+            f"SELECT VALUE [record::id(run), time, body] FROM run_event WHERE run IN $runs AND type IN $types{when}",  # noqa: S608
+            runs=[record("run", each) for each in run_ids],
+            types=_using(),
+            since=since,
+        )
+        return [_used(run_id, time, json.loads(body)) for run_id, time, body in rows]
+
+    async def names(self, workflow_ids: Collection[str]) -> dict[str, str]:
+        """The names of workflows by their id."""
+        rows = await self._store.query(
+            "SELECT VALUE [record::id(id), name] FROM workflow WHERE id IN $ids", ids=[record("workflow", each) for each in workflow_ids]
+        )
+        return dict(rows)
+
+
+@cache
+def _using() -> list[str]:
+    """The types of events that use something up: those with a ``usage``, which the sums of a workflow count too."""
+    from atelier_desk.domain.events.run import EventBody  # takes a while to load, and most listings need none
+
+    kinds = get_args(get_args(EventBody)[0])
+    return [kind.model_fields["type"].default for kind in kinds if "usage" in kind.model_fields]
+
+
+def _used(run_id: str, time: datetime, body: dict[str, Any]) -> Used:
+    usage = Usage.model_validate(body.get("usage") or {})
+    model = body.get("model") or (body.get("reply") or {}).get("model") or ""
+    return Used(plain_time(time), run_id, body.get("provider") or "" if model else "", model, usage, int(body.get("duration_ms") or 0))

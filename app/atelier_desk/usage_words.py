@@ -1,0 +1,20 @@
+"""What usage cost, in words: a price that nobody knows is not nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.figures import cost
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.usage import UsageSum
+
+
+def cost_words(total: UsageSum, *, short: bool = False) -> str:
+    """``$1.25``, ``unknown``, or ``$1.25 + unknown`` where some of it has no known price; ``short`` is ``$1.25 + ?``."""
+    if total.cost is None:
+        return _("unknown")
+    if short and total.usage.tokens_unpriced:
+        return f"{cost(total.cost)} + ?"
+    return _("{cost} + unknown", cost=cost(total.cost)) if total.usage.tokens_unpriced else cost(total.cost)

@@ -1,0 +1,197 @@
+"""Every control has a name that is said, and the keyboard comes to it: in window, panes, settings, dialogs and cards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.messages import make_widget
+from atelier_desk.desktop.firststart import FirstStart
+from atelier_desk.desktop.panes.activity.pane import ActivityPane
+from atelier_desk.desktop.panes.context.pane import ContextPane
+from atelier_desk.desktop.panes.inbox.pane import InboxPane
+from atelier_desk.desktop.panes.memory.pane import MemoryPane
+from atelier_desk.desktop.panes.reports_pane import ReportsPane
+from atelier_desk.desktop.panes.tasks.pane import TaskPane
+from atelier_desk.desktop.panes.timeline.pane import TimelinePane
+from atelier_desk.desktop.questions.dialog import QuestionDialog
+from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.desktop.questions.queue import Place
+from atelier_desk.desktop.replay.view import ReplayView
+from atelier_desk.desktop.settings.registry import pages
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.question import QuestionAnswer
+from atelier_desk.domain.task import Task
+from atelier_desk.domain.workflow import Report
+from tests.desktop.chat.conftest import Team
+from tests.desktop.questions.approvals import ApprovalEngine, asks
+from tests.desktop.questions.conftest import ask
+from tests.desktop.settings.conftest import Engine
+from tests.desktop.test_window import Program
+from tests.support import past
+from tests.support.access import nameless, out_of_reach
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+def check(root: QWidget) -> None:
+    found = {"nameless": nameless(root), "out of reach": out_of_reach(root)}
+    assert not any(found.values()), "\n".join(f"{what}: {each}" for what, all_ in found.items() for each in all_)
+
+
+@pytest.fixture
+def program(qtbot: QtBot) -> Program:
+    return Program(qtbot)
+
+
+async def test_the_window_with_a_workflow(program: Program) -> None:
+    await program.start(workflow="w1")
+    program.window.actions_["find"].trigger()
+    check(program.window)
+
+
+async def test_the_window_with_a_new_workflow(program: Program) -> None:
+    await program.start()
+    check(program.window)
+
+
+async def test_the_window_without_its_engine(program: Program) -> None:
+    program.window.show_engine_error(StorageError("It is locked.", code="locked"), "/data", lambda: None)
+    check(program.window)
+
+
+async def test_what_the_window_opens(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    for name in ("command-palette", "search-everywhere"):
+        program.window.actions_[name].trigger()
+        await settle()
+    check(program.window)
+
+
+async def test_a_team_at_work(qtbot: QtBot) -> None:
+    team = Team(qtbot)
+    await team.open()
+    check(team.panel)
+
+
+PANES: dict[str, tuple[type[Any], dict[str, dict[str, Any]]]] = {
+    "tasks": (TaskPane, {"tasks": {"list": [Task(workflow_id="w1", name="Read"), Task(workflow_id="w1", name="Write")]}}),
+    "memory": (
+        MemoryPane,
+        {"memories": {"list": [Memory(type=MemoryType.USER_PREF, content="Short answers")], "describe": {"tags": {"style": 1}}}},
+    ),
+    "reports": (ReportsPane, {"reports": {"list": [Report(workflow_id="w1", name="Findings")], "read": "# Findings"}}),
+}
+
+
+@pytest.mark.parametrize("name", PANES)
+async def test_a_pane_with_something_in_it(name: str, qtbot: QtBot) -> None:
+    kind, services = PANES[name]
+    await _shown(qtbot, kind(FakeBridge(FakeAtelier(**services))))
+
+
+@pytest.mark.parametrize("kind", [ActivityPane, TimelinePane, ContextPane])
+async def test_a_pane_of_a_run(kind: type[Any], qtbot: QtBot) -> None:
+    await _shown(qtbot, kind(FakeBridge(past.engine())))
+
+
+async def _shown(qtbot: QtBot, pane: Any) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    pane.setParent(window)
+    window.resize(900, 700)
+    pane.resize(900, 700)
+    window.show()
+    pane.set_workflow("w1")
+    await settle(30)
+    check(pane)
+    for opener in ("add", "_open_filter"):
+        if hasattr(pane, opener):
+            getattr(pane, opener)()
+            await settle()
+    if isinstance(pane, ReportsPane):
+        pane.open("Findings")
+        await settle()
+        pane.edit()
+    check(window)
+
+
+async def test_the_inbox_with_all_that_can_wait(host: QWidget) -> None:
+    engine = ApprovalEngine(asks("v1", risk="high"), questions={"pending": [ask("q1")], "get": lambda _id: ask("q1")})
+    bridge = FakeBridge(engine)
+    presenter = QuestionPresenter(bridge, host)  # type: ignore[arg-type]
+    pane = InboxPane(bridge, presenter)  # type: ignore[arg-type]
+    host.layout().addWidget(pane)
+    pane.set_workflow("w1")
+    presenter.start()
+    await settle(30)
+    assert pane.findChildren(QWidget, "approval-card")
+    check(pane)
+
+
+@pytest.mark.parametrize("kind", ["checkbox", "mixed", "text"])
+async def test_a_question(kind: str, host: QWidget) -> None:
+    dialog = QuestionDialog(ask("q1", kind), Place(1, 2), QuestionAnswer(), host)
+    dialog.open()
+    check(dialog)
+
+
+async def test_the_settings(qtbot: QtBot, tmp_path: Path) -> None:
+    window = SettingsWindow(FakeBridge(Engine(tmp_path)))  # type: ignore[arg-type]
+    qtbot.addWidget(window)
+    window.show()
+    for entry in pages():
+        window.show_page(entry.name)
+        await settle()
+    check(window)
+
+
+async def test_the_first_start(qtbot: QtBot) -> None:
+    from tests.desktop.firststart.test_firststart import OLLAMA
+
+    engine = FakeAtelier(providers={"detect": [OLLAMA], "models": []})
+    guide = FirstStart(FakeBridge(engine))  # type: ignore[arg-type]
+    qtbot.addWidget(guide)
+    guide.open()
+    await settle()
+    check(guide)
+
+
+async def test_a_replay(qtbot: QtBot) -> None:
+    view = ReplayView(FakeBridge(past.engine()))  # type: ignore[arg-type]
+    qtbot.addWidget(view)
+    view.show()
+    await view.open("w1", "root")
+    await settle()
+    check(view)
+
+
+CALL = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
+ENTRIES: dict[str, Callable[[], Entry]] = {
+    "a call": lambda: Entry("a", "assistant", run_id="r", calls=[CALL]),
+    "what was thought": lambda: Entry("a", "assistant", run_id="r", content="Yes.", reasoning="Because."),
+    "a question": lambda: Entry("a", "assistant", run_id="r", asked=[Asked("q1", "Which?", "pending")]),
+    "code": lambda: Entry("a", "assistant", run_id="r", content="```python\nx = 1\n```"),
+    "what a person said": lambda: Entry("u", "user", run_id="r", content="Hello"),
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+async def test_a_message(name: str, qtbot: QtBot) -> None:
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    host = TranscriptHost()
+    host.state.open_calls.add("r:c1")
+    widget = make_widget(ENTRIES[name](), host, frame)
+    widget.setGeometry(0, 0, 700, widget.fit(700))
+    frame.show()
+    await settle()
+    check(frame)

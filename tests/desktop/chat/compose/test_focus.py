@@ -1,0 +1,105 @@
+"""The one rule of the keyboard: when what had it goes away, it is in the composer; what was given it on purpose keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMainWindow, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.compose.focus import ComposerFocus
+from atelier_desk.desktop.widgets import IconButton, control
+
+
+class Room(QMainWindow):
+    """A window with a search field, a card with a button, a list and a composer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.search, self.allow, self.other, self.field = QLineEdit(), QPushButton("Allow"), QLineEdit(), QPlainTextEdit()
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        for widget in (self.search, self.allow, self.other, self.field):
+            column.addWidget(widget)
+        self.setCentralWidget(inner)
+        self.keeper = ComposerFocus(self, lambda: self.field if self.field.isVisible() else None)
+
+
+@pytest.fixture
+def room(qtbot: QtBot) -> Iterator[Room]:
+    made = Room()
+    qtbot.addWidget(made)
+    made.show()
+    made.activateWindow()
+    qtbot.waitUntil(made.isActiveWindow)
+    yield made
+    made.close()
+
+
+def has(widget: QWidget) -> bool:
+    return QApplication.focusWidget() is widget
+
+
+@pytest.mark.parametrize("how", ["hide", "disable", "delete"])
+def test_a_button_that_goes_away_leaves_the_keyboard_to_the_composer(qtbot: QtBot, room: Room, how: str) -> None:
+    room.allow.setFocus()
+    qtbot.waitUntil(lambda: has(room.allow))
+    if how == "hide":
+        room.allow.hide()
+    elif how == "disable":
+        room.allow.setEnabled(False)
+    else:
+        room.allow.hide()
+        room.allow.deleteLater()
+    qtbot.waitUntil(lambda: has(room.field))
+
+
+def test_what_was_given_the_keyboard_on_purpose_keeps_it(qtbot: QtBot, room: Room) -> None:
+    room.allow.setFocus()
+    room.allow.hide()
+    room.search.setFocus()
+    qtbot.wait(20)
+    assert has(room.search)
+
+
+def test_moving_by_tab_or_click_is_nobodys_business(qtbot: QtBot, room: Room) -> None:
+    room.search.setFocus()
+    qtbot.keyClick(room.search, Qt.Key.Key_Tab)
+    qtbot.wait(20)
+    assert has(room.allow)
+
+
+def test_escape_that_nobody_took_leads_there(qtbot: QtBot, room: Room) -> None:
+    room.search.setFocus()
+    qtbot.keyClick(room.search, Qt.Key.Key_Escape)
+    assert has(room.field)
+
+
+def test_after_a_dialog_it_is_there_wherever_it_was_before(qtbot: QtBot, room: Room) -> None:
+    room.search.setFocus()
+    dialog = QDialog(room)
+    QLineEdit(dialog).setFocus()
+    dialog.open()
+    qtbot.waitUntil(dialog.isActiveWindow)
+    dialog.reject()
+    room.activateWindow()  # what a window manager does
+    qtbot.waitUntil(lambda: has(room.field))
+
+
+def test_without_a_composer_in_view_nothing_is_moved(qtbot: QtBot, room: Room) -> None:
+    room.field.hide()
+    room.search.setFocus()
+    qtbot.keyClick(room.search, Qt.Key.Key_Escape)
+    assert has(room.search)
+
+
+def test_a_click_on_a_button_leaves_the_keyboard_where_it_is(qtbot: QtBot, room: Room) -> None:
+    button, icon = control(QPushButton("Do", room), "do", on=bool), IconButton("plus", "Add", room)
+    room.field.setFocus()
+    for each in (button, icon):
+        each.show()
+        qtbot.mouseClick(each, Qt.MouseButton.LeftButton)
+        assert has(room.field)
+        assert each.focusPolicy() & Qt.FocusPolicy.TabFocus, "the keyboard reaches it all the same"

@@ -1,0 +1,113 @@
+"""Messages that wait, above the composer."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPlainTextEdit
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.compose.composer import Composer
+from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
+from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.events.run import UserMessage
+from atelier_desk.domain.stream.payloads import Waiting
+from atelier_desk.domain.workflow import RunMode
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+TWO = (Waiting(message_id="a", content="first"), Waiting(message_id="b", content="second", images=1, files=("notes.md",)))
+
+
+class Bench:
+    def __init__(self, qtbot: QtBot) -> None:
+        self.engine = FakeAtelier(runs={"queued": (UserMessage(message_id="a", content="first"),)})
+        self.bridge = FakeBridge(self.engine)
+        self.strip, self.composer = QueueStrip(), Composer()
+        self.desk = QueueDesk(self.bridge, self.strip, self.composer)
+        for widget in (self.strip, self.composer):
+            qtbot.addWidget(widget)
+        self.composer.show()
+
+
+@pytest.fixture
+def bench(qtbot: QtBot) -> Bench:
+    return Bench(qtbot)
+
+
+async def test_what_waits_is_read_with_the_workflow_and_gone_with_it(bench: Bench) -> None:
+    bench.desk.set_workflow("w1")
+    await settle()
+    assert [row.text.text() for row in bench.strip.rows] == ["first"]
+    assert bench.strip.isVisible()
+    bench.desk.set_workflow("")
+    assert not bench.strip.isVisible()
+
+
+def test_pictures_and_files_are_told_and_the_ends_cannot_be_left(bench: Bench) -> None:
+    bench.strip.show_waiting(TWO)
+    first, second = bench.strip.rows
+    assert second.text.text() == "second · 1 picture · notes.md"
+    assert [first.up.isEnabled(), first.down.isEnabled(), second.up.isEnabled(), second.down.isEnabled()] == [False, True, True, False]
+
+
+def test_it_says_whether_they_are_sent_by_themselves(bench: Bench) -> None:
+    bench.strip.show_waiting(TWO)
+    bench.strip.set_running(True)
+    assert bench.strip.heading.text() == "2 messages wait until the agent has finished this turn"
+    assert not bench.strip.send.isVisible()
+    bench.strip.set_running(False)
+    assert bench.strip.heading.text() == "2 messages were not sent yet"
+    assert bench.strip.send.isVisible()
+
+
+async def test_every_button_does_what_it_says(qtbot: QtBot, bench: Bench) -> None:
+    bench.desk.set_workflow("w1")
+    bench.strip.show_waiting(TWO)
+    first, second = bench.strip.rows
+    qtbot.mouseClick(second.up, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(first.now, Qt.MouseButton.LeftButton)
+    first.edit.click()
+    editor = first.findChild(QPlainTextEdit, "queued-editor")
+    assert editor is not None
+    qtbot.keyClicks(editor, ", better")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    await settle()
+    assert bench.engine.calls("runs.move_queued") == [(("w1", "b", 0), {})]
+    assert bench.engine.calls("runs.send_queued") == [(("w1", "a"), {"mode": RunMode.AUTO})]
+    assert bench.engine.calls("runs.edit_queued") == [(("w1", "a", "first, better"), {})]
+
+
+async def test_one_taken_back_is_in_the_composer_after_what_stands_there(qtbot: QtBot, bench: Bench) -> None:
+    bench.engine.set("runs", "take_back_queued", UserMessage(message_id="a", content="first"))
+    bench.desk.set_workflow("w1")
+    bench.strip.show_waiting(TWO)
+    bench.composer.field.setPlainText("half written")
+    qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
+    await settle()
+    assert bench.composer.field.toPlainText() == "half written\n\nfirst"
+
+
+async def test_one_that_was_sent_in_the_very_moment_says_so(qtbot: QtBot, bench: Bench) -> None:
+    bench.engine.set("runs", "take_back_queued", ConflictError("This message no longer waits: it was sent or taken back."))
+    bench.desk.set_workflow("w1")
+    bench.strip.show_waiting(TWO)
+    qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
+    await settle()
+    assert bench.bridge.errors == ["This message no longer waits: it was sent or taken back."]
+    assert bench.composer.field.toPlainText() == ""
+
+
+def test_an_edit_goes_on_when_the_list_changes_and_esc_leaves_it(qtbot: QtBot, bench: Bench) -> None:
+    bench.strip.show_waiting(TWO)
+    bench.strip.rows[1].edit.click()
+    editor = bench.strip.rows[1].findChild(QPlainTextEdit, "queued-editor")
+    assert editor is not None
+    qtbot.keyClicks(editor, " x")
+    bench.strip.show_waiting(TWO[1:])
+    assert bench.strip.rows[0].editing == "second x"
+    editor = bench.strip.rows[0].findChild(QPlainTextEdit, "queued-editor")
+    assert editor is not None
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)
+    assert bench.strip.rows[0].editing is None
+    assert bench.strip.rows[0].text.text().startswith("second")

@@ -1,0 +1,128 @@
+"""Find in workflow: every place is counted, also in closed cards and folded thoughts, and next and previous go there."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.tool_card import ToolCard
+from atelier_desk.desktop.chat.search.hits import hits
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from tests.desktop.chat.test_panel import Desk
+from tests.support.fake_bridge import settle
+
+LINES = "\n".join(f"line {number}" for number in range(60))
+
+
+def long_desk(qtbot: QtBot) -> Desk:
+    """A question, a reply with thoughts and a call, and long replies around it; the needle is in six places."""
+    desk = Desk(qtbot)
+
+    def row(key: str, seq: int, role: MessageRole, content: str, **fields: object) -> Message:
+        return Message(id=key, workflow_id="w1", run_id="r1", seq=seq, role=role, content=content, **fields)
+
+    filler = "word " * 3000
+    call = ToolExecution(
+        id="r1:c", workflow_id="w1", run_id="r1", call_id="c", tool="ReadTool", status="ok",
+        arguments={"path": "a/needle.txt"}, result=f"{LINES}\nthe Needle itself",
+    )  # fmt: skip
+    said = row("a1", 3, MessageRole.ASSISTANT, "I read a **need**le.", reasoning="Where is the needle?", call_ids=("c",))
+    rows = [
+        TranscriptEntry(row("u1", 1, MessageRole.USER, "Find the needle")),
+        TranscriptEntry(row("a0", 2, MessageRole.ASSISTANT, filler)),
+        TranscriptEntry(said, (call,)),
+        TranscriptEntry(row("a2", 4, MessageRole.ASSISTANT, filler)),
+    ]
+    desk.engine.set("workflows", "transcript", lambda key, before=None, limit=0: rows if before is None else [])
+    return desk
+
+
+async def find(desk: Desk, needle: str) -> None:
+    desk.panel.find_bar.enter()
+    desk.panel.find_bar.field.setText(needle)
+    desk.panel.find_bar.needle_changed.emit(needle)
+    await settle(40)
+
+
+def count(desk: Desk) -> str:
+    return desk.panel.find_bar._count.text()
+
+
+def card(desk: Desk) -> ToolCard:
+    found = desk.panel.view.findChild(ToolCard, "tool-card")
+    assert isinstance(found, ToolCard)
+    return found
+
+
+def marked(field: QPlainTextEdit | ProseBlock) -> list[str]:
+    return [each.cursor.selectedText() for each in field.extraSelections()]
+
+
+async def test_a_place_inside_a_closed_card_opens_it_and_is_in_view(qtbot: QtBot) -> None:
+    desk = long_desk(qtbot)
+    await desk.open()
+    await find(desk, "needle")
+    assert count(desk) == "6 / 6", "question, thoughts, the words across the bold ones, the card's head, its input and its output"
+    fields = card(desk).findChildren(QPlainTextEdit)
+    assert [marked(field) for field in fields] == [["needle"], ["Needle"]]
+    view = desk.panel.view.viewport()
+    selections = fields[1].extraSelections()
+    at = fields[1].viewport().mapTo(view, fields[1].cursorRect(selections[0].cursor).center())
+    assert view.rect().contains(QPoint(10, at.y())), "it is brought into view"
+
+
+async def test_previous_goes_through_text_and_thoughts(qtbot: QtBot) -> None:
+    desk = long_desk(qtbot)
+    await desk.open()
+    await find(desk, "needle")
+    for _step in range(4):
+        desk.panel.find_bar.step(-1)
+    assert count(desk) == "2 / 6"
+    message = desk.panel.view.widget_of(desk.panel.view.entries[2])
+    assert message is not None
+    thoughts = [each for each in message.findChildren(ProseBlock) if each.toPlainText() == "Where is the needle?"]
+    assert marked(thoughts[0]) == ["needle"]
+    desk.panel.find_bar.step(-1)
+    assert count(desk) == "1 / 6"
+    user = desk.panel.view.widget_of(desk.panel.view.entries[0])
+    assert user is not None
+    assert user.isVisible()
+    assert any(marked(each) for each in user.findChildren(ProseBlock))
+
+
+async def test_the_head_of_a_card_is_found_without_opening_it(qtbot: QtBot) -> None:
+    desk = long_desk(qtbot)
+    await desk.open()
+    await find(desk, "ReadTool")
+    assert count(desk) == "1 / 1"
+    assert not card(desk).opened
+    assert card(desk).property("variant") == "card-selected"
+    desk.panel.find_bar.leave()
+    assert card(desk).property("variant") == "card"
+
+
+async def test_leaving_takes_every_mark_away(qtbot: QtBot) -> None:
+    desk = long_desk(qtbot)
+    await desk.open()
+    await find(desk, "needle")
+    desk.panel.find_bar.leave()
+    await settle()
+    fields: list[QWidget] = [*desk.panel.view.findChildren(QPlainTextEdit), *desk.panel.view.findChildren(ProseBlock)]
+    assert [field for field in fields if isinstance(field, QPlainTextEdit | ProseBlock) and marked(field)] == []
+    assert all(isinstance(frame, QFrame) for frame in fields)
+
+
+@pytest.mark.parametrize("needle", ["", "nowhere"])
+def test_nothing(needle: str) -> None:
+    assert hits([Entry("a", "assistant", content="text")], needle) == []
+
+
+def test_questions_and_answers_are_searched() -> None:
+    entry = Entry("a", "assistant", asked=[Asked("q", "Which colour?", "answered", "green")])
+    entry.calls.append(Call("c", "Tool", {"x": "green"}, "ok", result={"y": "Green"}))
+    assert [hit.place[:2] for hit in hits([entry], "green")] == [("head", "c"), ("call", "c\n0"), ("call", "c\n1"), ("question", "q")]

@@ -1,0 +1,101 @@
+"""Search everywhere: hits in people's words, by workflow, with the keyboard; a hit opens at its message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.search.hit_rows import HIT
+from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.call import Presentation, Words
+from atelier_desk.storage.repositories import SearchHit
+from atelier_desk.storage.text import word_places
+from tests.desktop.chat.test_panel import Desk
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+CALL = Presentation(icon="calculator", title="Calculator", summary=Words(text="Calculate {x}", params={"x": "12*7"}), done="Calculated {x}")
+HITS = [
+    SearchHit("message", "w1", "Budget", "m1", 4, "…the budget of the year", NOW, run_id="r1", message_id="m1", who="Ada"),
+    SearchHit("tool_execution", "w2", "Shelf", "r2:c", 0, "expression: budget", NOW, "r2", "m2", tool="CalculatorTool", presentation=CALL),
+    SearchHit("message", "w1", "Budget", "m0", 1, "Make a budget", NOW, run_id="r1", message_id="m0"),
+    SearchHit("memory", "", "", "k", 0, "The budget is tight", NOW),
+]
+
+
+@pytest.fixture
+def search(qtbot: QtBot) -> Iterator[SearchEverywhere]:
+    window = QWidget()
+    window.resize(1000, 700)
+    qtbot.addWidget(window)
+    window.show()
+    yield SearchEverywhere(FakeBridge(FakeAtelier(workflows={"search": HITS})), window)
+    window.close()
+
+
+async def find(search: SearchEverywhere) -> None:
+    search.popup("budget")
+    search.search()
+    await settle()
+
+
+def rows(search: SearchEverywhere) -> list[str]:
+    model = search.list.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+
+async def test_hits_stand_under_their_workflow_in_words(search: SearchEverywhere) -> None:
+    await find(search)
+    assert rows(search) == ["Budget", "Ada", "You", "Shelf", "Calculated 12*7", "Memories of all workflows", "Memory"]
+    said = search.list.model().index(4, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert said.startswith("Calculated 12*7, ")
+    assert said.endswith("expression: budget")
+    assert search._count.text() == "4 places"
+    headings = [row for row in range(7) if search.list.model().index(row, 0).data(HIT) is None]
+    assert headings == [0, 3, 5]
+
+
+async def test_the_arrows_pass_over_headings_and_enter_opens(qtbot: QtBot, search: SearchEverywhere) -> None:
+    opened: list[tuple[str, ...]] = []
+    search.chosen.connect(lambda *what: opened.append(what))
+    await find(search)
+    assert search.list.currentIndex().row() == 1
+    for key, row in ((Qt.Key.Key_Up, 1), (Qt.Key.Key_Down, 2), (Qt.Key.Key_Down, 4), (Qt.Key.Key_PageDown, 6), (Qt.Key.Key_Up, 4)):
+        qtbot.keyClick(search.field, key)
+        assert search.list.currentIndex().row() == row
+    qtbot.keyClick(search.field, Qt.Key.Key_Return)
+    assert opened == [("w2", "tool_execution", "r2:c", "m2")]
+    assert search.isHidden()
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: str) -> None:
+    theme().set_mode(mode)
+    await find(search)
+    index: QModelIndex = search.list.model().index(2, 0)
+    image = search.list.viewport().grab(search.list.visualRect(index)).toImage()
+    ground = QColor(theme().tokens.warn_soft).name()
+    assert any(image.pixelColor(x, y).name() == ground for x in range(image.width()) for y in range(image.height()))
+
+
+def test_where_the_words_are() -> None:
+    assert [("Réunions du budget"[a:b]) for a, b in word_places("Réunions du budget", "la réunion, budgets")] == ["Réunions", "budget"]
+    assert word_places("nothing", "budget") == []
+
+
+async def test_a_hit_opens_at_its_message_while_the_workflow_is_still_read(qtbot: QtBot) -> None:
+    desk = Desk(qtbot)
+    desk.engine.set("teams", "run_of", None)
+    await desk.panel.load_choices()
+    desk.panel.open_workflow("w1")
+    desk.panel.reveal_message("u1")
+    await settle(20)
+    assert desk.texts == ["Question", "Answer"]
+    assert not desk.panel.view.following, "it stands at the message, not at the end"

@@ -1,0 +1,384 @@
+"""What is shown live is what is shown after a reload: many kinds of runs of the real engine, their cards compared in a panel that watched
+them and in a new panel that only read what was stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QPoint
+from PySide6.QtWidgets import QAbstractButton, QDoubleSpinBox, QLabel, QPlainTextEdit, QPushButton, QTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.questions.approval_desk import approval_desk
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, FinishReason, RetryDelta, ToolCall, Usage
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.llm.scripted import ScriptedModel, Step
+from tests.support.fake_bridge import FakeBridge
+from tests.support.runs import agent
+from tests.support.teams import TEAM_TOOLS, ask_user, calculate, spawn
+
+Cards = list[tuple[str, list[str]]]
+"""For each item of the transcript, from top to bottom: its kind, and every word in it in the order in which it is read."""
+
+
+class Room:
+    """An engine with scripted models and a panel that watches it, in one loop."""
+
+    def __init__(self, qtbot: QtBot, engine: Atelier, models: dict[str, ScriptedModel]) -> None:
+        self._qtbot, self.engine, self.models = qtbot, engine, models
+        self.bridge = FakeBridge(engine)
+        engine.bus.subscribe(self.bridge.stream_event.emit)
+        self.live = self._panel()
+        self.workflow = ""
+        self.run = ""
+
+    def _panel(self) -> ChatPanel:
+        panel = ChatPanel(self.bridge)
+        self._qtbot.addWidget(panel)
+        panel.resize(900, 4000)  # everything is in view, so everything is drawn
+        panel.show()
+        return panel
+
+    async def until(self, condition: Callable[[], Any], what: str = "") -> Any:
+        for _ in range(4000):
+            if found := condition():
+                return found
+            QCoreApplication.processEvents()
+            await asyncio.sleep(0.002)
+        raise AssertionError(f"it never came true: {what}\n{self.cards(self.live)}")
+
+    async def rest(self, panel: ChatPanel) -> None:
+        """Until nothing on the screen changes any more."""
+        before: Cards = []
+        same = 0
+        while same < 25:
+            QCoreApplication.processEvents()
+            await asyncio.sleep(0.004)
+            now = self.cards(panel)
+            same, before = (same + 1 if now == before else 0), now
+
+    async def send(self, text: str = "Go", **config: Any) -> None:
+        """A message as the panel sends it, so that the own bubble is there before the engine knows of it."""
+        if not self.workflow:
+            self.workflow = (await self.engine.workflows.create("One")).id
+            self.live.open_workflow(self.workflow)
+            await self.until(lambda: self.live.pages.current is not None)
+        lead = agent(**{"name": "Lead", "tools": TEAM_TOOLS, "approval": "auto", **config})
+        current = self.live.pages.current
+        assert current is not None
+        self.live._on_changes([current.add_own(f"own-{text}", text, [])])  # the bubble is there before the engine knows of it
+        self.run = await self.engine.runs.send(self.workflow, text, agent=lead)
+        await self.until(lambda: any(entry.run_id == self.run for entry in current.entries), "the run begins")
+
+    async def status(self, *wanted: str) -> None:
+        """Until the turn has one of these states."""
+        async with asyncio.timeout(20):
+            while (await self.engine.repos.runs.get(self.run)).status.value not in wanted:
+                QCoreApplication.processEvents()
+                await asyncio.sleep(0.002)
+
+    def cards(self, panel: ChatPanel) -> Cards:
+        """What a person reads, item by item."""
+        found: Cards = []
+        for entry in panel.view.entries:
+            widget = panel.view.widget_of(entry)
+            found.append((widget.objectName() if widget is not None else "not drawn", words(widget) if widget is not None else []))
+        return [card for card in found if card[1]]
+
+    async def compare(self, moment: str) -> None:
+        """The panel that watched against one that has just opened the workflow."""
+        await self.rest(self.live)
+        fresh = self._panel()
+        fresh.open_workflow(self.workflow)
+        await self.until(lambda: fresh.pages.current is not None)
+        await self.rest(fresh)
+        live, read = self.cards(self.live), self.cards(fresh)
+        await self.until(lambda: figures(self.live) == figures(fresh), f"{moment}: {figures(self.live)}, read {figures(fresh)}")
+        fresh.hide()
+        fresh.deleteLater()
+        assert live == read, f"{moment}:\nlive\n{told(live)}\nread\n{told(read)}"
+
+    async def decide(self, *, edited: dict[str, Any] | None = None, note: str | None = None) -> None:
+        """Decide the oldest request the way its card does."""
+        desk = approval_desk(self.bridge)
+        request = (await self.until(desk.pending, "a request waits"))[0]
+        if note is not None:
+            await desk.reject(request.id, note)
+        else:
+            await desk.approve(request.id, edited)
+
+    async def question(self) -> str:
+        """The id of the question that waits."""
+        async with asyncio.timeout(20):
+            while not (found := await self.engine.questions.pending(self.workflow)):
+                QCoreApplication.processEvents()
+                await asyncio.sleep(0.002)
+        return found[0].id
+
+
+def words(widget: QWidget) -> list[str]:
+    """The visible words in a widget, from top to bottom and from left to right."""
+    found: list[tuple[int, int, str]] = []
+    for child in widget.findChildren(QWidget):
+        if not child.isVisibleTo(widget):
+            continue
+        text = ""
+        if isinstance(child, QTextEdit | QPlainTextEdit):
+            text = child.toPlainText()
+        elif isinstance(child, (QLabel | QAbstractButton, QDoubleSpinBox)):
+            text = child.text()
+        if text.strip():
+            at = child.mapTo(widget, QPoint(0, 0))
+            found.append((at.y(), at.x(), text.strip()))
+    return [text for _y, _x, text in sorted(found)]
+
+
+def figures(panel: ChatPanel) -> tuple[float, ...]:
+    """Tokens and cost as the header has them, and those of the newest turn's agents together, as tree, lanes and pages show them."""
+    sums, total = panel.header.meter._sums, panel.team.state.total(panel.team.root, panel.team.now())
+    return (*(sums.get(name, 0) for name in ("in", "out", "cost")), total.tokens_input, total.tokens_output, total.cost)
+
+
+def told(cards: Cards) -> str:
+    return "\n".join(f"  {kind}: {' | '.join(text)}" for kind, text in cards)
+
+
+Open = Callable[..., Awaitable[Room]]
+
+
+@pytest.fixture
+async def opened(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Open]:
+    models: dict[str, ScriptedModel] = {}
+    rooms: list[Room] = []
+    async with Atelier.open(tmp_path, model_factory=lambda config: models[config.name], fsync=False) as engine:
+
+        async def make(**scripts: Sequence[Step] | ScriptedModel) -> Room:
+            for name, steps in scripts.items():
+                models[name] = steps if isinstance(steps, ScriptedModel) else ScriptedModel(steps)
+            rooms.append(Room(qtbot, engine, models))
+            return rooms[-1]
+
+        yield make
+        for room in rooms:
+            room.bridge.ready = False
+            assert room.bridge.errors == []
+
+
+class Busy(ScriptedModel):
+    """A server that is asked twice for each reply."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        yield RetryDelta(attempt=2, delay_s=0.5, reason="overloaded")
+        async for delta in super().stream(request):
+            yield delta
+
+
+def replied(text: str = "", *calls: ToolCall, reasoning: str = "", finish: FinishReason | None = None) -> ChatReply:
+    reason = finish or (FinishReason.TOOL_CALLS if calls else FinishReason.STOP)
+    usage = Usage(tokens_input=20, tokens_output=5)
+    return ChatReply(content=text, reasoning=reasoning, tool_calls=calls, finish_reason=reason, usage=usage, model="scripted")
+
+
+def task(id: str, name: str) -> ToolCall:
+    return ToolCall(id=id, name="TodoTool", arguments={"operation": "create", "name": name})
+
+
+def ask_mixed(id: str) -> ToolCall:
+    options = [{"id": "r", "label": "Red"}, {"id": "b", "label": "Blue"}]
+    arguments = {"operation": "ask", "question": "Which colours?", "questionType": "mixed", "options": options}
+    return ToolCall(id=id, name="UserQuestionTool", arguments=arguments)
+
+
+# -- the kinds of runs -----------------------------------------------------------------------------------------------------------------
+
+
+async def text_and_thoughts(opened: Open) -> None:
+    room = await opened(Lead=[replied("It is **so**.", reasoning="Let me see."), "And so."])
+    await room.send()
+    await room.status("completed")
+    await room.compare("after one turn")
+    await room.send("More")
+    await room.status("completed")
+    await room.compare("after two")
+
+
+async def tools(opened: Open) -> None:
+    first = replied("I calculate.", calculate("a", "6*7"), calculate("b", "1/0"))
+    room = await opened(
+        Lead=[first, [task("t", "Tidy up")], [calculate("c", "2+2")], replied("", calculate("d", "1+1"), reasoning="Hm."), "Done.", "Done."]
+    )
+    await room.send(tools=("CalculatorTool", "TodoTool"))
+    await room.status("completed")
+    await room.compare("at the end")
+
+
+async def approvals(opened: Open) -> None:
+    """A call before the one that waits runs meanwhile; then allowed, refused and changed."""
+    mixed = replied("", calculate("a", "6*7"), spawn("s", "Helper"), calculate("b", "2*2"))
+    room = await opened(Lead=[mixed, [spawn("x", "Wrong")], [spawn("e", "Clumsy")], "Done."], Helper=["I helped."], Deft=["Deftly done."])
+    await room.send(approval="selective")
+    await room.status("awaiting_approval")
+    await room.compare("while the first request waits")
+    await room.decide()
+    await room.until(lambda: len(approval_desk(room.bridge).pending()) == 1 and approval_desk(room.bridge).pending()[0].call_id == "x")
+    await room.compare("while the second waits")
+    await room.decide(note="Not this one.")
+    await room.until(lambda: any(each.call_id == "e" for each in approval_desk(room.bridge).pending()))
+    await room.compare("after a refusal")
+    await room.decide(edited={"operation": "spawn", "name": "Deft", "prompt": "Do it."})
+    await room.status("completed")
+    await room.compare("after a changed call")
+    assert "Deft" in told(room.cards(room.live))
+    assert "Clumsy" not in told(room.cards(room.live))
+
+
+async def questions(opened: Open) -> None:
+    """Answered, skipped and mixed, two of them in one reply, between other calls."""
+    both = replied("Some questions.", calculate("a", "6*7"), ask_user("q"), ask_mixed("m"), calculate("b", "1+1"))
+    room = await opened(Lead=[both, [ask_user("s", "Shall I go on?")], "Done."])
+    await room.send()
+    asked = await room.question()
+    await room.compare("while the first waits")
+    await room.engine.questions.answer_with(asked, text="Green")
+    await room.until(lambda: "Which colours?" in told(room.cards(room.live)))
+    asked = await room.question()
+    await room.compare("while the second waits")
+    await room.engine.questions.answer_with(asked, options=("r",), text="and a bit of grey")
+    await room.until(lambda: "Shall I go on?" in told(room.cards(room.live)))
+    assert (await room.engine.questions.skip(await room.question())).status is QuestionStatus.SKIPPED
+    await room.status("completed")
+    await room.compare("at the end")
+    text = told(room.cards(room.live))
+    assert [text.count(each) for each in ("Which colour?", "Which colours?", "Shall I go on?")] == [1, 1, 1]
+    assert "failed" not in text
+
+
+async def agents(opened: Open) -> None:
+    room = await opened(
+        Lead=[replied("I start two.", spawn("s1", "Ada"), spawn("s2", "Bob")), "Both are done."],
+        Ada=[[calculate("a", "6*7")], "It is 42."],
+        Bob=[ProviderError("Nobody is at home.", code="bad_request")],
+    )
+    await room.send()
+    await room.status("completed")
+    await room.compare("at the end")
+    spent = figures(room.live)
+    assert spent[:3] == spent[3:], "one turn: the header says what its agents used together"
+
+
+async def limit(opened: Open) -> None:
+    """A cap between a reply and its calls, raised; and one that is left with a last answer."""
+    room = await opened(Lead=[[calculate("a", "1+1")], [calculate("b", "2+2")], [calculate("c", "3+3")], "That is all."])
+    await room.send(budget=Budget(max_tool_calls=1))
+    await room.status("paused")
+    await room.compare("while it waits")
+    await room.engine.runs.resume(room.run, raise_limits={"tool_calls": 1})
+    await room.status("paused")
+    await room.until(lambda: told(room.cards(room.live)).count("Limit of tool calls reached") == 2)
+    await room.compare("at the second limit")
+    await room.engine.runs.resume(room.run, finish=True)
+    await room.status("completed")
+    await room.compare("at the end")
+
+
+async def stopped(opened: Open) -> None:
+    """In the middle of a reply, at a question, and at a request."""
+    gate = asyncio.Event()
+    held = ScriptedModel(["A long answer that is never told to its end.", [ask_user("q")], [spawn("s", "Helper")]], gate=gate)
+    room = await opened(Lead=held)
+    await room.send()
+    await room.until(lambda: "A long answer" in told(room.cards(room.live)))
+    room.live.stop()
+    await room.status("cancelled")
+    await room.compare("in the middle of a reply")
+    gate.set()
+    await room.send("Ask")
+    await room.question()
+    room.live.stop()
+    await room.status("cancelled")
+    await room.compare("at a question")
+    await room.send("Start", approval="selective")
+    await room.status("awaiting_approval")
+    room.live.stop()
+    await room.status("cancelled")
+    await room.compare("at a request")
+
+
+async def failure(opened: Open) -> None:
+    """A server that is busy once is asked again; one that refuses is told of, with Retry."""
+    said = "HTTP 401: invalid_api_key"
+    no_key = ProviderError("{provider} refused the API key ({detail}). Set it.", code="auth", provider="It", detail=said)
+    room = await opened(Lead=Busy([no_key, "Here I am."]))
+    await room.send()
+    await room.status("error")
+    await room.compare("after the error")
+    text = told(room.cards(room.live))
+    assert "It refused the API key. Set it." in text
+    assert not any(each in text for each in ("401", "invalid_api_key", "auth"))
+    fold = room.live.findChild(QPushButton, "notice-details")
+    assert fold is not None
+    fold.click()
+    await room.until(lambda: f"auth\n{said}" in told(room.cards(room.live)))
+    fold.click()
+    await room.engine.runs.resume(room.run)
+    await room.status("completed")
+    await room.compare("after Retry")
+
+
+async def nudge(opened: Open) -> None:
+    """Asked about its open tasks, the agent answers a second time: it is said why."""
+    room = await opened(Lead=[[task("a", "Measure"), task("b", "Cut")], "All is done.", "All is done."])
+    await room.send()
+    await room.status("completed")
+    await room.compare("at the end")
+    shown = room.cards(room.live)
+    assert [kind for kind, _words in shown[-3:]] == ["assistant-message", "notice-card", "assistant-message"]
+    assert "2 tasks" in told(shown[-2:-1])
+
+
+async def unfinished(opened: Open) -> None:
+    room = await opened(Lead=[replied("It goes on and", finish=FinishReason.LENGTH), "on."])
+    await room.send()
+    await room.status("completed")
+    await room.compare("cut off")
+    await room.send("Go on exactly where you stopped.")
+    await room.status("completed")
+    await room.compare("after going on")
+
+
+async def ends(opened: Open) -> None:
+    """Said by the agent itself: done, and given up; with something shown on the way."""
+    show = ToolCall(id="o", name="output", arguments={"type": "progress", "content": "Half way."})
+    done = ToolCall(id="d", name="task_complete", arguments={"summary": "It is done."})
+    give_up = ToolCall(id="g", name="task_abandon", arguments={"reason": "It cannot be done."})
+    room = await opened(Lead=[[show], [done], [give_up]])
+    await room.send()
+    await room.status("completed")
+    await room.compare("done")
+    await room.send("Another")
+    await room.status("abandoned")
+    await room.compare("given up")
+
+
+async def loop(opened: Open) -> None:
+    """The same call again and again: warned, then held."""
+    room = await opened(Lead=[[calculate(f"c{number}", "1+1")] for number in range(9)])
+    await room.send()
+    await room.status("paused")
+    await room.compare("held")
+
+
+KINDS = [text_and_thoughts, tools, approvals, questions, agents, limit, stopped, failure, nudge, unfinished, ends, loop]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+async def test_what_is_shown_live_is_what_is_shown_after_a_reload(opened: Open, kind: Callable[[Open], Awaitable[None]]) -> None:
+    await kind(opened)

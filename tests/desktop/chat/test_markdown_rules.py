@@ -1,0 +1,79 @@
+"""Formulas that are formulas, prices that stay prices, and the boxes of task lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.desktop.chat.markdown.math import body_of
+from atelier_desk.desktop.chat.markdown.parser import parse
+from atelier_desk.desktop.chat.markdown.plain import plain_text, spoken_text
+
+
+def formulas(text: str) -> list[str]:
+    found = []
+    for block in parse(text):
+        for token in block.tokens:
+            found += [token.content] if token.type == "math_block" else []
+            found += [child.content for child in token.children or [] if child.type == "math_inline"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs $5 and $10.",
+        "between $5 and $10/month, or $20-$30 a year",
+        "from $1,000 to $2,500 (or 3$ less)",
+        "US$5 and AU$7 and 5$ or 6$",
+        "$5 million, and then $x",
+        "set $HOME and $PATH, or $HOME/bin:$PATH",
+        "the placeholder $name$ of a template",
+        "$5 off (today only: 10$)",
+        "a lone $ sign, a $$ too",
+        "an escaped \\[bracket\\] in prose",
+        "`$x^2$` in code",
+        "\\$x^2\\$ escaped",
+    ],
+)
+def test_no_formula(text: str) -> None:
+    assert formulas(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("so $x$ and $n-1$ and $f(x)$", ["$x$", "$n-1$", "$f(x)$"]),
+        ("from $0$ to $3.14$, $a, b$", ["$0$", "$3.14$", "$a, b$"]),
+        ("($\\alpha$) is $\\text{if it rains}$", ["$\\alpha$", "$\\text{if it rains}$"]),
+        ("$E = mc^2$, which costs $5", ["$E = mc^2$"]),
+        ("\\(a_1\\) and \\[b^2\\]", ["\\(a_1\\)", "\\[b^2\\]"]),
+        ("text\n$$\na = b\n- c\n$$\nmore", ["$$\na = b\n- c\n$$"]),
+        ("$$a$$ inside $$b$$ a line", ["$$a$$", "$$b$$"]),
+        ("\\[\nx\n\\]", ["\\[\nx\n\\]"]),
+        ("- item\n\n  $$y$$", ["$$y$$"]),
+    ],
+)
+def test_formulas(text: str, wanted: list[str]) -> None:
+    assert formulas(text) == wanted
+
+
+def test_a_block_never_swallows_the_rest() -> None:
+    assert formulas("$$\nnever closed\n\nand more\n\n$$") == []
+
+
+def test_marks_are_taken_off() -> None:
+    found = [body_of(each) for each in ("$x$", "$$ x $$", "\\(x\\)", "\\[\nx\n\\]")]
+    assert found == [("x", False), ("x", True), ("x", False), ("x", True)]
+
+
+def test_boxes_go_from_the_text_into_the_item() -> None:
+    (block,) = parse("- [x] done\n- [ ] to **do**\n- [ ](link) no\n- [y] no\n")
+    items = [token.meta.get("checked") for token in block.tokens if token.type == "list_item_open"]
+    assert items == [True, False, None, None]
+    assert plain_text("- [x] done\n- [ ] to **do**\n\n1. one\n2. two\n   - in") == "- [x] done\n- [ ] to do\n\n1. one\n2. two\n  - in"
+
+
+def test_plain_and_spoken_text() -> None:
+    text = "# Title\n\nSome *words* and `code`, $x^2$.\n\n```python\na = 1\n```\n\n| a | b |\n|---|---|\n| **1** | 2 |\n"
+    assert plain_text(text) == "Title\n\nSome words and code, $x^2$.\n\na = 1\n\na\tb\n1\t2"
+    assert "a = 1" not in spoken_text(text)

@@ -1,0 +1,195 @@
+"""What can be done with one message: its menu with the mouse and the keyboard, the row below it, the palette, and the pinned list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QToolButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.actions import ActionRegistry
+from atelier_desk.desktop.chat import speech
+from atelier_desk.desktop.chat.speech import Speaker, Voice
+from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
+from atelier_desk.desktop.chat.transcript.message import MessageWidget
+from atelier_desk.domain.workflow import Message, MessageRole
+from tests.desktop.chat.test_panel import Desk
+from tests.support.fake_bridge import settle
+
+ANSWER = "It is **bold**.\n\n- one\n- [link](https://example.org)"
+
+
+@pytest.fixture
+async def desk(qtbot: QtBot) -> Desk:
+    made = Desk(qtbot)
+    made.rows[1] = made.rows[1].model_copy(update={"content": ANSWER})
+    await made.open()
+    return made
+
+
+def widget(desk: Desk, index: int) -> MessageWidget:
+    found = desk.panel.view.widget_of(desk.panel.view.entries[index])
+    assert isinstance(found, MessageWidget)
+    return found
+
+
+def menu_of(desk: Desk, index: int) -> QMenu:
+    """The menu as the Menu key opens it."""
+    target = widget(desk, index)
+    target.setFocus()
+    at = target.rect().center()
+    QApplication.sendEvent(target, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, target.mapToGlobal(at)))
+    found = [menu for menu in target.findChildren(QMenu, "message-menu") if menu.isVisible()]
+    assert len(found) == 1
+    return found[0]
+
+
+def choose(menu: QMenu, name: str) -> None:
+    action = menu.findChild(QAction, f"message-{name}")
+    assert action is not None, [each.text() for each in menu.actions()]
+    action.trigger()
+    menu.close()
+
+
+def names(menu: QMenu) -> list[str]:
+    return [each.objectName().removeprefix("message-") or each.text() for each in menu.actions() if not each.isSeparator()]
+
+
+async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk.panel.commands, "_spoken", False)
+    menu = menu_of(desk, 1)
+    wanted = ["copy", "copy-markdown", "quote", "regenerate", "Answer again with", "branch", "pin", "delete-branch"]
+    assert names(menu) == wanted
+    assert menu.activeAction() is menu.actions()[0], "the keyboard goes on in it"
+    menu.close()
+    assert names(menu_of(desk, 0)) == ["copy", "copy-markdown", "quote", "edit", "branch", "pin", "delete-branch"]
+
+
+async def test_the_row_has_the_same_menu(qtbot: QtBot, desk: Desk) -> None:
+    more = widget(desk, 1).findChild(QToolButton, "message-more")
+    assert more is not None
+    assert more.accessibleName() == "More"
+    qtbot.mouseClick(more, Qt.MouseButton.LeftButton)
+    menu = widget(desk, 1).findChild(QMenu, "message-menu")
+    assert menu is not None
+    assert "copy-markdown" in names(menu)
+
+
+async def test_copy_as_text_and_as_markdown_and_quote(desk: Desk) -> None:
+    choose(menu_of(desk, 1), "copy")
+    assert QGuiApplication.clipboard().text() == "It is bold.\n\n- one\n- link"
+    choose(menu_of(desk, 1), "copy-markdown")
+    assert QGuiApplication.clipboard().text() == ANSWER
+    desk.panel.composer.set_draft("")
+    choose(menu_of(desk, 1), "quote")
+    assert desk.panel.composer.field.toPlainText().startswith("> It is **bold**.")
+
+
+async def test_edit_opens_the_field(desk: Desk) -> None:
+    choose(menu_of(desk, 0), "edit")
+    editor = widget(desk, 0).findChild(BubbleEditor)
+    assert editor is not None
+    assert editor.field.toPlainText() == "Question"
+
+
+async def test_another_model_answers_without_changing_what_is_chosen(desk: Desk) -> None:
+    menu = menu_of(desk, 1)
+    sub = next(each.menu() for each in menu.actions() if each.text() == "Answer again with")
+    assert isinstance(sub, QMenu)
+    assert [(each.text(), each.isChecked()) for each in sub.actions()] == [("m", True), ("big", False)]
+    sub.actions()[1].trigger()
+    menu.close()
+    await settle()
+    assert desk.engine.calls("runs.regenerate") == [(("w1", "r1"), {"provider": "p", "model": "big"})]
+    assert desk.panel.choices.model == ("p", "m")
+
+
+async def test_pin_is_kept_shown_and_listed(qtbot: QtBot, desk: Desk) -> None:
+    assert desk.panel.pinned.isHidden()
+    choose(menu_of(desk, 1), "pin")
+    await settle()
+    assert desk.engine.calls("messages.set_pinned") == [(("a1", True), {})]
+    pinned = Message(id="a1", workflow_id="w1", run_id="r1", seq=2, role=MessageRole.ASSISTANT, content=ANSWER, pinned=True)
+    desk.engine.set("messages", "pinned", [pinned])
+    desk.event("context_changed", run_id="r1", reason="pinned", origin="r1:2", message_id="a1")
+    assert desk.panel.view.entries[1].pinned
+    button = widget(desk, 1).findChild(QToolButton, "pin-message")
+    assert button is not None
+    assert button.accessibleName() == "Take the pin away"
+    await settle()
+    assert not desk.panel.pinned.isHidden()
+    assert desk.panel.pinned.accessibleName() == "1 pinned message"
+    menu = desk.panel.pinned.open()
+    assert [each.text() for each in menu.actions()] == ["The agent: It is bold. - one - link"]
+    menu.close()
+
+
+async def test_a_deleted_branch_can_be_undone(desk: Desk) -> None:
+    deleted: list[tuple[str, Any]] = []
+    desk.panel.commands.deleted.connect(lambda *said: deleted.append(said))
+    choose(menu_of(desk, 1), "delete-branch")
+    await settle()
+    assert desk.engine.calls("workflows.delete_branch") == [(("w1", "r1"), {})]
+    ((_text, undo),) = deleted
+    undo()
+    await settle()
+    assert desk.engine.calls("workflows.undo_delete_branch") == [(("w1", "r1"), {})]
+
+
+async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, desk: Desk) -> None:
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    registry = ActionRegistry(window)
+    desk.panel.commands.register(registry)
+    registry["message-copy-markdown"].trigger()
+    assert QGuiApplication.clipboard().text() == ANSWER, "the newest answer"
+    widget(desk, 0).setFocus()
+    registry["message-edit"].trigger()
+    assert widget(desk, 0).findChild(BubbleEditor) is not None
+    registry["message-regenerate-with"].trigger()
+    menu = desk.panel.view.findChild(QMenu, "regenerate-models")
+    assert menu is not None
+    assert menu.isVisible()
+    menu.close()
+
+
+async def test_what_a_sub_agent_said_is_only_copied_quoted_and_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk.panel.commands, "_spoken", True)
+    desk.panel.host.versions = False
+    menu = QMenu(desk.panel)
+    desk.panel.commands.fill(menu, desk.panel.view.entries[1], desk.panel.host)
+    assert names(menu) == ["copy", "copy-markdown", "quote", "read-aloud"]
+
+
+def test_the_voice_is_what_the_machine_has() -> None:
+    assert speech.voice("linux", lambda name: None) is None
+    assert speech.voice("linux", lambda name: name if name == "espeak" else None) == Voice("espeak", ("-v", "en", "--stdin"))
+    assert speech.voice("darwin", lambda name: name) == Voice("say", ("-f", "-"))
+
+
+async def test_reading_aloud_gets_the_words_and_can_be_stopped(
+    qtbot: QtBot, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    heard = tmp_path / "heard.txt"
+    script = f"cat > {heard}.part && mv {heard}.part {heard}; exec tail -f /dev/null"
+    monkeypatch.setattr(speech, "voice", lambda: Voice("sh", ("-c", script)))
+    monkeypatch.setattr(desk.panel.commands, "_spoken", True)
+    speaker: Speaker = desk.panel.commands.speaker
+    choose(menu_of(desk, 1), "read-aloud")
+    qtbot.waitUntil(heard.exists, timeout=20_000)
+    assert heard.read_text() == "It is bold.\n\n- one\n- link"
+    assert speaker.key == "a1"
+    menu = menu_of(desk, 1)
+    assert "Stop reading" in [each.text() for each in menu.actions()]
+    choose(menu, "read-aloud")
+    assert speaker.key == ""
+    assert speaker._process is None
+
+
+async def test_the_menu_opens_where_the_pointer_is(desk: Desk) -> None:
+    target = widget(desk, 1)
+    QApplication.sendEvent(target, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, QPoint(5, 5), target.mapToGlobal(QPoint(5, 5))))
+    assert target.findChild(QMenu, "message-menu") is not None

@@ -1,0 +1,151 @@
+"""The page of a new workflow: recent work, examples that fill the composer, agents to choose from, at every width."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.chat.start_page import CardButton, StartPage
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Workflow
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+def agent(key: str, name: str) -> Agent:
+    return Agent(id=key, config=AgentConfig(name=name, provider="p", model="m", tools=("CalculatorTool",)))
+
+
+def workflow(key: str, hours: int, **fields: object) -> Workflow:
+    return Workflow(**{"id": key, "name": f"Name {key}", "updated_at": utc_now() - timedelta(hours=hours), "head_run_id": "r", **fields})
+
+
+AGENTS = [agent("a1", "Assistant"), agent("a2", "Team lead")]
+LISTED = [
+    workflow("p", 30, pinned=True),
+    workflow("new", 1),
+    *(workflow(f"w{n}", 2 + n) for n in range(5)),
+    workflow("e", 0, head_run_id=None),
+]
+
+
+class Panel:
+    def __init__(self, qtbot: QtBot, agents: list[Agent]) -> None:
+        self.engine = FakeAtelier(agents={"list": agents, "default": agents[0]}, workflows={"list": LISTED}, settings={"get": Settings()})
+        self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
+        qtbot.addWidget(self.chat)
+        self.chat.resize(800, 700)
+        self.chat.show()
+        self.page = self.chat.empty
+
+    def cards(self, name: str) -> list[CardButton]:
+        return [each for each in self.page.findChildren(CardButton) if each.objectName().startswith(name) and each.isVisibleTo(self.page)]
+
+    def recent(self) -> list[str]:
+        return [each.accessibleName() for each in self.page.recent.items]
+
+
+@pytest.fixture
+async def panel(qtbot: QtBot) -> Panel:
+    made = Panel(qtbot, AGENTS)
+    await made.chat.load_choices()
+    await settle(20)
+    return made
+
+
+async def test_recent_work_is_listed_newest_first_and_opened(qtbot: QtBot, panel: Panel) -> None:
+    assert panel.recent() == ["Name new, 1 hour ago", "Name w0, 2 hours ago", "Name w1, 3 hours ago", "Name w2, 4 hours ago"]
+    chosen: list[str] = []
+    panel.page.workflow_chosen.connect(chosen.append)
+    line = panel.page.recent.items[1]
+    assert isinstance(line, QPushButton)
+    line.click()
+    assert chosen == ["w0"]
+
+
+async def test_an_example_fills_the_composer_and_is_not_sent(qtbot: QtBot, panel: Panel) -> None:
+    panel.cards("example")[0].click()
+    field = panel.chat.composer.field
+    assert field.toPlainText() == "What is 12% of 840?"
+    assert field.textCursor().atEnd()
+    assert panel.engine.calls("runs.send") == []
+
+
+async def test_one_agent_is_chosen_by_its_card(panel: Panel) -> None:
+    first, second = panel.cards("agent-card")
+    assert (first.isChecked(), second.isChecked()) == (True, False)
+    assert second.accessibleName() == "Team lead: 1 tool · m"
+    second.click()
+    assert panel.chat.choices.agent is not None
+    assert panel.chat.choices.agent.id == "a2"
+    assert (first.isChecked(), second.isChecked()) == (False, True)
+
+
+async def test_a_single_agent_is_no_choice(qtbot: QtBot) -> None:
+    made = Panel(qtbot, AGENTS[:1])
+    await made.chat.load_choices()
+    await settle(20)
+    assert made.cards("agent-card") == []
+    assert made.page.agents.isHidden()
+
+
+async def test_the_page_speaks_the_language_of_the_moment(panel: Panel) -> None:
+    switch_language("fr")
+    await settle(20)
+    example = panel.cards("example")[0]
+    assert example.accessibleName() == "Calculer\u00a0: Combien font 12\u00a0% de 840\u00a0?"
+    example.click()
+    assert panel.chat.composer.field.toPlainText().startswith("Combien font 12")  # Qt gives the hard spaces back as soft ones
+    switch_language("en")
+
+
+@pytest.mark.parametrize(("width", "scale", "columns"), [(800, 100, 3), (500, 100, 2), (500, 200, 1)])
+async def test_the_cards_have_room_at_every_width_and_size(qtbot: QtBot, panel: Panel, width: int, scale: int, columns: int) -> None:
+    theme().set_scale(scale)
+    panel.chat.resize(width, 700)
+    examples = panel.cards("example")
+    qtbot.waitUntil(lambda: len({each.x() for each in examples}) == columns)
+    for card in (*examples, *panel.cards("agent-card")):
+        assert card.height() >= card.heightForWidth(card.width())
+        assert card.geometry().right() <= panel.page.viewport().width()
+
+
+async def test_nothing_is_said_while_a_guide_has_the_word(panel: Panel) -> None:
+    panel.page.hold(True)
+    assert not panel.cards("example")
+    panel.page.hold(False)
+    await settle()
+    assert panel.cards("example")
+
+
+def test_nothing_is_made_before_the_engine_is_open(qtbot: QtBot) -> None:
+    bridge = FakeBridge(FakeAtelier())
+    page = StartPage(bridge, None)  # type: ignore[arg-type]
+    qtbot.addWidget(page)
+    page.show()
+    assert page.findChildren(QPushButton) == []
+    assert page.focusPolicy() == Qt.FocusPolicy.NoFocus
+
+
+async def test_an_agents_card_says_its_model_by_its_label_and_in_french(panel: Panel) -> None:
+    info = ModelInfo(provider="p", name="m", label="Little model")
+    panel.engine.set("models", "list", [info])
+    await panel.chat.load_choices()
+    await settle(20)
+    assert [each.accessibleName() for each in panel.cards("agent-card")] == [
+        "Assistant: 1 tool · Little model",
+        "Team lead: 1 tool · Little model",
+    ]
+    assert panel.chat.header.agents.choices[0].detail == "Little model"
+    switch_language("fr")
+    await settle(20)
+    assert panel.cards("agent-card")[0].accessibleName() == "Assistant\u00a0: 1 outil · Little model"

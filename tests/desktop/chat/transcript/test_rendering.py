@@ -1,0 +1,255 @@
+"""What a reply draws besides prose: formulas, task lists, diffs, diagrams, and pages for the browser."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk import children
+from atelier_desk.desktop.chat.cards import browser_page
+from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.markdown import formula
+from atelier_desk.desktop.chat.markdown.draw_process import draw
+from atelier_desk.desktop.chat.markdown.drawings import Drawings
+from atelier_desk.desktop.chat.markdown.formula import drawing_of, formulas
+from atelier_desk.desktop.chat.markdown.writer import CHECKED
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, _formula_places
+from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
+from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
+from atelier_desk.desktop.theme import theme
+
+MERMAID = "graph TD; A[Start] --> B[End]"
+
+
+def body_of(qtbot: QtBot, text: str) -> ReplyBody:
+    body = ReplyBody(ImageGate())
+    qtbot.addWidget(body)
+    body.set_text(text)
+    body.resize(600, body.fit(600))
+    body.show()
+    return body
+
+
+def prose(body: ReplyBody) -> ProseBlock:
+    return next(part for part in body.parts if isinstance(part, ProseBlock))
+
+
+def card_of(body: ReplyBody) -> CodeCard:
+    return next(part for part in body.parts if isinstance(part, CodeCard))
+
+
+def drawn(part: ProseBlock) -> list[str]:
+    return [source for _start, _end, source, _form, picture in _formula_places(part.document()) if picture]
+
+
+def test_formulas_are_drawn_beside_the_window_and_say_their_source_until_then(qtbot: QtBot) -> None:
+    body = body_of(qtbot, "So $q_7 = 1$ and $5, \\(r_7\\):\n\n$$\\frac{s_7}{2}$$\n")
+    part = prose(body)
+    assert "$q_7 = 1$" in part.toPlainText(), "its source, while it is made"
+    heights = []
+    body.height_changed.connect(lambda: heights.append(body.fit(600)))
+    qtbot.waitUntil(lambda: len(drawn(part)) == 3, timeout=30_000)
+    assert drawn(part) == ["$q_7 = 1$", "\\(r_7\\)", "$$\\frac{s_7}{2}$$"]
+    assert heights, "the column is told"
+    assert "$5" in part.toPlainText(), "money stays money"
+    assert part.accessibleDescription() == "$q_7 = 1$; \\(r_7\\); $$\\frac{s_7}{2}$$"
+    cursor = part.textCursor()
+    cursor.select(QTextCursor.SelectionType.Document)
+    part.setTextCursor(cursor)
+    assert body.selected_text() == "So $q_7 = 1$ and $5, \\(r_7\\):\n$$\\frac{s_7}{2}$$"
+    assert part.createMimeDataFromSelection().text() == body.selected_text()
+    body.redraw()
+    assert drawn(prose(body)) == ["$q_7 = 1$", "\\(r_7\\)", "$$\\frac{s_7}{2}$$"], "what is known is there at once"
+
+
+def test_a_broken_formula_stays_as_it_was_written(qtbot: QtBot) -> None:
+    body = body_of(qtbot, "It is $x^$ and $\\left( y$.")
+    qtbot.waitUntil(lambda: all(formulas().want(each) for each in ("$x^$", "$\\left( y$")), timeout=30_000)
+    assert prose(body).toPlainText() == "It is $x^$ and $\\left( y$."
+    assert draw("formula", "$" + "x+" * 2000 + "$") is None
+
+
+def test_formulas_have_the_colour_of_the_theme_and_stand_on_the_line(qtbot: QtBot) -> None:
+    drawing = drawing_of(draw("formula", "$y$") or "")
+    assert drawing is not None
+    assert 0 < drawing.depth < drawing.height, "the tail of the y is below the line"
+    assert "<use" not in drawing.svg, "QtSvg would draw only the bars"
+    image = formula._paint(drawing, 1.0, "#ff0000", 2.0)
+    dots = [image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())]
+    colours = {dot.name() for dot in dots if dot.alpha() == 255}
+    assert colours == {"#ff0000"}
+
+
+def test_task_lists_have_boxes_instead_of_marks(qtbot: QtBot) -> None:
+    body = body_of(qtbot, "- [x] done\n- [ ] open\n- plain\n")
+    part = prose(body)
+    assert part.toPlainText() == "done\nopen\nplain"
+    block = part.document().begin()
+    found = []
+    while block.isValid():
+        found.append(block.blockFormat().property(CHECKED))
+        block = block.next()
+    assert found == [True, False, None]
+    image = part.grab().toImage()
+    accent = theme().tokens.accent
+    assert any(image.pixelColor(x, y).name() == QColor(accent).name() for x in range(40) for y in range(30)), "the checked box is painted"
+
+
+def test_a_diff_has_grounds_and_words(qtbot: QtBot) -> None:
+    body = body_of(qtbot, "```diff\n-the old word\n+the new word\n same\n```\n")
+    card = card_of(body)
+    qtbot.waitUntil(lambda: not card._highlighter.busy)
+    document = card._text.document()
+    grounds = [document.findBlockByNumber(number).blockFormat().background().color().name() for number in range(2)]
+    assert grounds == [QColor(theme().tokens.err_soft).name(), QColor(theme().tokens.ok_soft).name()]
+    strong = QColor(theme().tokens.ok_strong)
+    marks = [each for each in document.findBlockByNumber(1).layout().formats() if each.format.background().color() == strong]
+    assert [(each.start, each.length) for each in marks] == [(5, 3)]
+    theme().set_mode("dark")
+    qtbot.waitUntil(
+        lambda: document.findBlockByNumber(0).blockFormat().background().color().name() == QColor(theme().tokens.err_soft).name()
+    )
+
+
+def test_a_diagram_is_drawn_and_its_source_is_one_press_away(qtbot: QtBot) -> None:
+    body = body_of(qtbot, f"```mermaid\n{MERMAID}\n```\n")
+    card = card_of(body)
+    source = card.findChild(QToolButton, "code-source")
+    field = card.findChild(QPlainTextEdit)
+    assert source is not None
+    assert field is not None
+    qtbot.waitUntil(lambda: "┌" in field.toPlainText(), timeout=20_000)
+    assert "Start" in field.toPlainText()
+    qtbot.mouseClick(source, Qt.MouseButton.LeftButton)
+    assert field.toPlainText() == MERMAID
+    copy = card.findChild(QPushButton, "code-copy")
+    assert copy is not None
+    qtbot.mouseClick(source, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == MERMAID, "what is copied is always the source"
+
+
+def test_a_diagram_that_cannot_be_drawn_shows_its_source(qtbot: QtBot) -> None:
+    body = body_of(qtbot, "```mermaid\nnonsense\n```\n")
+    card = card_of(body)
+    assert draw("diagram", "nonsense") is None
+    card._on_drawn("nonsense", "")
+    assert card.shown == "nonsense"
+    source = card.findChild(QToolButton, "code-source")
+    assert source is not None
+    assert source.isHidden()
+
+
+def test_open_in_the_browser_gives_a_private_page_that_can_do_nothing(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: bool(opened.append(url)) or True)
+    code = '<link rel="dns-prefetch" href="//spy.example">\n<h1 class="a">Hi & "you"</h1><script>fetch("http://x")</script>'
+    body = body_of(qtbot, f"```html\n{code}\n```\n")
+    button = card_of(body).findChild(QToolButton, "code-browser")
+    assert button is not None
+    assert not button.isHidden()
+    assert button.accessibleName() == "Open in the browser"
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    path = Path(opened[0].toLocalFile())
+    text = path.read_text("utf-8")
+    assert "default-src 'none'" in text
+    assert 'sandbox=""' in text, "no script, no form, no other window"
+    assert "script-src" not in text
+    assert text.index("Content-Security-Policy") < text.index("<iframe")
+    inside = html.unescape(re.search(r'srcdoc="([^"]*)"', text)[1])  # type: ignore[index]
+    assert '<h1 class="a">Hi & "you"</h1>' in inside
+    assert "spy.example" not in inside, "not even its name is looked up"
+    if os.name == "posix":
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_ordinary_code_has_no_such_button(qtbot: QtBot) -> None:
+    button = card_of(body_of(qtbot, "```python\na = 1\n```\n")).findChild(QToolButton, "code-browser")
+    assert button is not None
+    assert button.isHidden()
+
+
+def test_a_diagram_for_the_browser_says_what_is_not_there() -> None:
+    text = browser_page.page(MERMAID + "<b>", "mermaid", "┌─┐")
+    assert "not bundled" in text
+    assert "┌─┐" in text
+    assert "&lt;b&gt;" in text
+    assert "<script" not in text
+
+
+def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot) -> None:
+    made = Drawings()
+    with qtbot.waitSignal(made.drawn, timeout=30_000) as first:
+        made.want("formula", "$x$")
+    assert first.args[2].startswith("<svg")
+    assert made._child is not None
+    made._child.kill()
+    made._child.wait()
+    answers: list[str] = []
+    made.drawn.connect(lambda _kind, _source, text: answers.append(text))
+    made.want("formula", "$x$")
+    made.want("formula", "$x$")
+    qtbot.waitUntil(lambda: len(answers) == 2, timeout=30_000)
+    assert answers[0] == ""
+    assert answers[1].startswith("<svg")
+    made._end()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system has no such limits")
+@pytest.mark.parametrize(("deed", "status"), [("while True: pass", -24), ("try: bytearray(2 << 30)\nexcept MemoryError: exit(7)", 7)])
+def test_a_drawing_without_end_is_ended_by_the_system(deed: str, status: int) -> None:
+    code = f"from atelier_desk.desktop.chat.markdown import draw_process as it\nit.CPU_S = 0\nit.bound()\n{deed}"
+    ended = subprocess.run([sys.executable, "-c", code], env=children.environment(), timeout=60, stderr=subprocess.DEVNULL, check=False)
+    assert ended.returncode == status
+
+
+@pytest.mark.parametrize("source", ["\\rule{90000em}{90000em}", "a\\hspace{900000em}x", "\\rule{100em}{100em}"])
+def test_a_formula_larger_than_a_window_stays_as_it_was_written(source: str) -> None:
+    assert drawing_of(draw("formula", f"${source}$") or "") is None
+
+
+def test_drawings_too_long_to_be_shown_are_broken() -> None:
+    assert draw("diagram", "graph TD\n" + "subgraph s\n" * 300 + "A\n" + "end\n" * 300) is None
+
+
+def test_few_large_pictures_of_formulas_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = formula.Formulas()
+    made._keep("formula", "$y$", draw("formula", "$y$") or "")
+    monkeypatch.setattr(formula, "PICTURE_BYTES", 12_000)
+    for px in range(16, 40):
+        assert made.picture("$y$", px, "#000000", 1.0) is not None
+    assert 1 <= len(made._pictures) < 20
+    assert made._bytes() <= 12_000
+
+
+def test_a_table_is_copied_as_cells_and_as_a_table(qtbot: QtBot) -> None:
+    body = body_of(qtbot, "| a | b |\n|---|--:|\n| **one** | `2` |\n")
+    table = next(part for part in body.parts if isinstance(part, TableBlock))
+    button = table.findChild(QToolButton, "table-copy")
+    assert button is not None
+    assert button.accessibleName() == "Copy the table"
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    data = QGuiApplication.clipboard().mimeData()
+    assert data.text() == "a\tb\none\t2"
+    assert "<table" in data.html()
+
+
+def test_a_wide_table_scrolls_inside_itself(qtbot: QtBot) -> None:
+    cells = " | ".join(f"`a_very_long_identifier_{number}`" for number in range(8))
+    body = body_of(qtbot, f"| {cells} |\n|{'---|' * 8}\n| {cells} |\n")
+    table = next(part for part in body.parts if isinstance(part, TableBlock))
+    assert table.width() == 600
+    assert table.horizontalScrollBar().maximum() > 0
+    assert table.viewport().height() >= table.document().size().height(), "no row is behind the scroll bar"

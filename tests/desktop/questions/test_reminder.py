@@ -1,0 +1,75 @@
+"""Told again of what still waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication, QWidget
+
+from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.desktop.questions.reminder import MINUTE_MS, Reminder
+from tests.desktop.questions.conftest import ask
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+@pytest.fixture
+def reminder(qapp: QApplication) -> Iterator[Reminder]:
+    owner = QObject()
+    yield Reminder(owner, lambda: None)
+    owner.deleteLater()
+
+
+def test_it_runs_while_something_waits_and_starts_anew_with_what_comes_in(reminder: Reminder) -> None:
+    reminder.set_minutes(10)
+    assert not reminder.isActive()
+    reminder.set_waiting(1)
+    timer = reminder.timerId()
+    assert reminder.isActive()
+    assert reminder.interval() == 10 * MINUTE_MS
+    reminder.set_waiting(2)
+    assert reminder.timerId() != timer, "what came in was just told of"
+    timer = reminder.timerId()
+    reminder.set_waiting(1)
+    assert reminder.timerId() == timer
+    reminder.set_waiting(0)
+    assert not reminder.isActive()
+
+
+def test_zero_minutes_never_remind(reminder: Reminder) -> None:
+    reminder.set_minutes(0)
+    reminder.set_waiting(3)
+    assert not reminder.isActive()
+
+
+async def test_what_waits_is_told_again_outside_the_window(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
+    atelier = FakeAtelier(questions={"pending": [ask("q1"), ask("q2")]})
+    presenter = QuestionPresenter(FakeBridge(atelier), host)  # type: ignore[arg-type]
+    told: list[str] = []
+
+    def tell(title: str, text: str, then: object = None) -> bool:
+        told.append(f"{title}: {text}")
+        return True
+
+    monkeypatch.setattr(presenter.attention, "tell", tell)
+    presenter.set_notifications(True, 10)
+    presenter.start()
+    await settle()
+    assert presenter.reminder.isActive()
+    for _again in range(2):
+        presenter.reminder.timeout.emit()
+    assert told == ["Atelier: 2 decisions still wait for you"] * 2
+    presenter.set_notifications(False, 10)
+    assert not presenter.reminder.isActive()
+
+
+async def test_in_a_window_that_shows_something_else_it_is_a_short_message(host: QWidget) -> None:
+    presenter = QuestionPresenter(FakeBridge(FakeAtelier(questions={"pending": [ask("q1")]})), host)  # type: ignore[arg-type]
+    notices: list[str] = []
+    presenter.notice.connect(notices.append)
+    presenter.attention.enabled = False
+    presenter.start()
+    await settle()
+    presenter.remind()
+    assert notices == ["1 decision still waits for you"]

@@ -1,0 +1,147 @@
+"""The usage page: the picture, the table, the words, the period and the export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QComboBox
+from pytestqt.qtbot import QtBot
+
+from atelier_desk import i18n
+from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.theme.tokens import DARK, LIGHT, blend, contrast
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.usage import UsageRow, UsageSum
+from atelier_desk.figures import NARROW
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import settle
+
+Find = Callable[[str], Any]
+
+
+def row(days_ago: int, workflow: str, model: str, sent: int, *, cost: float = 0.0, unpriced: int = 0, agent: str = "Ada") -> UsageRow:
+    usage = Usage(tokens_input=sent, tokens_output=sent // 10, tokens_cached=sent // 2, cost=cost, tokens_unpriced=unpriced)
+    day = utc_now().astimezone().date() - timedelta(days=days_ago)
+    return UsageRow(day, workflow, f"About {workflow}", agent, "p", model, UsageSum(usage, 2, 1500))
+
+
+ROWS = [
+    row(3, "herons", "small", 1000, cost=0.5),
+    row(1, "herons", "large", 20_000, cost=2.0, agent="Bob"),
+    row(0, "storks", "own", 300, unpriced=330),
+]
+
+
+@pytest.fixture
+async def page(window: SettingsWindow, atelier: Engine) -> Any:
+    atelier.set("usage", "rows", lambda days=0, zone=None: [each for each in ROWS if not days or each is not ROWS[0] or days > 3])
+    window.show_page("usage")
+    await settle()
+    return window.page("usage")
+
+
+def choose(box: QComboBox, value: object) -> None:
+    box.setCurrentIndex(box.findData(value))
+    box.activated.emit(box.currentIndex())
+
+
+def cells(find: Find) -> list[list[str]]:
+    table = find("usage-table")
+    return [
+        [table.item(row, column).toolTip().replace(NARROW, " ") for column in range(table.columnCount())] for row in range(table.rowCount())
+    ]
+
+
+async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(page: Any, find: Find) -> None:
+    chart: BarChart = find("usage-chart")
+    assert len(chart.bars) == 30
+    assert [round(bar.length) for bar in chart.bars[-4:]] == [1100, 0, 22_000, 330]
+    assert [line[1:] for line in cells(find)] == [
+        ["2", "300", "150", "30", "unknown", "1.5 s"],
+        ["2", "20,000", "10,000", "2,000", "$2.00", "1.5 s"],
+        ["2", "1,000", "500", "100", "$0.50", "1.5 s"],
+        ["6", "21,300", "10,650", "2,130", "$2.50 + unknown", "4.5 s"],
+    ]
+    assert [find("usage-table").item(3, column).text().replace(NARROW, " ") for column in (2, 5)] == ["21.3 k", "$2.50 + ?"]
+    assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · $2.50 + unknown · 4.5 s of replying"
+    assert "330 tokens have no known price" in page.note.text()
+    assert not chart.grab().isNull()
+
+
+async def test_sums_by_model_agent_and_workflow_the_most_first(page: Any, find: Find) -> None:
+    for by, names in (
+        ("model", ["p/large", "p/small", "p/own"]),
+        ("agent", ["Bob", "Ada"]),
+        ("workflow", ["About herons", "About storks"]),
+    ):
+        choose(find("usage-by"), by)
+        assert [line[0] for line in cells(find)] == [*names, "Total"]
+        assert [bar.name for bar in find("usage-chart").bars] == names
+        assert not find("usage-chart").grab().isNull()
+    choose(find("usage-measure"), "cost")
+    assert [(bar.name, bar.text) for bar in find("usage-chart").bars] == [("About herons", "$2.50"), ("About storks", "unknown")]
+    description = find("usage-chart").accessibleDescription()
+    assert description == "About herons: $2.50; About storks: unknown"
+    assert find("usage-chart").accessibleName() == "Bars: cost, by workflow"
+
+
+async def test_another_period_is_read_again_and_an_empty_one_says_so(page: Any, find: Find, atelier: Engine) -> None:
+    choose(find("usage-period"), 1)
+    await settle()
+    assert [args for args, _fields in atelier.calls("usage.rows")] == [(30,), (1,)]
+    assert len(cells(find)) == 3
+    atelier.set("usage", "rows", [])
+    choose(find("usage-period"), 0)
+    await settle()
+    assert page.empty.isVisible()
+    assert not find("usage-chart").isVisible()
+    assert not find("usage-export").isEnabled()
+
+
+async def test_a_long_time_is_shown_by_month(page: Any, find: Find, atelier: Engine) -> None:
+    atelier.set("usage", "rows", [row(400, "old", "m", 10), *ROWS])
+    choose(find("usage-period"), 0)
+    await settle()
+    bars = find("usage-chart").bars
+    assert 13 <= len(bars) <= 15
+    assert bars[0].length == 11
+    assert sum(bar.length for bar in bars) == 23_441
+
+
+async def test_the_figures_are_exported(page: Any, tmp_path: Path) -> None:
+    page.export_to(tmp_path / "u.csv")
+    lines = (tmp_path / "u.csv").read_text("utf-8-sig").splitlines()
+    assert len(lines) == 1 + len(ROWS)
+    assert lines[1].split(",")[2:6] == ["About herons", "Ada", "p", "small"]
+    page.export_to(tmp_path)
+    assert "could not be written" in page.window().toasts.current.accessibleName()
+
+
+async def test_it_follows_the_language(page: Any, find: Find) -> None:
+    i18n.set_language("fr")
+    page.retranslate()
+    assert cells(find)[-1][5] == "2,50 $ + inconnu"
+    i18n.set_language("en")
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
+def test_the_paler_part_of_a_bar_can_be_told_from_the_ground_and_from_the_other(tokens: Any) -> None:
+    paler = blend(tokens.accent, tokens.surface, PALER)
+    assert contrast(tokens.accent, tokens.surface) >= 3
+    assert contrast(paler, tokens.surface) >= 2
+    assert contrast(paler, tokens.accent) >= 1.4
+
+
+async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
+    """Narrow figures under wide heads and wide ones under narrow: each column takes the wider of both."""
+    window.resize(940, 680)
+    for code in ("en", "fr"):
+        i18n.set_language(code)
+        bar = find("usage-table").horizontalScrollBar()
+        qtbot.waitUntil(lambda bar=bar: bar.maximum() == 0)

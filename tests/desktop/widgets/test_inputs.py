@@ -1,0 +1,97 @@
+"""Inputs leave the wheel to the page until they have the focus; popups have round corners."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+import atelier_desk.desktop
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, Slider, SpinBox
+from tests.support.wheel import turn_over, value
+
+PLAIN = {"QComboBox", "QSpinBox", "QDoubleSpinBox", "QSlider", "QDial", "QDateTimeEdit", "QDateEdit", "QTimeEdit", "QFontComboBox"}
+
+
+@pytest.fixture
+def area(qtbot: QtBot) -> QScrollArea:
+    """A page that scrolls, with one input of each kind at its top."""
+    made = QScrollArea()
+    page = QWidget()
+    page.setMinimumHeight(2000)
+    column = QVBoxLayout(page)
+    combo = ComboBox()
+    combo.addItems(["one", "two", "three"])
+    combo.setCurrentIndex(1)
+    spin, decimal, slider = SpinBox(), DoubleSpinBox(), Slider(Qt.Orientation.Horizontal)
+    for each in (spin, decimal, slider):
+        each.setValue(5)
+    for each in (combo, spin, decimal, slider):
+        column.addWidget(each)
+    column.addStretch(1)
+    made.setWidget(page)
+    made.setWidgetResizable(True)
+    qtbot.addWidget(made)
+    made.resize(300, 200)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+@pytest.mark.parametrize("kind", [ComboBox, SpinBox, DoubleSpinBox, Slider])
+def test_the_wheel_scrolls_the_page_and_changes_what_has_the_focus_alone(area: QScrollArea, kind: type[QWidget], qtbot: QtBot) -> None:
+    widget = area.findChild(kind)
+    assert widget is not None
+    before = value(widget)
+    area.setFocus()
+    turn_over(widget)
+    assert value(widget) == before
+    assert area.verticalScrollBar().value() > 0
+    area.verticalScrollBar().setValue(0)
+    widget.setFocus()
+    qtbot.waitUntil(widget.hasFocus)
+    turn_over(widget)
+    assert value(widget) != before
+
+
+def test_the_popup_of_a_combo_box_has_round_corners(area: QScrollArea) -> None:
+    combo = area.findChild(ComboBox)
+    assert combo is not None
+    combo.showPopup()
+    window = combo.view().window()
+    assert not window.mask().isEmpty()
+    assert not window.mask().contains(window.rect().topLeft())
+    assert window.mask().contains(window.rect().center())
+    combo.hidePopup()
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+def test_what_stands_in_one_row_is_of_one_height(qtbot: QtBot, scale: int) -> None:
+    theme().set_scale(scale)
+    row = QWidget()
+    qtbot.addWidget(row)
+    line = QHBoxLayout(row)
+    parts = [QLineEdit(), ComboBox(), SpinBox(), DoubleSpinBox(), QPushButton("Save")]
+    for part in parts:
+        line.addWidget(part)
+    with qtbot.waitExposed(row):
+        row.show()
+    heights = {type(part).__name__: part.height() for part in parts}
+    assert max(heights.values()) - min(heights.values()) <= (0 if scale == 100 else 1), heights
+
+
+def test_every_input_of_the_window_is_one_of_these() -> None:
+    """A plain Qt input would be changed by the wheel unseen: none is made, and nothing but these is derived from one."""
+    found = []
+    for path in Path(atelier_desk.desktop.__file__).parent.rglob("*.py"):
+        if path.name == "inputs.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = [node.func] if isinstance(node, ast.Call) else node.bases if isinstance(node, ast.ClassDef) else []
+            found += [f"{path.name}: {each.id}" for each in named if isinstance(each, ast.Name) and each.id in PLAIN]
+    assert found == []

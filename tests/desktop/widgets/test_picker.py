@@ -1,0 +1,146 @@
+"""The menu of a picker as a person uses it: search, arrows, Enter, Esc, the star; and the wheel, which does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.picker import Choice, Picker, PickerMenu, matching
+
+MODELS = [
+    Choice("s/a", "Alpha", "Favourites", "128 k", (("wrench", "tools"),), True),
+    *(Choice(f"s/m{number}", f"Modèle {number}", "server", starred=False) for number in range(9)),
+]
+
+
+@pytest.fixture
+def picker(qtbot: QtBot) -> Iterator[Picker]:
+    window = QWidget()
+    qtbot.addWidget(window)
+    made = Picker()
+    made.setObjectName("model-select")
+    QVBoxLayout(window).addWidget(made)
+    made.set_choices(MODELS, "s/a")
+    window.resize(300, 60)
+    window.show()
+    yield made
+    window.close()
+
+
+def opened(picker: Picker) -> PickerMenu:
+    picker.open()
+    menu = picker.menu_open
+    assert menu is not None
+    return menu
+
+
+def lines(menu: PickerMenu) -> list[str]:
+    model = menu.list.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+
+def test_groups_stand_over_their_choices_and_what_is_chosen_is_current(picker: Picker) -> None:
+    menu = opened(picker)
+    assert lines(menu)[:4] == ["Favourites", "Alpha", "server", "Modèle 0"]
+    assert menu.current == "s/a"
+    spoken = menu.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert spoken == "Alpha, 128 k, tools, favourite"
+
+
+def test_search_arrows_and_enter_choose(qtbot: QtBot, picker: Picker) -> None:
+    menu = opened(picker)
+    qtbot.keyClicks(menu.field, "modele")
+    assert lines(menu) == ["server", *(f"Modèle {number}" for number in range(9))]
+    qtbot.keyClick(menu.field, Qt.Key.Key_Down)
+    qtbot.keyClick(menu.field, Qt.Key.Key_Down)
+    qtbot.keyClick(menu.field, Qt.Key.Key_Up)
+    with qtbot.waitSignal(picker.chosen) as told:
+        qtbot.keyClick(menu.field, Qt.Key.Key_Return)
+    assert told.args == ["s/m1"]
+    assert picker.menu_open is None
+
+
+def test_up_from_the_first_goes_to_the_last_and_headings_are_passed_over(qtbot: QtBot, picker: Picker) -> None:
+    menu = opened(picker)
+    qtbot.keyClick(menu.field, Qt.Key.Key_Up)
+    assert menu.current == "s/m8"
+    qtbot.keyClick(menu.field, Qt.Key.Key_Down)
+    qtbot.keyClick(menu.field, Qt.Key.Key_Down)
+    assert menu.current == "s/m0"
+
+
+def test_escape_leaves_without_a_choice(qtbot: QtBot, picker: Picker) -> None:
+    chosen: list[str] = []
+    picker.chosen.connect(chosen.append)
+    menu = opened(picker)
+    with qtbot.waitSignal(picker.closed):
+        qtbot.keyClick(menu.field, Qt.Key.Key_Escape)
+    assert (chosen, picker.menu_open) == ([], None)
+
+
+def test_a_star_is_set_by_key_and_taken_away_by_a_click(qtbot: QtBot, picker: Picker) -> None:
+    menu = opened(picker)
+    qtbot.keyClick(menu.field, Qt.Key.Key_Down)
+    with qtbot.waitSignal(picker.starred) as told:
+        qtbot.keyClick(menu.field, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert told.args == ["s/m0", True]
+    row = menu.list.visualRect(menu.list.model().index(1, 0))
+    with qtbot.waitSignal(picker.starred) as told:
+        qtbot.mouseClick(menu.list.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(row.right() - theme().px(20), row.center().y()))
+    assert told.args == ["s/a", False]
+    assert picker.menu_open is menu, "a star closes nothing"
+
+
+def test_a_click_on_a_line_chooses_it_and_one_on_a_heading_does_nothing(qtbot: QtBot, picker: Picker) -> None:
+    chosen: list[str] = []
+    picker.chosen.connect(chosen.append)
+    menu = opened(picker)
+    for row in (0, 3):
+        place = menu.list.visualRect(menu.list.model().index(row, 0))
+        qtbot.mouseClick(menu.list.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(60, place.center().y()))
+    assert chosen == ["s/m0"]
+
+
+def test_few_choices_need_no_search_and_have_the_keyboard_all_the_same(qtbot: QtBot, picker: Picker) -> None:
+    picker.set_choices([Choice("queue", "Queue", detail="later"), Choice("note", "Note", detail="quietly")], "queue")
+    menu = opened(picker)
+    assert menu.field.isHidden()
+    qtbot.keyClick(menu, Qt.Key.Key_Down)
+    with qtbot.waitSignal(picker.chosen) as told:
+        qtbot.keyClick(menu, Qt.Key.Key_Return)
+    assert told.args == ["note"]
+
+
+def test_the_wheel_changes_nothing(picker: Picker) -> None:
+    chosen: list[str] = []
+    picker.chosen.connect(chosen.append)
+    at = QPointF(picker.rect().center())
+    none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    wheel = QWheelEvent(
+        at, QPointF(picker.mapToGlobal(at.toPoint())), QPoint(), QPoint(0, -120), *none, Qt.ScrollPhase.NoScrollPhase, False
+    )
+    QApplication.sendEvent(picker, wheel)
+    assert (chosen, picker.key) == ([], "s/a")
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+def test_the_text_is_whole_where_there_is_room_and_ends_in_dots_where_there_is_not(qtbot: QtBot, picker: Picker, scale: int) -> None:
+    theme().set_scale(scale)
+    picker.set_choices(MODELS, "s/a", "a-model-with-a-name")
+    picker.window().resize(500, 80)
+    qtbot.waitUntil(lambda: picker.text().startswith("a-model-with-a-name "))
+    picker.resize(picker.minimumSizeHint())
+    assert picker.text().startswith("a-")
+    assert "…" in picker.text()
+
+
+def test_every_word_must_be_there_in_any_order_without_accents() -> None:
+    assert [each.key for each in matching(MODELS, "3 modele")] == ["s/m3"]
+    assert [each.key for each in matching(MODELS, "tools")] == ["s/a"]
+    assert matching(MODELS, "nothing") == []

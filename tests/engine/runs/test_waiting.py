@@ -1,0 +1,171 @@
+"""Messages that wait their turn: seen, changed, taken back, sent now; after a stop, after a restart, in a copy and on another branch."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.domain.events.run import Dispatch
+from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener, Recorder
+from tests.engine.runs.test_manager import agent, start
+
+
+class Busy:
+    """A workflow whose first turn is at work until ``answer``, with messages that wait behind it."""
+
+    def __init__(self, atelier: Atelier, gate: asyncio.Event, *waiting: str) -> None:
+        self.atelier, self._gate, self._waiting = atelier, gate, waiting
+        self.seen = Recorder(atelier)
+        self.workflow_id = self.run_id = ""
+
+    async def begin(self) -> Busy:
+        self.workflow_id, self.run_id = await start(self.atelier)
+        await self.seen.until(ChunkType.TOKEN)
+        for text in self._waiting:
+            assert await self.atelier.runs.send(self.workflow_id, text) == self.run_id
+        return self
+
+    async def answer(self, run_id: str = "") -> RunStatus:
+        self._gate.set()
+        async with asyncio.timeout(20):
+            return (await self.atelier.runs.wait(run_id or self.run_id)).status
+
+    async def queue(self) -> list[str]:
+        return [each.content for each in await self.atelier.runs.queued(self.workflow_id)]
+
+    async def ids(self) -> list[str]:
+        return [each.message_id for each in await self.atelier.runs.queued(self.workflow_id)]
+
+    async def shown(self) -> list[str]:
+        return [entry.message.content for entry in await self.atelier.workflows.transcript(self.workflow_id)]
+
+
+def asked(model: ScriptedModel, number: int) -> list[str]:
+    """What a request had after the system message, as text."""
+    return [str(message.content) for message in model.requests[number].messages[1:]]
+
+
+async def test_what_waits_is_no_part_of_the_transcript_until_its_turn_comes(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["one", "two", "three"], gate=gate)) as atelier:
+        busy = await Busy(atelier, gate, "second", "third").begin()
+        assert await busy.queue() == ["second", "third"]
+        assert await busy.shown() == ["hello"]
+        assert await busy.answer() is RunStatus.COMPLETED
+        assert await busy.queue() == []
+        assert await busy.shown() == ["hello", "one", "second", "two", "third", "three"]
+        told = [event for event in busy.seen.events if event.chunk_type is ChunkType.QUEUE]
+        assert [[each["content"] for each in event.data["messages"]] for event in told] == [["second"], ["second", "third"], ["third"], []]
+
+
+async def test_it_is_edited_moved_and_taken_back(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["one", "two", "three"], gate=gate)
+    async with open_atelier(model) as atelier:
+        busy = await Busy(atelier, gate, "a", "b", "c").begin()
+        a, b, c = await busy.ids()
+        await atelier.runs.edit_queued(busy.workflow_id, a, "A, better")
+        await atelier.runs.move_queued(busy.workflow_id, c, 0)
+        assert (await atelier.runs.take_back_queued(busy.workflow_id, b)).content == "b"
+        assert await busy.queue() == ["c", "A, better"]
+        with pytest.raises(UsageError):
+            await atelier.runs.edit_queued(busy.workflow_id, a, "  ")
+        with pytest.raises(ConflictError):
+            await atelier.runs.edit_queued(busy.workflow_id, b, "too late")
+        await busy.answer()
+        assert await busy.shown() == ["hello", "one", "c", "two", "A, better", "three"]
+        assert asked(model, 2)[-1] == "A, better"
+
+
+async def test_one_is_sent_now_and_the_others_go_on_waiting(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["never whole", "to b", "to a"], gate=gate)
+    async with open_atelier(model) as atelier:
+        busy = await Busy(atelier, gate, "a", "b").begin()
+        assert await atelier.runs.send_queued(busy.workflow_id, (await busy.ids())[1]) == busy.run_id
+        await busy.answer()
+        said = [text for text in await busy.shown() if text in {"hello", "a", "b", "to a", "to b"}]
+        assert said == ["hello", "b", "to b", "a", "to a"]
+
+
+async def test_after_a_stop_they_wait_on_and_can_be_sent(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["never", "to a", "to b"], gate=gate)
+    async with open_atelier(model) as atelier:
+        busy = await Busy(atelier, gate, "a", "b").begin()
+        await atelier.runs.cancel(busy.run_id)
+        assert await busy.queue() == ["a", "b"]
+        gate.set()
+        run_id = await atelier.runs.send_queued(busy.workflow_id)
+        assert run_id != busy.run_id
+        await busy.answer(run_id)
+        assert (await busy.shown())[-4:] == ["a", "to a", "b", "to b"]
+        assert await busy.queue() == []
+        assert asked(model, 1)[-1] == "a", "the one that still waited is not known yet"
+
+
+async def test_after_a_stop_another_message_goes_first(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(["never", "to this", "to a"], gate=gate)
+    async with open_atelier(model) as atelier:
+        busy = await Busy(atelier, gate, "a").begin()
+        await atelier.runs.cancel(busy.run_id)
+        gate.set()
+        await busy.answer(await atelier.runs.send(busy.workflow_id, "this", agent=agent()))
+        assert (await busy.shown())[-4:] == ["this", "to this", "a", "to a"]
+
+
+async def test_they_survive_a_restart_and_can_be_taken_back_then(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["never"], gate=gate)) as atelier:
+        busy = await Busy(atelier, gate, "a", "b").begin()
+        await atelier.runs.cancel(busy.run_id)
+    async with open_atelier([]) as atelier:
+        busy.atelier = atelier
+        first, _second = await busy.ids()
+        await atelier.runs.take_back_queued(busy.workflow_id, first)
+        assert await busy.queue() == ["b"]
+    async with open_atelier([]) as atelier:
+        busy.atelier = atelier
+        assert await busy.queue() == ["b"]
+
+
+async def test_a_turn_that_took_them_over_has_them_alone(open_atelier: Opener) -> None:
+    """The stopped turn can be shown again; what it had waiting was answered in another one."""
+    gate = asyncio.Event()
+    model = ScriptedModel(["never", "again", "to a"], gate=gate)
+    async with open_atelier(model) as atelier:
+        busy = await Busy(atelier, gate, "a").begin()
+        await atelier.runs.cancel(busy.run_id)
+        gate.set()
+        await busy.answer(await atelier.runs.edit_and_resend(busy.workflow_id, busy.run_id, "hello again", agent=agent()))
+        assert await busy.shown() == ["hello again", "again", "a", "to a"]
+        await atelier.workflows.select_branch(busy.workflow_id, busy.run_id)
+        assert await busy.queue() == []
+
+
+async def test_a_copy_and_an_import_have_what_waits(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["never"], gate=gate)) as atelier:
+        busy = await Busy(atelier, gate, "a").begin()
+        await atelier.runs.cancel(busy.run_id)
+        copy = await atelier.workflows.duplicate(busy.workflow_id)
+        assert [each.content for each in await atelier.runs.queued(copy.id)] == ["a"]
+        fork = await atelier.runs.fork(busy.workflow_id, (await atelier.workflows.get(busy.workflow_id)).stream_seq)
+        assert [each.content for each in await atelier.runs.queued(fork.id)] == ["a"]
+
+
+async def test_a_note_is_no_message_that_waits(open_atelier: Opener) -> None:
+    gate = asyncio.Event()
+    async with open_atelier(ScriptedModel(["one"], gate=gate)) as atelier:
+        busy = await Busy(atelier, gate).begin()
+        await atelier.runs.send(busy.workflow_id, "by the way", strategy=Dispatch.SILENT)
+        assert await busy.queue() == []
+        assert await busy.shown() == ["hello", "by the way"]
+        await busy.answer()

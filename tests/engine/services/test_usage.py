@@ -1,0 +1,146 @@
+"""Usage over time: what the journal has, by day, model, agent and workflow, and the same sums as the headers'."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, date, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.chat import ChatReply, Usage
+from atelier_desk.domain.events.run import ContextCompacted, EventBody, ModelReplied, ReplyCutOff, RunStarted, TitleWritten
+from atelier_desk.domain.usage import UsageBy, UsageRow, UsageSum, as_csv, grouped, summed
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import RunHandle
+from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
+
+DAY_ONE = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
+
+counts = st.integers(0, 100_000)
+usages = st.builds(
+    Usage,
+    tokens_input=st.integers(1, 100_000),
+    tokens_output=counts,
+    tokens_cached=counts,
+    cost=st.floats(0, 10, allow_nan=False),
+    tokens_unpriced=counts,
+)
+events = st.one_of(
+    st.builds(
+        ModelReplied,
+        reply=st.builds(ChatReply, content=st.just("x"), model=st.sampled_from(["", "m1", "m2"])),
+        provider=st.sampled_from(["p", "q"]),
+        usage=usages,
+        duration_ms=st.integers(0, 60_000),
+    ),
+    st.builds(ReplyCutOff, content=st.sampled_from(["", "half"]), usage=usages),
+    st.builds(TitleWritten, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
+    st.builds(ContextCompacted, method=st.just("digest"), usage=usages),
+)
+runs = st.tuples(st.sampled_from(["Ada", "Bob"]), st.lists(st.tuples(st.integers(0, 40), events), max_size=5))
+
+
+async def begin(atelier: Atelier, workflow_id: str, name: str, *bodies: EventBody) -> RunHandle:
+    handle = RunHandle(run_id=f"r{next(_numbers)}", workflow_id=workflow_id)
+    agent = AgentConfig(name=name, provider="p", model="chosen")
+    await atelier.journal.append(handle, RunStarted(agent=agent, correlation_id=handle.run_id), *bodies)
+    return handle
+
+
+_numbers = count()
+
+
+async def test_the_sums_are_those_of_the_headers_whatever_ran(open_atelier: Opener) -> None:
+    clock = ManualClock(DAY_ONE)
+    async with open_atelier(clock=clock) as atelier:
+        loop = asyncio.get_running_loop()
+
+        async def check(workflows: list[list[tuple[str, list[tuple[int, EventBody]]]]]) -> None:
+            made: list[Workflow] = []
+            for each in workflows:
+                workflow = await atelier.workflows.create("w")
+                made.append(workflow)
+                for name, said in each:
+                    handle = await begin(atelier, workflow.id, name)
+                    for hours, body in said:
+                        await clock.advance(hours * 3600)
+                        await atelier.journal.append(
+                            handle, body.model_copy(update={"message_id": new_id()}) if hasattr(body, "message_id") else body
+                        )
+            rows = await atelier.usage.rows()
+            by_workflow = {group.key: group.total for group in grouped(rows, UsageBy.WORKFLOW)}
+            for workflow in made:
+                header = (await atelier.workflows.get(workflow.id)).usage
+                found = by_workflow.get(workflow.id, UsageSum()).usage
+                assert (found.tokens_input, found.tokens_output) == (header.tokens_input, header.tokens_output)
+                assert (found.tokens_cached, found.tokens_unpriced) == (header.tokens_cached, header.tokens_unpriced)
+                assert abs(found.cost - header.cost) < 1e-6
+            for by in UsageBy:
+                whole = sum((group.total for group in grouped(rows, by)), UsageSum())
+                assert (whole.tokens, whole.requests, whole.duration_ms) == (
+                    summed(rows).tokens,
+                    summed(rows).requests,
+                    summed(rows).duration_ms,
+                )
+
+        futures: list[Any] = []
+
+        @settings(max_examples=12, deadline=None, database=None)
+        @given(st.lists(st.lists(runs, max_size=3), min_size=1, max_size=2))
+        def examples(workflows: list[list[tuple[str, list[tuple[int, EventBody]]]]]) -> None:
+            futures.append(asyncio.run_coroutine_threadsafe(check(workflows), loop))
+            futures[-1].result(60)
+
+        await asyncio.to_thread(examples)
+        assert futures
+
+
+async def test_rows_tell_day_model_agent_and_workflow(open_atelier: Opener) -> None:
+    clock = ManualClock(DAY_ONE)
+    used = Usage(tokens_input=100, tokens_output=20, cost=0.5)
+    async with open_atelier(clock=clock) as atelier:
+        first, second = await atelier.workflows.create("First"), await atelier.workflows.create("Second")
+        reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=used, duration_ms=700)
+        handle = await begin(atelier, first.id, "Ada", reply)
+        await clock.advance(3600 * 2)
+        await atelier.journal.append(handle, ReplyCutOff(content="half", usage=used))
+        await begin(atelier, second.id, "Bob", reply.model_copy(update={"message_id": new_id()}))
+        rows = await atelier.usage.rows(zone=UTC)
+        told = {(row.day.day, row.workflow, row.agent, row.provider, row.model, row.total.requests, row.total.duration_ms) for row in rows}
+        assert told == {
+            (1, "First", "Ada", "q", "m1", 1, 700),
+            (2, "First", "Ada", "p", "chosen", 1, 0),
+            (2, "Second", "Bob", "q", "m1", 1, 700),
+        }
+        assert [group.key for group in grouped(rows, UsageBy.DAY)] == ["2026-03-01", "2026-03-02"]
+        assert [group.key for group in grouped(rows, UsageBy.MODEL)] == ["q/m1", "p/chosen"]
+        assert {row.day for row in await atelier.usage.rows(1, UTC)} == {date(2026, 3, 2)}
+        await clock.advance(timedelta(days=40).total_seconds())
+        assert await atelier.usage.rows(30, UTC) == []
+        assert len(await atelier.usage.rows(0, UTC)) == 3
+
+
+def row(total: UsageSum, name: str = "w") -> UsageRow:
+    return UsageRow(date(2026, 3, 1), "id", name, "Ada", "p", "m", total)
+
+
+def test_what_has_no_price_is_unknown_and_not_nothing() -> None:
+    unknown = UsageSum(Usage(tokens_input=5, tokens_unpriced=5), 1)
+    free = UsageSum(Usage(tokens_input=5), 1)
+    assert unknown.cost is None
+    assert free.cost == 0
+    assert (free + unknown).cost is None
+    assert (unknown + UsageSum(Usage(cost=0.25, tokens_input=1), 1)).cost == 0.25
+    lines = as_csv([row(unknown), row(free)]).splitlines()
+    assert [line.split(",")[-2] for line in lines] == ["cost_usd", "", "0"]
+
+
+def test_a_name_in_the_spreadsheet_is_no_formula() -> None:
+    assert "'=cmd" in as_csv([row(UsageSum(), "=cmd()")])

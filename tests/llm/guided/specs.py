@@ -1,0 +1,13 @@
+"""Definitions of Atelier's own tools, as requests have them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.tools.default import create_default_tool_registry
+
+
+@cache
+def specs(*names: str) -> tuple[ToolSpec, ...]:
+    return tuple(create_default_tool_registry().get_definitions_by_names(names))

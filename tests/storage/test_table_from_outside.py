@@ -1,0 +1,76 @@
+"""A table as somebody else would add it: its model, its migration, its repository, and its name where a workflow's rows are deleted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.storage import migrations, schema, tables
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.base import Repository, upsert
+from atelier_desk.storage.rows import Table
+from atelier_desk.storage.store import Store
+
+MIGRATION = '''"""Postcards: pictures that a workflow sends."""
+
+from atelier_desk.storage.migrations.m0001_first_tables import WORKFLOW
+from atelier_desk.storage.schema import Migrator, migration
+
+
+@migration(2, "postcards")
+async def postcards(db: Migrator) -> None:
+    fields = {"workflow": WORKFLOW, "text": "string", "stamps": "string", "sent_at": "datetime"}
+    defined = ";".join(f"DEFINE FIELD IF NOT EXISTS {name} ON postcard TYPE {kind}" for name, kind in fields.items())
+    await db.run(f"DEFINE TABLE IF NOT EXISTS postcard SCHEMAFULL; {defined};")
+'''
+
+
+class Postcard(Model):
+    id: str
+    workflow_id: str
+    text: str
+    stamps: dict[str, int] = {}
+    sent_at: Timestamp
+
+
+class Postcards(Repository[Postcard]):
+    table = Table("postcard", Postcard, links={"workflow_id": "workflow"}, json_fields={"stamps"})
+    what = "postcard"
+
+    async def save(self, card: Postcard) -> None:
+        await self._store.write(upsert(self.table, card))
+
+
+@pytest.fixture
+def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The new file among the migrations; it is found by its name."""
+    schema.migrations()
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "m0002_postcards.py").write_text(MIGRATION)
+    monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(tmp_path / "more")])
+    monkeypatch.setattr(schema, "_registry", dict(schema._registry))
+    monkeypatch.setattr(tables, "OWNED", ("postcard", *tables.OWNED))
+    yield
+    sys.modules.pop("atelier_desk.storage.migrations.m0002_postcards", None)
+
+
+async def test_its_rows_are_kept_read_and_deleted_with_their_workflow(added: None, datadir: DataDir) -> None:
+    from atelier_desk.domain.workflow import Workflow
+
+    async with await Store.open(datadir.database) as store:
+        assert store.version == 2
+        repos, postcards = Repositories(store, datadir), Postcards(store)
+        workflow = await repos.workflows.create(Workflow(name="Holiday"))
+        card = Postcard(id=new_id(), workflow_id=workflow.id, text="Wish you were here", stamps={"blue": 2}, sent_at=utc_now())
+        await postcards.save(card)
+        assert await postcards.get(card.id) == card
+    async with await Store.open(datadir.database) as store:
+        assert await Postcards(store).get(card.id) == card
+        removed = await Repositories(store, datadir).workflows.purge(workflow.id)
+        assert removed["postcard"] == 1
+        assert (await store.counts())["postcard"] == 0
