@@ -165,7 +165,7 @@ def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
     assert "invoke_tool" in names
     assert "CalculatorTool" not in names
     workflow = cli("workflows", "show", result.events[0]["workflow_id"], "--json").json["workflow"]
-    assert workflow["folders"] == [str(tmp_path / "work")]
+    assert workflow["workspace"] == [str(tmp_path / "work")]
     assert workflow["name"] == "go"
 
 

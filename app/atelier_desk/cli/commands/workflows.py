@@ -199,7 +199,7 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; once begun, this is done to its end…")}
     async with noted_when_slow(out, steps["checking"]) as say:
         imported = await atelier.workflows.import_(text, arguments.on_conflict, lambda step: say(steps[step]))
-    for folder in imported.folders:
+    for folder in imported.workspace:
         out.note(
             _("The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.", folder=folder), "warn"
         )

@@ -258,7 +258,7 @@ class RunManager:
             max_depth=settings.max_depth,
             approvals=ApprovalPolicy(**settings.approvals.__dict__, mode=who.agent.approval),
             language=language(),
-            workspace=row.folders,
+            workspace=row.workspace,
         )
         self._env.journal.learn(row)
         self._runs.expect(handle)
