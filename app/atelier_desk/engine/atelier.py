@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
+    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 log = logging.getLogger(__name__)
 

@@ -68,14 +68,25 @@ class ToolContext:
     def facts(self) -> dict[str, Any]:
         """The plain values among them, as a tool in a process of its own gets them (``ToolContext.of_facts``)."""
         facts = {name: getattr(self, name) for name in _PLAIN}
-        return {**facts, "state": dict(self.state), "roots": [str(each) for each in self.roots], "workspace": str(self.workspace) if self.workspace is not None else None}
+        return {
+            **facts,
+            "state": dict(self.state),
+            "roots": [str(each) for each in self.roots],
+            "workspace": str(self.workspace) if self.workspace is not None else None,
+        }
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any], progress: Callable[[int, str], None]) -> ToolContext:
         """The inverse of ``facts``."""
         workspace = facts["workspace"]
         plain = {name: facts[name] for name in _PLAIN}
-        return cls(**plain, state=facts["state"], workspace=Path(workspace) if workspace else None, roots=tuple(map(Path, facts["roots"])), progress=progress)
+        return cls(
+            **plain,
+            state=facts["state"],
+            workspace=Path(workspace) if workspace else None,
+            roots=tuple(map(Path, facts.get("roots", ()))),
+            progress=progress,
+        )
 
 
 _PLAIN = ("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "depth", "language", "enabled_tools")

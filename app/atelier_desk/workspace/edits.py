@@ -35,12 +35,9 @@ def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str =
         raise ToolError("{text}", code="no_match", text=f"{number}old_string does not occur in {path}. {nearest(file, old)}")
     if len(places) > 1 and not every:
         lines = ", ".join(str(_line_of(file.text, start)) for start, _end in places[:20])
-        raise ToolError(
-            "{text}",
-            code="not_unique",
-            text=f"{number}old_string occurs {len(places)} times in {path}, at lines {lines}. Add lines around it until it is unique, or set "
-            "replace_all.",
-        )
+        where = f"occurs {len(places)} times in {path}, at lines {lines}"
+        more = "Add lines around it until it is unique, or set replace_all."
+        raise ToolError("{text}", code="not_unique", text=f"{number}old_string {where}. {more}")
     fitting = file.with_ends(new)
     return file.with_text(pattern.sub(lambda _match: fitting, file.text))
 
@@ -114,7 +111,8 @@ def nearest(file: Text, old: str) -> str:
         best = max(0, stripped.index(close[0]) - parts.index(key))
     end = min(len(lines), best + max(1, len(wanted)))
     why = " Only blanks at the beginnings or ends of lines differ." if stripped[best:end] == parts else ""
-    return f"Nearly there is, at line {best + 1}:\n{numbered(lines[best : min(end, best + _SHOWN)], best + 1)}\n{why} Copy the lines exactly.".strip()
+    shown = numbered(lines[best : min(end, best + _SHOWN)], best + 1)
+    return f"Nearly there is, at line {best + 1}:\n{shown}\n{f'{why} Copy the lines exactly.'.strip()}"
 
 
 def numbered(lines: Sequence[str], start: int) -> str:

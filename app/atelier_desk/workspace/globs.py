@@ -28,7 +28,8 @@ def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
 
 
 def _braces(pattern: str) -> list[str]:
-    done, rest = [], [pattern]
+    done: list[str] = []
+    rest = [pattern]
     while rest:
         if len(done) + len(rest) > _MOST:
             raise ToolError("The pattern has too many braces.", code="bad_pattern")

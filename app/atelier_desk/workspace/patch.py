@@ -1,15 +1,15 @@
 """Patch texts, ``*** Begin Patch … *** End Patch``: read, and put onto a text. Context is exact and must be found once.
 
-    *** Begin Patch
-    *** Update File: src/main.py
-    @@ def main():
-     print("before")
-    -print("old")
-    +print("new")
-    *** Add File: notes.md
-    +A line.
-    *** Delete File: old.txt
-    *** End Patch
+*** Begin Patch
+*** Update File: src/main.py
+@@ def main():
+ print("before")
+-print("old")
++print("new")
+*** Add File: notes.md
++A line.
+*** Delete File: old.txt
+*** End Patch
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Text:
         counts["\n"] = self.text.count("\n") - counts["\r\n"]
         counts["\r"] = self.text.count("\r") - counts["\r\n"]
         most = max(counts, key=lambda end: counts[end])
-        return most if counts[most] and (most != "\r" or not counts["\n"] and not counts["\r\n"]) else "\n"
+        return most if counts[most] and (most != "\r" or (not counts["\n"] and not counts["\r\n"])) else "\n"
 
     @property
     def lines(self) -> list[str]:

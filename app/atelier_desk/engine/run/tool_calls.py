@@ -308,7 +308,9 @@ class ToolCalls:
                 parts = await kept(self._env.repos.artefacts, self._handle.workflow_id, outcome)
             except AtelierError as error:
                 outcome = ToolResult.failure(f"The call was made, but the files it gave could not be kept: {error}", error.code)
-            done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of)
+            done = call_finished(
+                prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of
+            )
             bodies = [*outcome.tasks, *self._shown(prepared, outcome), done]
             stale = bool(outcome.tasks)
 

@@ -27,7 +27,7 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
         "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
         "and answer in the user's language with one result of your own, not a pile of reports."
     )
-    wanted = ((_("Assistant"), assistant, (CORE, FILES)), (_("Team lead"), team_lead, (CORE, PLANNING, FILES)))
+    wanted = ((_("Assistant"), assistant, (CORE, FILES)), (_("Team lead"), team_lead, (CORE, FILES, PLANNING)))
     return [
         AgentConfig(
             name=name,

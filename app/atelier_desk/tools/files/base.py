@@ -34,7 +34,7 @@ FilePath = Annotated[
 class FileTool(DescribedTool):
     """A tool that reads or changes files of the workspace."""
 
-    category: ClassVar[ToolCategory] = ToolCategory.WORKFLOW
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = FILES
     needs_workspace: ClassVar[bool] = True
     state_of: ClassVar[str] = SEEN

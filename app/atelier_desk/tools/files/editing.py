@@ -19,6 +19,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import ChangingTool, author, changed, seen
+from atelier_desk.workspace.checkpoints.undo import all_or_none
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import appended, replaced, with_lines
 from atelier_desk.workspace.patch import FilePatch, applied, parse
@@ -101,7 +102,9 @@ class EditFileTool(ChangingTool):
         except ToolError:
             return call
         paths = tuple(path for file in files for path in (file.path, file.moved_to) if path)
-        named = replace(call, subjects=Subjects(paths=paths), summary=Words(text=self.summaries[""], params={"path": ", ".join(paths)[:200]}))
+        named = replace(
+            call, subjects=Subjects(paths=paths), summary=Words(text=self.summaries[""], params={"path": ", ".join(paths)[:200]})
+        )
         return replace(named, risk=self.risk_of(paths))
 
     async def run(self, input: EditInput, context: ToolContext) -> ToolResult:
@@ -124,8 +127,8 @@ class EditFileTool(ChangingTool):
         files, who = self.files(context), author(context)
         parts: list[FileChange] = []
         state: dict[str, str] = {}
-        with files.together() as made:
-            for patch, where, before, after, target in planned:
+        with all_or_none(files) as made:
+            for _patch, where, before, after, target in planned:
                 done: list[Change | None] = []
                 if after is None:
                     done.append(files.delete(who, where))
@@ -167,5 +170,3 @@ def _edited(text: Text, input: EditInput, path: str) -> Text:
     if input.old_string is not None:
         return replaced(text, input.old_string, new, every=input.replace_all, path=path)
     return with_lines(text, input.start_line or 0, input.end_line or 0, input.expected or "", new, path)
-
-

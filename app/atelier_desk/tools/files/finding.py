@@ -191,7 +191,8 @@ class SearchFilesTool(FileTool):
             seconds=SECONDS,
             stopped=lambda: context.cancelled,
         )
-        rows, used, cut = [], 0, results.cut
+        rows: list[dict[str, Any]] = []
+        used, cut = 0, results.cut
         for hit in results.hits:
             row = _row(where, hit)
             used += len(str(row))

@@ -61,7 +61,10 @@ class ReadFileTool(FileTool):
         when="you need what a file says, and always before you edit it. Several files can be read by several calls at once.",
         when_not="you look for something in many files (search_files), or for files by name (glob_files).",
         example={"path": "src/main.py", "offset": 1, "limit": 200},
-        limits=(f"{LINES} lines and {PAGE} characters at once; next_offset says where to go on", f"longer lines are cut at {LINE} characters"),
+        limits=(
+            f"{LINES} lines and {PAGE} characters at once; next_offset says where to go on",
+            f"longer lines are cut at {LINE} characters",
+        ),
     )
 
     async def run(self, input: ReadInput, context: ToolContext) -> ToolResult:
@@ -96,7 +99,9 @@ class ReadFileTool(FileTool):
 def _page(where: Place, text: Text, input: ReadInput) -> dict[str, Any]:
     lines = text.lines
     if input.offset > max(1, len(lines)):
-        raise ToolError("{path} has {count} lines; offset {offset} is past its end.", path=where.shown, count=len(lines), offset=input.offset)
+        raise ToolError(
+            "{path} has {count} lines; offset {offset} is past its end.", path=where.shown, count=len(lines), offset=input.offset
+        )
     shown, used = [], 0
     for number, line in enumerate(lines[input.offset - 1 : input.offset - 1 + input.limit], input.offset):
         row = f"{number:>6}\t{_cut(line)}"
@@ -117,7 +122,8 @@ def _streamed(root: ConfinedRoot, where: Place, input: ReadInput, size: int) -> 
         if is_binary(file.read(8_192)):
             raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=size)
         file.seek(0)
-        shown, used, number = [], 0, 0
+        shown: list[str] = []
+        used = number = 0
         for line in itertools.islice(iter(lambda: _line(file), None), input.offset - 1 + input.limit):
             number += 1
             if number < input.offset:

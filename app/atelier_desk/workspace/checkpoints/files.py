@@ -208,22 +208,6 @@ class WorkspaceFiles:
                 with root.located(place.path) as (folder, name):
                     return done(made=tuple(made[:-1]), after=transfer.digest_of(folder, name))
 
-    @contextlib.contextmanager
-    def together(self) -> Iterator[list[Change]]:
-        """Several changes, all or none: those put into the list are taken back when the block fails."""
-        with self.lock:
-            made: list[Change] = []
-            try:
-                yield made
-            except BaseException:
-                from atelier_desk.workspace.checkpoints.undo import take_back
-
-                for change in reversed(made):
-                    with contextlib.suppress(AtelierError):
-                        take_back(self, change)
-                        self.kept.remove(change)
-                raise
-
     def recover(self) -> None:
         """Settle what a kill left unfinished."""
         with self.lock:

@@ -1,9 +1,9 @@
 """The files of checkpoints in the data folder: contents by their hash, a record for each change, and the trash.
 
-    objects/ab/cdef…      a content, named by its SHA-256
-    pending/<id>.json     a change that began; it is moved below when it is done, so after a kill it tells what has to be looked at
-    changes/<workflow>/<id>.json
-    trash/<id>/content    a file or folder that was deleted
+objects/ab/cdef…      a content, named by its SHA-256
+pending/<id>.json     a change that began; it is moved below when it is done, so after a kill it tells what has to be looked at
+changes/<workflow>/<id>.json
+trash/<id>/content    a file or folder that was deleted
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,23 @@ class Undone:
 
     change: Change
     problem: AtelierError | None = None
+
+
+@contextlib.contextmanager
+def all_or_none(files: WorkspaceFiles) -> Iterator[list[Change]]:
+    """Several changes: those put into the list are taken back, and forgotten, when the block fails."""
+    with files.lock:
+        made: list[Change] = []
+        try:
+            yield made
+        except BaseException:
+            for change in reversed(made):
+                with contextlib.suppress(AtelierError):
+                    by = take_back(files, change)
+                    files.kept.remove(change)
+                    if by != change.id:
+                        files.kept.remove(files.kept.get(change.workflow_id, by))
+            raise
 
 
 def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = False) -> list[Undone]:
