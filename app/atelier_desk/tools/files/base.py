@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.policy.permissions.facts import Path as RulePath
 from atelier_desk.policy.permissions.protected import protected
-from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.validation import closest
@@ -66,6 +66,7 @@ class ChangingTool(FileTool):
     """A tool that changes files: asked about, and undoable."""
 
     effect: ClassVar[Effect] = Effect.WRITE
+    changes: ClassVar[Topic | None] = "file"
     risk: ClassVar[Risk] = Risk.MEDIUM
 
     def describe(self, input: Any) -> Call:

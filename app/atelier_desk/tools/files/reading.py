@@ -102,7 +102,8 @@ def _page(where: Place, text: Text, input: ReadInput) -> dict[str, Any]:
         raise ToolError(
             "{path} has {count} lines; offset {offset} is past its end.", path=where.shown, count=len(lines), offset=input.offset
         )
-    shown, used = [], 0
+    shown: list[str] = []
+    used = 0
     for number, line in enumerate(lines[input.offset - 1 : input.offset - 1 + input.limit], input.offset):
         row = f"{number:>6}\t{_cut(line)}"
         if used + len(row) > PAGE and shown:

@@ -23,7 +23,6 @@ from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
-from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.root import ConfinedRoot, temporary_name
 
@@ -93,7 +92,7 @@ class WorkspaceFiles:
                 place,
                 action="created" if before is None else "changed",
                 before=self.kept.keep(before) if before is not None else "",
-                after=digest(data),
+                after=self.kept.keep(data),
                 mode=there.mode if there is not None else None,
                 temporary=temporary_name(),
             )
