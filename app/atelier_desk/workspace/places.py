@@ -70,7 +70,7 @@ def place(text: str, roots: Sequence[Path]) -> Place:
 
 
 NO_WORKSPACE = (
-    "This workflow has no folder to work in. The user can grant one: in the window with the folder button above the message, or with "
+    "This workflow has no folder to work in. The user can grant one: in the window in the pane Files, or with "
     "--workspace DIR on the command line. Ask for it, or go on without files."
 )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.change import Change
     from atelier_desk.engine.atelier import Atelier
 
-ACTIONS = {"created": N_("created"), "changed": N_("changed"), "deleted": N_("deleted"), "moved": N_("moved")}
+ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
 
 
 def register(add: Adder) -> None:
