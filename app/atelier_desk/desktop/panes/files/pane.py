@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.panes.base import Pane, toast
@@ -79,6 +79,10 @@ class FilesPane(Pane):
         self._facts = label("", "muted", self, wrap=True)
         self.diff = CodeCard("", "diff", self)
         self.diff.height_changed.connect(self._fit)
+        # In the conversation a card is reached as a whole; here its text is a stop of the Tab key.
+        for text in self.diff.findChildren(QPlainTextEdit):
+            text.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            text.setTabChangesFocus(True)
         self._scroll = QScrollArea(self)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
