@@ -48,8 +48,8 @@ def test_json_is_the_stream_and_nothing_else(cli: Cli) -> None:
 def test_for_people_the_answer_is_on_standard_output_and_the_rest_beside_it(cli: Cli) -> None:
     result = cli("run", "What is 12*7?", steps=[calculate("12*7"), "It is 84."])
     assert result.out == "It is 84.\n"
-    assert "→ CalculatorTool" in result.err
-    assert "✓ CalculatorTool" in result.err
+    assert "→ Calculate 12 × 7" in result.err
+    assert "✓ Calculated 12 × 7 (" in result.err
 
 
 def test_the_prompt_can_come_from_standard_input(cli: Cli) -> None:

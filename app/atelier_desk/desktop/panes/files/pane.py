@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.panes.base import Pane, toast
@@ -180,7 +190,8 @@ class FilesPane(Pane):
     async def _read(self, workflow_id: str, change_id: str) -> None:
         part = await self.bridge.engine.files.diff(workflow_id, change_id)
         self._open = next((change for change in self._changes if change.id == change_id), None)
-        text = part.diff[:SHOWN] or _("There is no text to compare.")
+        # The two lines that name the file say again what stands above.
+        text = "\n".join(part.diff[:SHOWN].split("\n")[2:]) or _("There is no text to compare.")
         self.diff.update_code("")
         self.diff.update_code(text, "diff" if part.diff else "")
         self.diff.freeze()
@@ -280,5 +291,7 @@ def _facts(change: Change) -> str:
 
 
 def _short(folder: str) -> str:
-    home = str(Path.home())
-    return f"~{folder[len(home) :]}" if folder.startswith(home + "/") else folder
+    """The folder's own name first: a path is cut at its end, and its beginning says least."""
+    path, home = Path(folder), Path.home()
+    above = f"~/{path.parent.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path.parent)
+    return f"{path.name} · {above.removesuffix('/.')}" if path.name else folder
