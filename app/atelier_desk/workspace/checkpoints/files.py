@@ -95,6 +95,7 @@ class WorkspaceFiles:
                 after=self.kept.keep(data),
                 mode=there.mode if there is not None else None,
                 temporary=temporary_name(),
+                made=_missing(root, place.path.rpartition("/")[0]),
             )
             with self._recorded(change) as done:
                 made = root.make_folder(place.path.rpartition("/")[0])
@@ -148,6 +149,7 @@ class WorkspaceFiles:
                 moved_to=target.path,
                 moved_root=str(target.root),
                 folder=here.kind == "folder",
+                made=_missing(other, target.path.rpartition("/")[0]),
             )
             with self._recorded(change) as done:
                 made = other.make_folder(target.path.rpartition("/")[0])
@@ -178,6 +180,7 @@ class WorkspaceFiles:
                     after=transfer.digest_of(folder, name),
                     folder=here.kind == "folder",
                     temporary=temporary_name(),
+                    made=_missing(other, target.path.rpartition("/")[0]),
                 )
                 with self._recorded(change) as done:
                     made = other.make_folder(target.path.rpartition("/")[0])
@@ -201,7 +204,7 @@ class WorkspaceFiles:
                 return None
             if here is not None:
                 raise ToolError("{path} exists already, and is no folder.", code="exists", path=place.shown)
-            change = self._change(author, place, action="created", folder=True)
+            change = self._change(author, place, action="created", folder=True, made=_missing(root, place.path.rpartition("/")[0]))
             with self._recorded(change) as done:
                 made = root.make_folder(place.path)
                 with root.located(place.path) as (folder, name):
@@ -235,7 +238,7 @@ class WorkspaceFiles:
             case _:
                 made = now != "" and (now == change.after or (change.folder and not change.after))
         if made:
-            self.kept.finish(change)
+            self.kept.finish(change.model_copy(update={"after": change.after or now}))
         else:
             self.kept.drop(change)
             self.kept.remove(change)
@@ -302,6 +305,13 @@ class WorkspaceFiles:
         finally:
             if not finished:
                 self.kept.drop(change)
+
+
+def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
+    """Which folders have to be made so that this one exists, the topmost first."""
+    parts = folder.split("/") if folder else []
+    paths = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    return tuple(path for path in paths if root.look(path) is None)
 
 
 def _take(source: int, name: str, target: int, new: str) -> None:
