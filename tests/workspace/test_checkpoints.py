@@ -126,4 +126,4 @@ def test_three_kills_in_writes(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="exchanging two names in one call is Linux's")
 @pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
 def test_a_second_of_swapped_links(tmp_path: Path, walk: bool) -> None:
-    assert race(tmp_path, 1.0, walk=walk) > 20
+    assert race(tmp_path, 1.0, walk=walk, least=10) >= 10
