@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date, datetime, timedelta, tzinfo
 
-from atelier_desk.domain.events.run import RunStarted
 from atelier_desk.domain.usage import UsageRow, UsageSum
 from atelier_desk.engine.services.common.context import ServiceContext
-
-RUNS_AT_ONCE = 100
-"""Runs whose events one query reads."""
+from atelier_desk.engine.spent import requests_of
+from atelier_desk.i18n import _
 
 _Key = tuple[date, str, str, str, str]
 
 
 class UsageService:
-    """Usage over time. Its sums are those of the workflows' headers: both count the same events."""
+    """Usage over time. Its sums are those of the workflows' headers: both count the same events, also of what was deleted since."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -34,23 +31,15 @@ class UsageService:
         used = self._context.repos.used
         runs = {run.id: run for run in await used.runs(since)}
         sums: dict[_Key, UsageSum] = {}
-        ids = list(runs)
-        for start in range(0, len(ids), RUNS_AT_ONCE):
-            events = await used.events(ids[start : start + RUNS_AT_ONCE], since)
-            models = await self._models(each.run_id for each in events if not each.model)
-            for each in events:
-                run = runs[each.run_id]
-                provider, model = (each.provider, each.model) if each.model else models[each.run_id]
-                key = (each.time.astimezone(zone).date(), run.workflow_id, run.agent_name, provider, model)
-                sums[key] = sums.get(key, UsageSum()) + UsageSum(each.usage, 1, each.duration_ms)
+        for each in await requests_of(self._context.repos, list(runs), since):
+            run = runs[each.run_id]
+            key = (each.time.astimezone(zone).date(), run.workflow_id, run.agent_name, each.provider, each.model)
+            sums[key] = sums.get(key, UsageSum()) + UsageSum(each.usage, 1, each.duration_ms)
+        for spent in await used.spent(since):
+            key = (spent.time.astimezone(zone).date(), spent.workflow_id, spent.agent_name, spent.provider, spent.model)
+            sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
         names = await used.names({key[1] for key in sums})
         return [
-            UsageRow(day, workflow, names.get(workflow, ""), agent, provider, model, total)
+            UsageRow(day, workflow, names.get(workflow) or _("(deleted)"), agent, provider, model, total)
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
-
-    async def _models(self, run_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Provider and model of these runs, for events that do not name them."""
-        wanted = list(dict.fromkeys(run_ids))
-        started = await self._context.repos.journal.of_runs(wanted, types=("run_started",))
-        return {each.run_id: (each.body.agent.provider, each.body.agent.model) for each in started if isinstance(each.body, RunStarted)}
