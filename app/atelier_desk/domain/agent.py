@@ -34,9 +34,15 @@ class ToolDialect(StrEnum):
 
 
 class ApprovalMode(StrEnum):
+    """How often a person is asked, from the freest to the strictest; rules and protected names come before it."""
+
     AUTO = "auto"
-    MANUAL = "manual"
+    EDIT = "edit"
+    """Also changes files of the workspace and runs commands known to be harmless: both can be undone."""
     SELECTIVE = "selective"
+    MANUAL = "manual"
+    PLAN = "plan"
+    """Reads only: what would change something is refused, not asked about."""
 
 
 class Effort(StrEnum):

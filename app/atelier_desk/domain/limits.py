@@ -46,6 +46,9 @@ QUESTION_PENDING: Final = 50
 QUESTION_TIMEOUT_S: Final = 0
 """Seconds to answer while a question can be seen, unless its agent says otherwise; 0 waits for ever."""
 
+RULE_TEXT: Final = 1_000
+"""Characters of a permission rule."""
+
 REPORT: Final = 200_000
 REPORT_NAME: Final = 128
 CALCULATOR_EXPRESSION: Final = 1_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy, RiskName
 
-_STRICTNESS = {ApprovalMode.AUTO: 0, ApprovalMode.SELECTIVE: 1, ApprovalMode.MANUAL: 2}
+_STRICTNESS = {mode: place for place, mode in enumerate(ApprovalMode)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from atelier_desk.tools.context import Cancellation
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.sections import PLANNING, SectionRegistry
 from atelier_desk.tools.validation import InvalidArgumentsError, closest, describe_errors, validate
+from atelier_desk.workspace.places import NO_WORKSPACE
 
 log = logging.getLogger(__name__)
 
@@ -126,14 +127,15 @@ class ToolRegistry:
         """The definitions of all control tools."""
         return self.get_definitions_by_names([tool.name for tool in self.get_tools_by_category(ToolCategory.CONTROL)])
 
-    def configured(self, tools: Sequence[str], sections: Sequence[str]) -> list[str]:
+    def configured(self, tools: Sequence[str], sections: Sequence[str], *, workspace: bool = True) -> list[str]:
         """The names an agent's configuration gives it: its tools, then those of its sections.
 
-        What is no longer there, a custom tool that was removed or a section, is left out.
+        What is no longer there, a custom tool that was removed or a section, is left out; without a ``workspace`` also what needs one.
         """
         there = [section for section in sections if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
-        return [name for name in dict.fromkeys(names) if self.has(name)]
+        found = ((name, self.get_tool(name)) for name in dict.fromkeys(names))
+        return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace)]
 
     def get_definitions_by_names(self, names: Sequence[str]) -> list[ToolSpec]:
         """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out."""
@@ -149,16 +151,21 @@ class ToolRegistry:
         near, hint = self._hint(name, self.get_all_tool_names() if own is None else own)
         return ToolResult.failure(f"There is no tool named {name!r}. {hint}", "unknown_tool", closest=near)
 
-    def refusal(self, name: str, own: Sequence[str], *, depth: int = 0, max_depth: int | None = None) -> ToolResult | None:
+    def refusal(
+        self, name: str, own: Sequence[str], *, depth: int = 0, max_depth: int | None = None, workspace: bool = True
+    ) -> ToolResult | None:
         """The error for a tool a run may not call, with what to do instead; None when ``own``, the names it may call, has it.
 
-        ``unknown_tool``, ``depth`` for a planning tool where no more agents start, else ``not_enabled``.
+        ``unknown_tool``, ``depth`` for a planning tool where no more agents start, ``no_workspace`` for one that needs a folder where none
+        was granted, else ``not_enabled``.
         """
         if name in own:
             return None
         tool = self._tools.get(name)
         if tool is None:
             return self.unknown(name, own)
+        if tool.needs_workspace and not workspace:
+            return ToolResult.failure(NO_WORKSPACE, "no_workspace")
         near, hint = self._hint(name, own)
         if tool.section == PLANNING and max_depth is not None and depth >= max_depth:
             why = f"You are at depth {depth} of at most {max_depth}, where no more agents can be started: {name} cannot be used here."
@@ -251,7 +258,8 @@ class ToolRegistry:
         if tool.category is ToolCategory.CONTROL or context.enabled_tools is None or tool.name in context.enabled_tools:
             return None
         max_depth = context.team.max_depth if context.team is not None else None
-        return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth)
+        there = bool(context.roots)
+        return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth, workspace=there)
 
     async def _run(self, tool: Tool, args: Mapping[str, Any], context: ToolContext) -> Outcome:
         context = replace(context, cancelled=Cancellation())

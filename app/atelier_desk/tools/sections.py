@@ -21,6 +21,7 @@ from atelier_desk.i18n import N_
 CORE = "core_ops"
 PLANNING = "planning_ops"
 CUSTOM = "custom_ops"
+FILES = "file_ops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class SectionRegistry:
 
 
 section(
-    "file_ops",
+    FILES,
     order=30,
     name=N_("Files"),
     description=N_("Read, write, edit, find, move, copy and delete files"),

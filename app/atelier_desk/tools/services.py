@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 
 class QuestionGate(Protocol):
@@ -35,3 +36,4 @@ class ToolServices:
     memory_search: MemorySearch | None = None
     reports: ReportRepository | None = None
     questions: QuestionGate | None = None
+    files: WorkspaceFiles | None = None

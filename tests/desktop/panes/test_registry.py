@@ -54,7 +54,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
     window = await started(qtbot)
     dock, action = window.rail.docks["notes"], window.actions_["show-notes"]
     assert window.tabifiedDockWidgets(window.rail.docks["memory"]) == [
-        window.rail.docks[name] for name in ("reports", "notes", "questions")
+        window.rail.docks[name] for name in ("reports", "notes", "questions", "files")
     ]
     assert window.findChild(QPlainTextEdit, "notes-field").toPlainText() == "notes of w1"
     menu = QMenu(window)
@@ -86,7 +86,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
 
 def test_a_name_is_given_once() -> None:
     known = [entry.name for entry in panes()]
-    assert known == ["tasks", "activity", "memory", "reports", "questions", "timeline", "context"]
+    assert known == ["tasks", "activity", "memory", "reports", "questions", "files", "timeline", "context"]
 
     with pytest.raises(ValueError, match="tasks"):
 

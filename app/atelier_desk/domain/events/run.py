@@ -247,6 +247,7 @@ class ToolCallFinished(Event):
         end: the tool ended the run.
         parts: texts, pictures, kept files and changes of files.
         state: what the tool's later calls in this run find as their state; None leaves it.
+        state_of: the name of a state that several tools share: ``state`` is put into what is there. Empty: the tool's own, replaced.
     """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
@@ -262,6 +263,7 @@ class ToolCallFinished(Event):
     truncated: bool = False
     parts: tuple[ResultPart, ...] = ()
     state: dict[str, Any] | None = None
+    state_of: str = ""
     end: Literal["completed", "abandoned"] | None = None
     end_summary: str = ""
 

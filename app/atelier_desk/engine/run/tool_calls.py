@@ -160,7 +160,7 @@ class ToolCalls:
         tool = registry.get_tool(name)
         if failure is None and not registry.is_control_tool(name):
             own = enabled_names(self._env, state) if via else direct_names(self._env, state)
-            failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth)
+            failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth, workspace=bool(state.workspace))
         described: Call | None = None
         if failure is None and tool is not None:
             try:
@@ -308,7 +308,9 @@ class ToolCalls:
                 parts = await kept(self._env.repos.artefacts, self._handle.workflow_id, outcome)
             except AtelierError as error:
                 outcome = ToolResult.failure(f"The call was made, but the files it gave could not be kept: {error}", error.code)
-            done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms, parts=parts)
+            done = call_finished(
+                prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of
+            )
             bodies = [*outcome.tasks, *self._shown(prepared, outcome), done]
             stale = bool(outcome.tasks)
 
@@ -421,7 +423,8 @@ class ToolCalls:
             language=state.language,
             enabled_tools=tuple(enabled_names(env, state)),
             workspace=Path(state.workspace[0]) if state.workspace else None,
-            state=state.tool_state.get(prepared.intent.tool, {}),
+            roots=tuple(map(Path, state.workspace)),
+            state=state.tool_state.get((prepared.tool.state_of if prepared.tool else "") or prepared.intent.tool, {}),
             team=self._teams.desk(self._handle),
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             progress=progress,

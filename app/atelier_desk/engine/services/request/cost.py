@@ -36,7 +36,7 @@ class PromptCost:
 
 def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime) -> PromptCost:
     """The cost with ``mode`` in place of the configuration's own."""
-    enabled = registry.configured(config.tools, config.sections)
+    enabled = registry.configured(config.tools, config.sections, workspace=False)
     text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
     names = visible_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False)
     state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)

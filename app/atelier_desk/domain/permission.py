@@ -1,0 +1,90 @@
+"""Permission rules: what the owner allows, wants to be asked about, or forbids. The text of a rule is read in ``policy.permissions``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from enum import StrEnum
+
+from pydantic import Field, model_validator
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+
+
+class Action(StrEnum):
+    """What a rule says of the calls it covers. Deny beats ask, ask beats allow, whichever rule is more specific."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+    @property
+    def strictness(self) -> int:
+        """0 for allow, 1 for ask, 2 for deny."""
+        return list(Action).index(self)
+
+
+class RuleScope(StrEnum):
+    """Where a rule holds: one run with its sub-agents, one workflow, one agent, or everywhere. A yes to one call is no rule."""
+
+    RUN = "run"
+    WORKFLOW = "workflow"
+    AGENT = "agent"
+    ALWAYS = "always"
+
+
+class PermissionRule(Model):
+    """One line of what agents may do.
+
+    Attributes:
+        text: the rule as people write it: ``read_file(src/**)``, ``run_command(git log:*)``, ``mcp__github``, ``section:web_ops``.
+        scope_id: the run, workflow or agent of the scope; empty when it holds everywhere.
+        match, not_match: calls that the rule must and must not cover, tried when it is saved.
+        last_matched_at: when it last decided a call; None: never.
+    """
+
+    id: str = Field(default_factory=new_id)
+    text: str = Field(min_length=1, max_length=limits.RULE_TEXT)
+    action: Action
+    scope: RuleScope = RuleScope.ALWAYS
+    scope_id: str = ""
+    match: tuple[str, ...] = ()
+    not_match: tuple[str, ...] = ()
+    created_at: Timestamp = Field(default_factory=utc_now)
+    last_matched_at: Timestamp | None = None
+
+    @model_validator(mode="after")
+    def _scope_has_its_id(self) -> PermissionRule:
+        if (self.scope is RuleScope.ALWAYS) != (self.scope_id == ""):
+            raise ValueError("scope_id is the id of the run, workflow or agent, and empty for a rule that always holds")
+        return self
+
+    def holds_for(self, *, run_id: str = "", workflow_id: str = "", agent_id: str = "") -> bool:
+        """Whether the rule's scope takes in a call of this root run, workflow and agent."""
+        here = {RuleScope.RUN: run_id, RuleScope.WORKFLOW: workflow_id, RuleScope.AGENT: agent_id}
+        return self.scope is RuleScope.ALWAYS or here[self.scope] == self.scope_id
+
+
+class Verdict(Model):
+    """What was decided about a call.
+
+    Attributes:
+        rule_id, rule: the rule that decided, empty when none did.
+        reason: why, as a stable word: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``installs``),
+            or what the run's mode says (``plan``, ``manual``, ``selective``, ``risk_high``, ``mode``).
+        about: the part of the call that decided: one of its paths, commands, hosts or agents; empty for the whole call.
+    """
+
+    action: Action
+    reason: str
+    rule_id: str = ""
+    rule: str = ""
+    about: str = ""
+
+
+def snapshot(rules: Iterable[PermissionRule]) -> str:
+    """A hash of what the rules say, in hexadecimal: the same rules in another order, or used since, have the same."""
+    said = sorted([rule.action.value, rule.scope.value, rule.scope_id, rule.text] for rule in rules)
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()

@@ -1,0 +1,159 @@
+"""The verdict about a call: rules first, then what asks even when allowed, then the run's mode.
+
+A call is taken apart into what it touches: each command of a line, each path, host and agent. One forbidden part forbids the call;
+it is allowed by rules only when each part is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalPolicy
+from atelier_desk.domain.permission import Action, PermissionRule, Verdict
+from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Part, Path, Target
+from atelier_desk.policy.permissions.pattern import Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The rules and the mode of one run of a lineage."""
+
+    rules: tuple[PermissionRule, ...]
+    policy: ApprovalPolicy
+
+
+def decide(levels: Sequence[Level], facts: Facts) -> Verdict:
+    """The strictest verdict along a lineage, from the root to the run that makes the call: a child never gets what its parent lacks."""
+    if not levels:
+        raise ValueError("a call belongs to a run")
+    return max((_of_level(level, facts) for level in levels), key=lambda verdict: verdict.action.strictness)
+
+
+def _of_level(level: Level, facts: Facts) -> Verdict:
+    rules = [(rule, pattern.parse(rule.text)) for rule in level.rules]
+    for action in (Action.DENY, Action.ASK):
+        found = _first(((rule, read) for rule, read in rules if rule.action is action), facts)
+        if found is not None:
+            return found
+    allowed = _allowed([(rule, read) for rule, read in rules if rule.action is Action.ALLOW], facts)
+    verdict = allowed or by_mode(level.policy, facts)
+    if verdict.action is not Action.ALLOW:
+        return verdict
+    for concern in Concern:
+        if concern in facts.concerns and not (concern in _NOT_IN_AUTO and level.policy.mode is ApprovalMode.AUTO):
+            return Verdict(action=Action.ASK, reason=concern.value, about=dict(facts.about).get(concern, ""))
+    return verdict
+
+
+_NOT_IN_AUTO = frozenset({Concern.TAINTED, Concern.REPAIRED})
+"""Who chose "auto" gave these up; protected names, installations and what cannot be read still ask. Source: the specification."""
+
+
+def _first(rules: Iterable[tuple[PermissionRule, Pattern]], facts: Facts) -> Verdict | None:
+    """The first rule that covers any part of the call: for rules that forbid or ask."""
+    for rule, read in rules:
+        if not read.names(facts):
+            continue
+        for part in _parts(facts):
+            if _covers(read, part, facts, strictly=False):
+                return _verdict(rule, part)
+    return None
+
+
+def _allowed(rules: list[tuple[PermissionRule, Pattern]], facts: Facts) -> Verdict | None:
+    """Allow when every part is covered by a rule, not all by the same; the last part's rule is named."""
+    named = [(rule, read) for rule, read in rules if read.names(facts)]
+    verdict: Verdict | None = None
+    for part in _parts(facts):
+        found = next((rule for rule, read in named if _covers(read, part, facts, strictly=True)), None)
+        if found is None:
+            return None
+        verdict = _verdict(found, part)
+    return verdict
+
+
+def _parts(facts: Facts) -> tuple[Part | None, ...]:
+    """What the call touches; a call that touches nothing is held against the rules as such (None)."""
+    return facts.parts or (None,)
+
+
+def _covers(read: Pattern, part: Part | None, facts: Facts, *, strictly: bool) -> bool:
+    if read.argument is None:
+        return True
+    match part:
+        case Host():
+            return read.argument.startswith("domain:") and pattern.covers_host(read.argument, part.name)
+        case Command():
+            return pattern.covers_command(read.argument, part, strictly=strictly)
+        case Path():
+            return pattern.covers_path(read.argument, part, facts.home, strictly=strictly)
+        case Target():
+            return part.name == read.argument if strictly else part.name.casefold() == read.argument.casefold()
+        case None:
+            return False
+
+
+def _verdict(rule: PermissionRule, part: Part | None) -> Verdict:
+    return Verdict(action=rule.action, reason="rule", rule_id=rule.id, rule=rule.text, about=said(part))
+
+
+def said(part: Part | None) -> str:
+    """A part of a call in words that can be shown."""
+    match part:
+        case Command():
+            return pattern.command_text(part.words)
+        case Path():
+            return part.spellings[0]
+        case Host() | Target():
+            return part.name
+        case None:
+            return ""
+
+
+def by_mode(policy: ApprovalPolicy, facts: Facts) -> Verdict:
+    """What the run's mode says where no rule does. Source: the specification, "Modes for people"; reference "originals", 1.3."""
+    mode = policy.mode
+    if mode is ApprovalMode.PLAN:
+        return _said(Action.DENY if facts.changes else Action.ALLOW, "plan")
+    if facts.risk == "high" and policy.always_confirm_high:
+        return _said(Action.ASK, "risk_high")
+    if mode is ApprovalMode.AUTO or (facts.risk == "low" and policy.auto_approve_low):
+        return _said(Action.ALLOW, "mode")
+    if mode is ApprovalMode.MANUAL:
+        return _said(Action.ASK, "manual")
+    if mode is ApprovalMode.EDIT and _undoable(facts):
+        return _said(Action.ALLOW, "mode")
+    return _said(Action.ASK, "selective") if policy.flags.asks(facts.kind) else _said(Action.ALLOW, "mode")
+
+
+def _undoable(facts: Facts) -> bool:
+    """A change of files inside the workspace, or a line of commands that are all known to be harmless."""
+    safe = all(command.safe for command in facts.commands) if facts.commands else facts.writes
+    return safe and bool(facts.commands or facts.paths) and all(path.inside for path in facts.paths) and not facts.hosts
+
+
+def _said(action: Action, reason: str) -> Verdict:
+    return Verdict(action=action, reason=reason)
+
+
+def narrowest(facts: Facts) -> tuple[str, ...]:
+    """The rules that together cover this call and as little else as can be written, one for each part."""
+    texts: list[str] = []
+    for part in _parts(facts):
+        match part:
+            case Command():
+                text = f"{facts.tool}({pattern.command_text(part.words)})"
+            case Path():
+                text = f"{facts.tool}({pattern.path_text(part, facts.home)})"
+            case Host():
+                text = f"{facts.tool}(domain:{part.name})"
+            case Target():
+                text = f"{facts.tool}({part.name})"
+            case None:
+                text = facts.tool
+        if text not in texts:
+            texts.append(text)
+    return tuple(texts)

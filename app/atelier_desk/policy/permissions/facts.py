@@ -1,0 +1,103 @@
+"""What is known of a call when it is decided about: read from its arguments by whoever has the files, never here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from atelier_desk.domain.approval import ApprovalKind, RiskName
+
+
+class Concern(StrEnum):
+    """Why a call is asked about though a rule or the mode allows it. Source: the specification, "What asks even when allowed"."""
+
+    UNPARSED = "unparsed"
+    """Its command line, or what it touches, could not be read."""
+    PROTECTED = "protected"
+    """It changes a file that programs run or agents obey."""
+    INSTALLS = "installs"
+    """It installs a package, whose scripts run here."""
+    REPAIRED = "repaired"
+    """Its arguments were mended to parse."""
+    TAINTED = "tainted"
+    """The team read something from outside, and the call sends data out or writes outside the workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One path of a call.
+
+    Attributes:
+        spellings: absolute, with ``/`` between the parts: as the call names it, and with every link followed. Never empty.
+        roots: the granted folders, absolute; where paths of rules start.
+    """
+
+    spellings: tuple[str, ...]
+    roots: tuple[str, ...] = ()
+
+    @property
+    def inside(self) -> bool:
+        """Whether it lies in a granted folder, links followed."""
+        return bool(self.roots) and all(any(within(root, path) for root in self.roots) for path in self.spellings)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command of a line: its words without quotes. ``safe``: the table of commands knows that it only reads."""
+
+    words: tuple[str, ...]
+    safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host that the call talks to."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An agent that the call starts or hands work to."""
+
+    name: str
+
+
+Part = Command | Path | Host | Target
+"""One of the things a call touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A call: its tool, and everything it touches.
+
+    Attributes:
+        changes: it may change something; ``writes``: that is files of the workspace, which can be undone.
+        home: the person's home folder, absolute; where ``~/`` of a rule starts.
+        about: for each concern the part of the call it is about, in words that are shown.
+    """
+
+    tool: str
+    kind: ApprovalKind = ApprovalKind.TOOL
+    risk: RiskName = "low"
+    section: str = ""
+    server: str = ""
+    changes: bool = False
+    writes: bool = False
+    paths: tuple[Path, ...] = ()
+    commands: tuple[Command, ...] = ()
+    hosts: tuple[Host, ...] = ()
+    agents: tuple[Target, ...] = ()
+    home: str = ""
+    concerns: tuple[Concern, ...] = ()
+    about: tuple[tuple[Concern, str], ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Everything it touches; empty for a call that touches nothing a rule could name."""
+        return (*self.commands, *self.paths, *self.hosts, *self.agents)
+
+
+def within(root: str, path: str) -> bool:
+    """Whether an absolute path is the folder or below it; both are spelled with ``/`` and without ``..``."""
+    return path == root or path.startswith(root.rstrip("/") + "/")

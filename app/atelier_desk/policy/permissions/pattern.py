@@ -1,0 +1,200 @@
+"""The text of a rule, read: whose calls it covers, and which of them.
+
+Forms (specification, "Permissions"): ``name``, ``name(argument)``, ``section:id`` and ``*``. What an argument means follows from the call:
+``domain:`` is a host, else the call's commands, paths or agents, whichever it has.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pathspec import GitIgnoreSpec
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.i18n import N_
+from atelier_desk.policy.permissions import glob
+from atelier_desk.policy.permissions.facts import Command, Facts, Path, within
+
+_NAME = re.compile(r"[\w.*-]+(?:\(.+\))?|section:[\w.-]+", re.DOTALL)
+_HOST = re.compile(r"(?:\*\.)?(?:[\w-]+\.)*[\w-]+(?::\d{1,5})?", re.ASCII)
+ANY_WORDS = "*"
+PREFIX = ":*"
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A rule's text in its parts; ``argument`` is None when the rule covers every call of the named tools."""
+
+    name: str = ""
+    section: str = ""
+    argument: str | None = None
+
+    def names(self, facts: Facts) -> bool:
+        """Whether the call is one of the tools, the section or the server that the rule is about."""
+        if self.section:
+            return facts.section == self.section
+        if glob.word_covers(self.name, facts.tool) or (facts.section != "" and facts.section == self.name):
+            return True
+        return facts.server != "" and self.name == f"mcp__{facts.server}"
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Pattern:
+    """The rule that the text writes; ``UsageError`` says what is wrong with it and what is allowed."""
+    if not _NAME.fullmatch(text):
+        raise UsageError(
+            N_("“{rule}” is not a rule. Write tool, tool(argument), section:name, mcp__server or *, like run_command(git log:*)."),
+            rule=text,
+        )
+    if text.startswith("section:"):
+        return Pattern(section=text.removeprefix("section:"))
+    name, bracket, rest = text.partition("(")
+    if not bracket:
+        return Pattern(name=name)
+    argument = rest[:-1]
+    _check(text, argument)
+    return Pattern(name=name, argument=argument)
+
+
+def _check(rule: str, argument: str) -> None:
+    if argument.startswith("domain:"):
+        if not _HOST.fullmatch(argument.removeprefix("domain:")):
+            raise UsageError(
+                N_("“{rule}” names no host. Write domain:python.org, or domain:*.python.org with what is below it."), rule=rule
+            )
+        return
+    if argument.startswith("!"):
+        raise UsageError(
+            N_("“{rule}” begins with an exclamation mark. A rule cannot take paths out of another; write a second rule."), rule=rule
+        )
+    if ".." in re.split(r"[/\\]", argument):
+        raise UsageError(
+            N_("“{rule}” goes up with “..”. Paths of rules start at the workspace, at // or at ~/ and only go down."), rule=rule
+        )
+    if argument.strip() in ("", PREFIX):
+        raise UsageError(N_("“{rule}” names nothing between its brackets. Leave them out to cover every call of the tool."), rule=rule)
+
+
+def covers_command(argument: str, command: Command, *, strictly: bool) -> bool:
+    """Whether an argument covers one simple command.
+
+    ``git log:*`` covers the words ``git log`` and any after them, ``git * main`` any words at the star, anything else the whole command.
+    When it is about forbidding (``strictly`` is false), the program is recognised by its last name too: ``/bin/rm`` is ``rm``.
+    """
+    wanted = _words(argument)
+    if _fits(wanted, command.words):
+        return True
+    if strictly or not command.words:
+        return False
+    return _fits(wanted, (command.words[0].rpartition("/")[2], *command.words[1:]))
+
+
+def _fits(wanted: tuple[object, ...], words: tuple[str, ...]) -> bool:
+    return glob.covers(wanted, words, lambda piece, said: isinstance(piece, str) and glob.word_covers(piece, said))
+
+
+@lru_cache(maxsize=4096)
+def _words(argument: str) -> tuple[object, ...]:
+    """The words of a command's pattern, quotes taken off: what stands in quotes is taken letter by letter."""
+    prefix = argument.endswith(PREFIX)
+    words: list[object] = []
+    word: list[str] | None = None
+    quote = ""
+    characters = iter(argument.removesuffix(PREFIX) if prefix else argument)
+    for character in characters:
+        if quote:
+            if character == quote:
+                quote = ""
+            elif word is not None:
+                word.append(glob.literal(character))
+        elif character in "'\"":
+            quote, word = character, word or []
+        elif character.isspace():
+            if word is not None:
+                words.append(_piece(word))
+            word = None
+        elif character == "\\":
+            word = [*(word or []), "\\" + next(characters, "\\")]
+        else:
+            word = [*(word or []), character]
+    if word is not None:
+        words.append(_piece(word))
+    return (*words, glob.STAR) if prefix else tuple(words)
+
+
+def _piece(word: list[str]) -> object:
+    text = "".join(word)
+    return glob.STAR if text == ANY_WORDS else text
+
+
+def command_text(words: tuple[str, ...]) -> str:
+    """The argument of a rule that covers this command alone."""
+    return " ".join(_quoted(one) for one in words)
+
+
+def _quoted(word: str) -> str:
+    if re.fullmatch(r"[\w@%+=:,./-]+", word, re.ASCII) and not word.endswith(PREFIX):
+        return word
+    if "'" not in word:
+        return f"'{word}'"
+    return "".join(f"'{part}'" if part != "'" else "\\'" for part in re.split("(')", word) if part)
+
+
+def covers_path(argument: str, path: Path, home: str, *, strictly: bool) -> bool:
+    """Whether an argument covers a path, in the manner of .gitignore.
+
+    Allowing (``strictly``) needs every spelling of the path and the exact letters; forbidding is content with one spelling, in any
+    letter case and Unicode form, since some file systems take them for the same name.
+    """
+    if strictly:
+        return all(_covers_spelling(argument, spelling, path.roots, home) for spelling in path.spellings)
+    argument, home = _folded(argument), _folded(home)
+    roots = tuple(_folded(root) for root in path.roots)
+    return any(_covers_spelling(argument, _folded(spelling), roots, home) for spelling in path.spellings)
+
+
+def _covers_spelling(argument: str, spelling: str, roots: tuple[str, ...], home: str) -> bool:
+    if argument.startswith("//"):
+        return _spec("/" + argument.lstrip("/")).match_file(spelling.lstrip("/"))
+    if argument.startswith("~/"):
+        return home != "" and within(home, spelling) and _spec(argument[1:]).match_file(spelling[len(home) :].lstrip("/"))
+    spec = _spec(argument.removeprefix(".") if argument.startswith("./") else argument)
+    return any(spec.match_file(spelling[len(root) :].lstrip("/")) for root in roots if within(root, spelling))
+
+
+@lru_cache(maxsize=4096)
+def _spec(line: str) -> GitIgnoreSpec:
+    """One line of .gitignore; a leading number sign and spaces at the end belong to the name."""
+    kept = line.rstrip(" ")
+    escaped = kept + "\\ " * (len(line) - len(kept))
+    return GitIgnoreSpec.from_lines([f"\\{escaped}" if escaped.startswith("#") else escaped])
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def path_text(path: Path, home: str) -> str:
+    """The argument of a rule that covers this path alone, seen from its folder when it lies in one."""
+    spelling = path.spellings[-1]
+    for root in path.roots:
+        if within(root, spelling) and spelling != root:
+            return "/" + _escaped(spelling[len(root.rstrip("/")) + 1 :])
+    if home and within(home, spelling) and spelling != home:
+        return "~/" + _escaped(spelling[len(home.rstrip("/")) + 1 :])
+    return "//" + _escaped(spelling.lstrip("/"))
+
+
+def _escaped(path: str) -> str:
+    return re.sub(r"([\\*?\[\]!#])", r"\\\1", path)
+
+
+def covers_host(argument: str, host: str) -> bool:
+    """``domain:python.org`` covers that host, ``domain:*.python.org`` it and every one below it. Letter case does not count."""
+    wanted, said = argument.removeprefix("domain:").casefold().rstrip("."), host.casefold().rstrip(".")
+    if wanted.startswith("*."):
+        return said == wanted[2:] or said.endswith(wanted[1:])
+    return said == wanted

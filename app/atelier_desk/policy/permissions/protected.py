@@ -1,0 +1,57 @@
+"""Names whose change asks a person every time: what programs run on their own, what agents obey, and the program's own data.
+
+Source: the specification, "What asks even when allowed"; the start-up files and hooks are those of the programs' manuals.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from atelier_desk.policy.permissions.facts import Path, within
+
+_FOLDERS = (
+    ".git/hooks", ".git/info", ".git/modules", ".husky", ".ssh", ".gnupg",
+    ".github/workflows", ".github/actions", ".circleci", ".buildkite", ".woodpecker",
+    ".claude", ".cursor", ".codex", ".agents", ".gemini", ".opencode", ".continue", ".windsurf", ".goose",
+    ".vscode", ".idea", ".config/fish", ".config/autostart", ".config/systemd", "library/launchagents",
+)  # fmt: skip
+"""What lies in these, at any depth below any folder."""
+
+_FILES = (
+    ".git", ".git/config", ".git/config.worktree", ".gitmodules", ".gitconfig", ".gitattributes", ".config/git/config",
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+    ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".envrc", ".pam_environment",
+    ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".netrc", "pip.conf",
+    "agents.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints",
+    ".mcp.json", "opencode.json", "opencode.jsonc", ".atelier.toml",
+    ".gitlab-ci.yml", ".travis.yml", ".drone.yml", "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml",
+    ".pre-commit-config.yaml",
+)  # fmt: skip
+"""These files, in any folder; ``.git`` is the file that leads a worktree to its repository."""
+
+
+def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
+    """The first path, as the call names it, whose change asks every time; empty when there is none.
+
+    ``own``: absolute folders of the program's own data. Letter case and Unicode form do not count, links are followed.
+    """
+    folders = [_folded(folder) for folder in own]
+    for path in paths:
+        for spelling in map(_folded, path.spellings):
+            if any(within(folder, spelling) for folder in folders) or _named(spelling):
+                return path.spellings[0]
+    return ""
+
+
+def _named(spelling: str) -> bool:
+    padded = f"/{spelling.strip('/')}/"
+    if any(f"/{folder}/" in padded for folder in _FOLDERS):
+        return True
+    return any(padded.endswith(f"/{name}/") for name in _FILES)
+
+
+def _folded(path: str) -> str:
+    """As the most forgiving file system compares names: macOS and Windows ignore letter case, Windows dots and spaces at a name's end."""
+    parts = unicodedata.normalize("NFKC", path).casefold().split("/")
+    return "/".join(part if part in ("", ".", "..") else part.rstrip(". ").partition("::$")[0] for part in parts)

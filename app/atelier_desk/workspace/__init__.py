@@ -1,0 +1,1 @@
+"""What touches the machine: files under a granted folder, and commands."""

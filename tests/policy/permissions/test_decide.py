@@ -1,0 +1,122 @@
+"""Verdicts: the table of ``verdicts.txt``, and what must hold for any rules and calls."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, snapshot
+from atelier_desk.policy.permissions.decide import Level, decide, narrowest
+from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+from tests.policy.permissions.reading import HOME, ROOT, call, rows
+
+SIGNS = {"+": Action.ALLOW, "?": Action.ASK, "-": Action.DENY}
+
+
+@pytest.mark.parametrize("row", list(rows("verdicts.txt")), ids=" | ".join)
+def test_the_verdict(row: list[str]) -> None:
+    mode, rules, said, verdict, reason, about = row
+    written = tuple(PermissionRule(text=text.strip()[1:], action=SIGNS[text.strip()[0]]) for text in rules.split(";") if text.strip())
+    found = decide([Level(written, ApprovalPolicy(mode=ApprovalMode(mode)))], call(said))
+    assert (found.action, found.reason, found.about) == (verdict, reason, about)
+
+
+WORDS = st.sampled_from(["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é"])
+NAMES = st.sampled_from(["a", "src", ".env", "b c", "#x", "[y]", "*z", "É", "q?", "\\w", "!n"])
+PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
+SPELLED = st.tuples(st.sampled_from([ROOT, "/etc", HOME]), PATHS).map("/".join)
+FACTS = st.builds(
+    Facts,
+    tool=st.sampled_from(["read_file", "run_command", "mcp__x__y", "Calc"]),
+    kind=st.sampled_from(ApprovalKind),
+    risk=st.sampled_from(["low", "medium", "high"]),
+    section=st.sampled_from(["", "file_ops"]),
+    server=st.sampled_from(["", "x"]),
+    changes=st.booleans(),
+    writes=st.booleans(),
+    paths=st.lists(st.lists(SPELLED, min_size=1, max_size=2).map(lambda found: Path(tuple(found), (ROOT,))), max_size=2).map(tuple),
+    commands=st.lists(st.builds(Command, st.lists(WORDS, min_size=1, max_size=4).map(tuple), st.booleans()), max_size=3).map(tuple),
+    hosts=st.lists(st.sampled_from(["python.org", "a.python.org", "evil.com"]).map(Host), max_size=2).map(tuple),
+    agents=st.lists(st.sampled_from(["Ann", "ann", "Bob (2)"]).map(Target), max_size=1).map(tuple),
+    home=st.just(HOME),
+    concerns=st.lists(st.sampled_from(Concern), max_size=2).map(tuple),
+)
+TEXTS = st.sampled_from(
+    [
+        "*", "read_file", "run_command", "file_ops", "section:file_ops", "mcp__x", "mcp__*__y", "read_file(src/**)", "read_file(.env*)",
+        "*(a)", "*(//etc/**)", "*(~/**)", "run_command(git:*)", "run_command(git * push)", "run_command(*)", "run_command(make)",
+        "*(domain:*.python.org)", "*(domain:evil.com)", "Calc(Ann)", "*(ann)",
+    ]
+)  # fmt: skip
+RULES = st.lists(st.builds(PermissionRule, text=TEXTS, action=st.sampled_from(Action)), max_size=5).map(tuple)
+LEVELS = st.builds(Level, RULES, st.builds(ApprovalPolicy, mode=st.sampled_from(ApprovalMode)))
+
+
+@given(LEVELS, FACTS, TEXTS)
+def test_another_deny_never_allows_more(level: Level, facts: Facts, text: str) -> None:
+    more = Level((*level.rules, PermissionRule(text=text, action=Action.DENY)), level.policy)
+    assert decide([more], facts).action.strictness >= decide([level], facts).action.strictness
+
+
+@given(LEVELS, FACTS, TEXTS)
+def test_another_ask_never_allows_what_was_asked(level: Level, facts: Facts, text: str) -> None:
+    more = Level((*level.rules, PermissionRule(text=text, action=Action.ASK)), level.policy)
+    if decide([level], facts).action is not Action.ALLOW:
+        assert decide([more], facts).action is not Action.ALLOW
+
+
+@given(LEVELS, FACTS)
+def test_a_deny_that_covers_always_wins(level: Level, facts: Facts) -> None:
+    assert decide([Level((*level.rules, PermissionRule(text="*", action=Action.DENY)), level.policy)], facts).action is Action.DENY
+
+
+@given(LEVELS, LEVELS, FACTS)
+def test_a_child_never_gets_what_its_parent_lacks(parent: Level, child: Level, facts: Facts) -> None:
+    both = decide([parent, child], facts)
+    assert both.action.strictness == max(decide([one], facts).action.strictness for one in (parent, child))
+
+
+@given(LEVELS, FACTS)
+def test_what_cannot_be_parsed_is_never_allowed(level: Level, facts: Facts) -> None:
+    unread = Facts(tool=facts.tool, kind=facts.kind, changes=facts.changes, concerns=(Concern.UNPARSED,))
+    assert decide([level], unread).action is not Action.ALLOW
+
+
+@given(LEVELS, FACTS, st.randoms())
+def test_the_order_of_rules_does_not_count(level: Level, facts: Facts, chance: object) -> None:
+    mixed = tuple(reversed(level.rules))
+    assert decide([Level(mixed, level.policy)], facts).action is decide([level], facts).action
+    assert snapshot(mixed) == snapshot(level.rules)
+
+
+@given(FACTS)
+def test_the_narrowest_rules_cover_the_call(facts: Facts) -> None:
+    calm = Facts(**{name: getattr(facts, name) for name in Facts.__slots__ if name != "concerns"})
+    if any(not all(path.spellings[0] == one for one in path.spellings) for path in facts.paths) or any(
+        c.words == ("",) for c in facts.commands
+    ):
+        return
+    rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in narrowest(calm))
+    manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
+    assert decide([Level(rules, manual)], calm).action is Action.ALLOW
+
+
+@given(st.lists(WORDS, min_size=1, max_size=4).map(tuple), st.lists(WORDS, min_size=1, max_size=4).map(tuple))
+def test_the_narrowest_rule_of_a_command_covers_no_other(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
+    texts = narrowest(Facts(tool="run_command", commands=(Command(one),)))
+    rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
+    verdict = decide([Level(rules, manual)], Facts(tool="run_command", risk="medium", commands=(Command(other),)))
+    assert (verdict.action is Action.ALLOW) == (one == other)
+
+
+def test_a_rule_holds_in_its_scope_alone() -> None:
+    rule = PermissionRule(text="*", action=Action.ALLOW, scope=RuleScope.WORKFLOW, scope_id="w1")
+    assert rule.holds_for(workflow_id="w1")
+    assert not rule.holds_for(workflow_id="w2")
+    assert not rule.holds_for(run_id="w1", agent_id="w1")
+    with pytest.raises(ValueError, match="scope_id"):
+        PermissionRule(text="*", action=Action.ALLOW, scope=RuleScope.RUN)
