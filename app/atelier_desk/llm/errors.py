@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import redact
 
@@ -31,7 +32,7 @@ TEMPLATES: dict[str, str] = {
     "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
     "loading": N_("{provider} is still loading the model ({detail}). Try again in a moment."),
     "bad_request": N_("{provider} did not accept the request ({detail})."),
-    "context_overflow": N_("The conversation is too long for the model {model} of {provider} ({detail})."),
+    "context_overflow": N_("The workflow is too long for the model {model} of {provider} ({detail})."),
     "truncated": N_("{provider} stopped in the middle of the reply ({detail})."),
     "timeout": N_("{provider} did not answer in time ({detail})."),
     "unreachable": N_("{provider} does not answer at {url} ({detail}). Check that the server runs and the base URL is right."),
@@ -280,4 +281,4 @@ def _code(status: int | None, body: ErrorBody) -> str:
 def _clean(detail: str) -> str:
     text = redact(" ".join(detail.split()))
     text = "".join(ch for ch in text if ch.isprintable())
-    return text if len(text) <= DETAIL_LENGTH else text[: DETAIL_LENGTH - 1] + "…"
+    return shorten(text, DETAIL_LENGTH)
