@@ -16,6 +16,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
 from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
@@ -56,6 +57,7 @@ def _is_readable(text: str) -> bool:
 def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool) -> Facts:
     """The facts of a call, from what its tool says of it."""
     home = File.home().as_posix()
+    risk = risk_of(state.approvals, intent.tool, described.risk.value)
     roots = tuple(_slashed(root) for root in state.workspace)
     paths = tuple(_path(text, roots, state.workspace) for text in described.subjects.paths)
     commands, unparsed = _commands(described.subjects.command, home)
@@ -68,10 +70,10 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
     return Facts(
         tool=intent.tool,
         kind=described.kind,
-        risk=intent.risk,
+        risk=risk,
         section=intent.section,
         server=intent.server,
-        changes=_acts(described, intent.risk),
+        changes=_acts(described, risk),
         writes=described.effect is Effect.WRITE and described.kind is ApprovalKind.FILE_OP,
         paths=paths,
         commands=commands,
