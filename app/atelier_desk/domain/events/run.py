@@ -35,6 +35,7 @@ from atelier_desk.domain.events.team import (
     TitleWritten,
 )
 from atelier_desk.domain.parts import ResultPart
+from atelier_desk.domain.permission import Verdict
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -223,7 +224,8 @@ class ToolsRefused(Event):
 class ToolCallStarted(Event):
     """The intent: committed before the tool runs.
 
-    ``tool`` is what runs, ``via`` the control tool that named it; the rest is what the tool said of this call.
+    ``tool`` is what runs, ``via`` the control tool that named it; ``verdict`` what was decided about it (None: a call that
+    nothing is decided about), the rest what the tool said of it.
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
@@ -238,6 +240,7 @@ class ToolCallStarted(Event):
     idempotent: bool = False
     subjects: Subjects = Subjects()
     presentation: Presentation = Presentation()
+    verdict: Verdict | None = None
 
 
 class ToolCallFinished(Event):
