@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.panes.files.pane import FilesPane
 
 
-@pane("files", order=55, icon="folder", title=N_("Files"), command=N_("Show files"), keywords="files workspace folder diff undo changes")
+@pane(
+    "files",
+    order=55,
+    icon="folder",
+    title=N_("Files"),
+    command=N_("Show files"),
+    place="drawer",
+    keywords="files workspace folder diff undo changes",
+)
 def files(host: PaneHost) -> FilesPane:
     from atelier_desk.desktop.panes.files.pane import FilesPane
 
