@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.errors import ConflictError, ToolError
+from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints import store
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
@@ -78,6 +79,50 @@ def test_a_kill_is_settled(files: WorkspaceFiles, ws: Path, operation: str, mome
     assert all(done.problem is None for done in undo(again, changes))
     assert {path.name for path in ws.iterdir()} == {"a"}
     assert (ws / "a").read_text() == "old"
+
+
+def test_a_deleted_file_is_not_lost_when_its_name_is_taken_before_the_kill_is_settled(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the kill and the next start somebody writes a file of that name: the trash has the only copy of the old one."""
+
+    def killed(*given: object) -> None:
+        raise Killed
+
+    (ws / "a").write_text("precious")
+    monkeypatch.setattr(store.CheckpointFiles, "finish", killed)
+    with pytest.raises(Killed):
+        files.delete(AUTHOR, at(ws, "a"))
+    monkeypatch.undo()
+    (ws / "a").write_text("somebody else's")
+    again = WorkspaceFiles(files.kept.folder)
+    again.recover()
+    [change] = again.kept.of("w")
+    assert (change.action, again.kept.pending()) == ("deleted", [])
+    [kept] = undo(again, [change])
+    assert kept.problem is not None
+    (ws / "a").unlink()
+    assert undo(again, [change])[0].problem is None
+    assert (ws / "a").read_text() == "precious"
+
+
+def test_what_went_to_another_disk_and_could_not_be_deleted_whole_stays_in_the_trash(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ws / "d").mkdir()
+    (ws / "d" / "one").write_text("1")
+    (ws / "d" / "two").write_text("2")
+
+    def taken_in_part(source: int, name: str, target: int, new: str) -> None:
+        transfer.copy(source, name, target, new)
+        (ws / "d" / "one").unlink()
+        raise PermissionError(13, "denied")
+
+    monkeypatch.setattr("atelier_desk.workspace.checkpoints.files._take", taken_in_part)
+    with pytest.raises(ToolError):
+        files.delete(AUTHOR, at(ws, "d"))
+    [change] = files.kept.of("w")
+    assert sorted(each.name for each in (files.kept.trash(change.id) / "content").iterdir()) == ["one", "two"]
 
 
 def test_an_undo_leaves_what_somebody_else_changed_and_keeps_it_when_forced(files: WorkspaceFiles, ws: Path) -> None:

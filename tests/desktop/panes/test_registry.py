@@ -54,7 +54,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
     window = await started(qtbot)
     dock, action = window.rail.docks["notes"], window.actions_["show-notes"]
     assert window.tabifiedDockWidgets(window.rail.docks["memory"]) == [
-        window.rail.docks[name] for name in ("reports", "notes", "questions", "files")
+        window.rail.docks[name] for name in ("reports", "notes", "questions")
     ]
     assert window.findChild(QPlainTextEdit, "notes-field").toPlainText() == "notes of w1"
     menu = QMenu(window)

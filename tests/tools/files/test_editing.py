@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.tools.base import Risk, ToolResult
 from atelier_desk.tools.registry import ToolRegistry
@@ -223,6 +224,21 @@ async def test_the_forms_cannot_be_mixed(call: Calls, arguments: dict[str, objec
     data = await call("edit_file", **arguments)
     assert data["code"] == "invalid_arguments"
     assert "Traceback" not in data["error"]
+
+
+async def test_a_patch_that_fails_between_a_write_and_its_move_changes_nothing(
+    call: Calls, ws: Path, files: WorkspaceFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ws / "a").write_text("x\n")
+
+    def refused(*given: object) -> None:
+        raise ToolError("no", code="denied")
+
+    monkeypatch.setattr(type(files), "move", refused)
+    patch = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch"
+    assert not (await call("edit_file", patch=patch))["success"]
+    assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "x\n"}
+    assert files.kept.of(call.context.workflow_id) == []
 
 
 def test_what_a_call_says_of_itself(registry: ToolRegistry) -> None:

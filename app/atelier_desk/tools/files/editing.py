@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from atelier_desk.domain.call import Subjects, Words
-from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.i18n import N_
@@ -129,14 +128,13 @@ class EditFileTool(ChangingTool):
         state: dict[str, str] = {}
         with all_or_none(files) as made:
             for _patch, where, before, after, target in planned:
-                done: list[Change | None] = []
+                # Each one is in the list before the next is tried.
                 if after is None:
-                    done.append(files.delete(who, where))
-                elif after != before:
-                    done.append(files.write(who, where, after, new=before is None, expected=before))
+                    made.append(files.delete(who, where))
+                elif after != before and (change := files.write(who, where, after, new=before is None, expected=before)) is not None:
+                    made.append(change)
                 if target is not None:
-                    done += files.move(who, where, target)
-                made += [change for change in done if change is not None]
+                    made += files.move(who, where, target)
                 parts.append(file_change(where.shown, before, after, moved_to=target.shown if target is not None else ""))
                 state |= seen(where, None if target is not None else after)
                 state |= seen(target, after) if target is not None else {}

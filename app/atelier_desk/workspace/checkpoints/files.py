@@ -218,7 +218,8 @@ class WorkspaceFiles:
                     self._settle(change)
                 except (AtelierError, OSError):
                     log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
-                    self.kept.drop(change)
+                    if change.action != "deleted":  # what is in the trash is not forgotten
+                        self.kept.drop(change)
 
     def _settle(self, change: Change) -> None:
         target = self.root(change.moved_root or change.root)
@@ -232,7 +233,8 @@ class WorkspaceFiles:
         trashed = (self.kept.trash(change.id) / _TRASHED).exists()
         match change.action:
             case "deleted":
-                made = trashed and old == ""
+                # What stands at the place by now may be somebody else's: the trash is given up only when nothing was lost.
+                made = trashed and old != change.before
             case "moved":
                 made = old == "" and now == change.after
             case _:
@@ -302,9 +304,15 @@ class WorkspaceFiles:
 
         try:
             yield done
-        finally:
-            if not finished:
+        except BaseException:
+            if finished:
+                raise
+            if change.action == "deleted":  # between two disks it may have failed in its middle, with the copy in the trash
+                with contextlib.suppress(AtelierError, OSError):
+                    self._settle(change)
+            else:
                 self.kept.drop(change)
+            raise
 
 
 def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:

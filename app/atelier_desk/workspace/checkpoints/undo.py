@@ -31,7 +31,7 @@ def all_or_none(files: WorkspaceFiles) -> Iterator[list[Change]]:
             yield made
         except BaseException:
             for change in reversed(made):
-                with contextlib.suppress(AtelierError):
+                with contextlib.suppress(AtelierError, OSError):
                     by = take_back(files, change)
                     files.kept.remove(change)
                     if by != change.id:
