@@ -62,6 +62,15 @@ def test_a_deny_that_covers_always_wins(level: Level, facts: Facts) -> None:
     assert decide([Level((*level.rules, PermissionRule(text="*", action=Action.DENY)), level.policy)], facts).action is Action.DENY
 
 
+@given(LEVELS, FACTS, TEXTS)
+def test_what_a_deny_forbids_alone_nothing_allows(level: Level, facts: Facts, text: str) -> None:
+    deny = PermissionRule(text=text, action=Action.DENY)
+    for mode in ApprovalMode:
+        if decide([Level((deny,), ApprovalPolicy(mode=ApprovalMode.AUTO))], facts).action is Action.DENY:
+            for rules in ((deny, *level.rules), (*level.rules, deny)):
+                assert decide([Level(rules, ApprovalPolicy(mode=mode))], facts).action is Action.DENY
+
+
 @given(LEVELS, LEVELS, FACTS)
 def test_a_child_never_gets_what_its_parent_lacks(parent: Level, child: Level, facts: Facts) -> None:
     both = decide([parent, child], facts)
