@@ -27,7 +27,7 @@ DOES = {
     "": {},
     "write": {"kind": ApprovalKind.FILE_OP, "changes": True, "writes": True},
     "run": {"kind": ApprovalKind.FILE_OP, "changes": True},
-    "send": {"changes": True},
+    "send": {"changes": True, "sends": True},
     "spawn": {"kind": ApprovalKind.SUB_AGENT},
 }
 """What a call does, in a word: it changes files of the workspace, runs a command, sends something out, starts an agent; else it reads."""

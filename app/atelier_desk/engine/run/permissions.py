@@ -16,6 +16,7 @@ from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import pattern
@@ -73,7 +74,7 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
     commands, unparsed = _commands(described.subjects.command, home)
     about = {Concern.UNPARSED: described.subjects.command} if unparsed or described.unread else {}
     changes = described.effect is not Effect.READ
-    if changes and (guarded := protected(paths)):
+    if changes and (guarded := protected(paths) or carried(paths)):
         about[Concern.PROTECTED] = guarded
     if repaired and changes:
         about[Concern.REPAIRED] = ""
@@ -84,6 +85,7 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
         section=intent.section,
         server=intent.server,
         changes=_acts(described, risk),
+        sends=described.effect is Effect.NETWORK,
         writes=described.effect is Effect.WRITE and described.kind is ApprovalKind.FILE_OP,
         paths=paths,
         commands=commands,

@@ -73,6 +73,7 @@ class Facts:
 
     Attributes:
         changes: it may change something; ``writes``: that is files of the workspace, which can be undone.
+        sends: it talks to others, and may carry out what an agent read.
         home: the person's home folder, absolute; where ``~/`` of a rule starts.
         about: for each concern the part of the call it is about, in words that are shown.
     """
@@ -84,6 +85,7 @@ class Facts:
     server: str = ""
     changes: bool = False
     writes: bool = False
+    sends: bool = False
     paths: tuple[Path, ...] = ()
     commands: tuple[Command, ...] = ()
     hosts: tuple[Host, ...] = ()
