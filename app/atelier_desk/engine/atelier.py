@@ -480,6 +480,8 @@ class Atelier(Services):
                 parts.push_async_callback(self.memories.aclose)
             if "own_tools" in vars(self):
                 parts.push_async_callback(self.own_tools.aclose)
+            if "tool_services" in vars(self) and self.tool_services.commands is not None:
+                parts.push_async_callback(self.tool_services.commands.aclose)
             if "runs" in vars(self):
                 parts.push_async_callback(self.runs.close)
 

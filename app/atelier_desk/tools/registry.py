@@ -126,14 +126,17 @@ class ToolRegistry:
         """The definitions of all control tools."""
         return self.get_definitions_by_names([tool.name for tool in self.get_tools_by_category(ToolCategory.CONTROL)])
 
-    def configured(self, tools: Sequence[str], sections: Sequence[str]) -> list[str]:
+    def configured(self, tools: Sequence[str], sections: Sequence[str], *, workspace: bool = True) -> list[str]:
         """The names an agent's configuration gives it: its tools, then those of its sections.
 
-        What is no longer there, a custom tool that was removed or a section, is left out.
+        What is no longer there, a custom tool that was removed or a section, is left out; without a ``workspace``, a folder to work in,
+        the tools that need one are too.
         """
         there = [section for section in sections if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
-        return [name for name in dict.fromkeys(names) if self.has(name)]
+        return [
+            name for name in dict.fromkeys(names) if (tool := self._tools.get(name)) is not None and (workspace or not tool.needs_workspace)
+        ]
 
     def get_definitions_by_names(self, names: Sequence[str]) -> list[ToolSpec]:
         """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out."""
@@ -149,10 +152,13 @@ class ToolRegistry:
         near, hint = self._hint(name, self.get_all_tool_names() if own is None else own)
         return ToolResult.failure(f"There is no tool named {name!r}. {hint}", "unknown_tool", closest=near)
 
-    def refusal(self, name: str, own: Sequence[str], *, depth: int = 0, max_depth: int | None = None) -> ToolResult | None:
+    def refusal(
+        self, name: str, own: Sequence[str], *, depth: int = 0, max_depth: int | None = None, workspace: bool = True
+    ) -> ToolResult | None:
         """The error for a tool a run may not call, with what to do instead; None when ``own``, the names it may call, has it.
 
-        ``unknown_tool``, ``depth`` for a planning tool where no more agents start, else ``not_enabled``.
+        ``unknown_tool``, ``depth`` for a planning tool where no more agents start, ``no_workspace`` for one that needs a folder where none
+        was granted, else ``not_enabled``.
         """
         if name in own:
             return None
@@ -160,6 +166,10 @@ class ToolRegistry:
         if tool is None:
             return self.unknown(name, own)
         near, hint = self._hint(name, own)
+        if tool.needs_workspace and not workspace:
+            return ToolResult.failure(
+                f"{name} needs a folder to work in, and none was granted to this workflow. Ask the user to grant one.", "no_workspace"
+            )
         if tool.section == PLANNING and max_depth is not None and depth >= max_depth:
             why = f"You are at depth {depth} of at most {max_depth}, where no more agents can be started: {name} cannot be used here."
             mine = ", ".join(own) or "none"
@@ -251,7 +261,8 @@ class ToolRegistry:
         if tool.category is ToolCategory.CONTROL or context.enabled_tools is None or tool.name in context.enabled_tools:
             return None
         max_depth = context.team.max_depth if context.team is not None else None
-        return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth)
+        granted = context.workspace is not None
+        return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth, workspace=granted)
 
     async def _run(self, tool: Tool, args: Mapping[str, Any], context: ToolContext) -> Outcome:
         context = replace(context, cancelled=Cancellation())

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.workspace.processes.commands import Commands
 
 
 class QuestionGate(Protocol):
@@ -28,6 +29,7 @@ class ToolServices:
 
     Attributes:
         registry: the one the tools are registered in.
+        commands: what runs on the machine; made by the first command.
     """
 
     registry: ToolRegistry | None = None
@@ -35,3 +37,4 @@ class ToolServices:
     memory_search: MemorySearch | None = None
     reports: ReportRepository | None = None
     questions: QuestionGate | None = None
+    commands: Commands | None = None

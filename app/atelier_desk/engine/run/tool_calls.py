@@ -160,7 +160,8 @@ class ToolCalls:
         tool = registry.get_tool(name)
         if failure is None and not registry.is_control_tool(name):
             own = enabled_names(self._env, state) if via else direct_names(self._env, state)
-            failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth)
+            granted = bool(state.workspace)
+            failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth, workspace=granted)
         described: Call | None = None
         if failure is None and tool is not None:
             try:

@@ -201,7 +201,7 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
 def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
     """The system message and the tools the agent would be given now."""
     agent = state.agent
-    enabled = registry.configured(agent.tools, agent.sections)
+    enabled = registry.configured(agent.tools, agent.sections, workspace=bool(state.workspace))
     how: dict[str, Any] = {"mode": agent.tool_mode, "enabled": enabled, "depth": state.depth, "max_depth": state.max_depth}
     asks = any(child.question for child in state.children)
     names = visible_names(registry, **how, has_parent=state.parent_run_id is not None, child_asks=asks)

@@ -91,7 +91,7 @@ def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
     return visible_names(
         env.registry,
         mode=state.agent.tool_mode,
-        enabled=env.registry.configured(state.agent.tools, state.agent.sections),
+        enabled=env.registry.configured(state.agent.tools, state.agent.sections, workspace=bool(state.workspace)),
         depth=state.depth,
         max_depth=state.max_depth,
         has_parent=state.parent_run_id is not None,
@@ -104,7 +104,7 @@ def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
     return usable_names(
         env.registry,
         mode=state.agent.tool_mode,
-        enabled=env.registry.configured(state.agent.tools, state.agent.sections),
+        enabled=env.registry.configured(state.agent.tools, state.agent.sections, workspace=bool(state.workspace)),
         depth=state.depth,
         max_depth=state.max_depth,
     )
@@ -274,7 +274,7 @@ class ModelCall:
         return tools_text(
             self._env.registry,
             mode=state.agent.tool_mode,
-            enabled=self._env.registry.configured(state.agent.tools, state.agent.sections),
+            enabled=self._env.registry.configured(state.agent.tools, state.agent.sections, workspace=bool(state.workspace)),
             depth=state.depth,
             max_depth=state.max_depth,
         )

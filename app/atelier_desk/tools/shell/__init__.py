@@ -1,0 +1,3 @@
+"""Section ``shell_ops``: commands, git, scripts and packages."""
+
+SECTION = "shell_ops"

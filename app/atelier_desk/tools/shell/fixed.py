@@ -1,0 +1,29 @@
+"""A tool that runs one known command."""
+
+from __future__ import annotations
+
+from atelier_desk.tools.base import ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.tools.shell import SECTION, running
+from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes.process import Order
+
+
+class FixedCommand(DescribedTool):
+    """Its command is made from checked arguments, never from a text that a shell reads."""
+
+    category = ToolCategory.WORKFLOW
+    section = SECTION
+    icon = "terminal"
+    needs_workspace = True
+
+    async def perform(self, program: str, arguments: tuple[str, ...], context: ToolContext, timeout_s: float) -> ToolResult:
+        """Run a program from outside of the workspace in the workspace folder; raises ``ToolError``."""
+        place = running.where(context)
+        file = environment.program(program, place.folder, place.root)
+        if not file:
+            raise running.not_found(program)
+        order = Order(file, (program, *arguments), place.folder, running.environment_of(place))
+        kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
+        await running.until_end(kept, context, timeout_s)
+        return running.result(kept)

@@ -1,0 +1,3 @@
+"""Section ``context_ops``: where an agent works."""
+
+SECTION = "context_ops"
