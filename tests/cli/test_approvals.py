@@ -181,7 +181,12 @@ def test_a_person_decides_in_the_terminal(cli: Cli, approvals: Configure, typed:
     model = ScriptedModel([calculate("12*7"), "done"])
     result = cli("run", "go", steps=model, typed=typed)
     assert result.status == status
-    for shown in ("wants to call CalculatorTool (eval)", "medium risk", '"expression": "12*7"', "Rejected when nobody decides within 60 s"):
+    for shown in (
+        "asks for your approval: Calculate 12 × 7",
+        "medium risk",
+        '"expression": "12*7"',
+        "Rejected when nobody decides within 60 s",
+    ):
         assert shown in result.err
     if told:
         assert told in result_of(model)
@@ -195,7 +200,7 @@ def test_a_yes_for_the_run_covers_its_next_calls(cli: Cli, approvals: Configure)
     steps = [calculate("1"), calculate("2", "c2"), "done"]
     result = cli("run", "go", steps=steps, typed="run\n")
     assert result.status == 0
-    assert result.err.count("wants to call") == 1
+    assert result.err.count("asks for your approval") == 1
     steps = [calculate("1"), calculate("2", "c2"), "done"]
     assert cli("run", "go", steps=steps, typed="y\n").status == 5
 

@@ -50,7 +50,7 @@ def test_an_imported_file_grants_no_folder(cli: Cli, tmp_path: Path) -> None:
     workflow = str(cli("run", "go", "--workspace", "work", "--json", steps=["done"]).events[0]["workflow_id"])
     (tmp_path / "w.json").write_text(cli("workflows", "export", workflow).out)
     imported = cli("workflows", "import", "w.json", "--json")
-    assert imported.json["workflow"]["folders"] == []
+    assert imported.json["workflow"]["workspace"] == []
     assert f"The folder {tmp_path / 'work'} is not granted" in imported.err
 
 

@@ -48,8 +48,8 @@ def test_json_is_the_stream_and_nothing_else(cli: Cli) -> None:
 def test_for_people_the_answer_is_on_standard_output_and_the_rest_beside_it(cli: Cli) -> None:
     result = cli("run", "What is 12*7?", steps=[calculate("12*7"), "It is 84."])
     assert result.out == "It is 84.\n"
-    assert "→ CalculatorTool" in result.err
-    assert "✓ CalculatorTool" in result.err
+    assert "→ Calculate 12 × 7" in result.err
+    assert "✓ Calculated 12 × 7 (" in result.err
 
 
 def test_the_prompt_can_come_from_standard_input(cli: Cli) -> None:
@@ -165,7 +165,7 @@ def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
     assert "invoke_tool" in names
     assert "CalculatorTool" not in names
     workflow = cli("workflows", "show", result.events[0]["workflow_id"], "--json").json["workflow"]
-    assert workflow["folders"] == [str(tmp_path / "work")]
+    assert workflow["workspace"] == [str(tmp_path / "work")]
     assert workflow["name"] == "go"
 
 

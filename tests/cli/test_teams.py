@@ -46,7 +46,7 @@ def test_for_people_the_team_is_indented_and_the_answer_stays_alone(cli: Cli) ->
     assert result.out == "Your beans: 42.\n"
     lines = result.err.splitlines()
     assert any(line.startswith("▸ Counter: ") for line in lines)
-    assert any(line.startswith("  [Counter] → CalculatorTool") for line in lines)
+    assert any(line.startswith("  [Counter] → Calculate ") for line in lines)
     at = lines.index("  [Counter] There are 42.")
     assert lines[at + 1] == " " * len("  [Counter] ") + "All red."
     assert any(re.match(r"◂ Counter \((\d+\u202fms|\d+(\.\d)?\u202fs), \d+ tokens in, \d+ out\) There are 42\.", line) for line in lines)
@@ -95,8 +95,8 @@ def test_a_sub_agents_call_is_allowed_in_the_terminal(cli: Cli, approvals: Confi
     steps: list[Step] = [spawn(), calculate("6*7"), "42", "There are 42."]
     result = cli("run", "go", *team, steps=steps, typed="y\ny\n")
     assert (result.status, result.out) == (0, "There are 42.\n")
-    assert "Assistant wants to call SpawnAgentTool (spawn)" in result.err
-    assert "Assistant → Counter wants to call CalculatorTool (eval)" in result.err
+    assert "Assistant asks for your approval: Start " in result.err
+    assert "Assistant → Counter asks for your approval: Calculate " in result.err
     left = cli("run", "go", "--json", *team, steps=steps, typed="y\n")
     assert left.status == 5
     [asked] = cli("approvals", "list", "--json").json

@@ -104,9 +104,12 @@ def test_a_skipped_question_is_told_to_the_agent(open_desk: OpenDesk) -> None:
 def test_later_answers_nothing_and_the_inbox_brings_it_back(open_desk: OpenDesk) -> None:
     desk = begin(open_desk, "mixed")
     desk.type("question-answer", "half an answer")
+    desk.action("show-questions")
+    [question] = desk.engine(lambda a: a.questions.pending())
+    desk.until(lambda: not desk.all(f"inbox-{question.id}"), "an open question stands in its dialog alone")
+    desk.until_shown("question-inbox", "Nothing else waits")
     desk.press("user-question-modal", Qt.Key.Key_Escape)
     desk.gone("user-question-modal")
-    desk.action("show-questions")
     desk.until(lambda: rendered(desk.find("pending-count")) == "1", "one question waits")
     desk.until_shown("question-inbox", "later")
     [question] = desk.engine(lambda a: a.questions.pending())

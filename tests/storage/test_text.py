@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.storage.text import SEARCH_WORDS, STOP_WORDS, content_words, excerpt, search_text, words
+from atelier_desk.storage.text import SEARCH_WORDS, STOP_WORDS, content_words, excerpt, said_in, search_text, words
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,22 @@ def test_the_excerpt_shows_the_place() -> None:
 
 
 def test_the_excerpt_of_a_text_without_the_word_is_its_beginning() -> None:
-    assert excerpt("short\n text", "absent") == "short text"
+    assert excerpt("short\n  \n text", "absent") == "short\ntext"
+
+
+def test_the_excerpt_begins_with_the_line_of_the_word() -> None:
+    assert excerpt("before " * 30 + "\n## A heron stands", "heron") == "…## A heron stands"
+
+
+@pytest.mark.parametrize(
+    ("texts", "query", "said"),
+    [
+        (('{"operation": "create", "name": "Buy milk", "priority": 3}', "", '{"task": {"name": "Buy milk"}}'), "milk", "Buy milk"),
+        (('{"operation": "create", "name": "Buy milk"}', ""), "create", "create"),
+        (('{"operation": "create", "name": "Buy milk", "on": true, "at": null}',), "todo", "Buy milk"),
+        (('{"expression": "12*7"}', '{"result": 84}'), "84", "84"),
+        (("{}", "The server of the model is down"), "server", "The server of the model is down"),
+    ],
+)
+def test_a_call_says_its_values_without_the_names_of_fields(texts: tuple[str, ...], query: str, said: str) -> None:
+    assert said_in(texts, query) == said

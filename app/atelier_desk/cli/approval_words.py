@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
+from atelier_desk.domain.call import Presentation
 from atelier_desk.i18n import N_, _
 
+SHOWN = 160
+"""Characters of a call and of its result in its one line."""
 REASONS = {
     "manual": N_("the agent asks before every call"),
     "selective": N_("the agent asks before calls of this kind"),
@@ -46,8 +49,24 @@ def lineage(above: Sequence[Any], name: str) -> str:
     return " → ".join([*names, name or _("The agent")])
 
 
-def call_name(tool: str, operation: str) -> str:
-    return f"{tool} ({operation})" if operation else tool
+def call_words(shown: Presentation, tool: str, arguments: Any, *, over: bool = False) -> str:
+    """A call in one line, in the words of its tool; one without such words is its title, else its name, with the arguments."""
+    said = shown.words(over=over)
+    return short(said.localized(_)) if said.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
+
+
+def asked_for(asked: ApprovalRequest) -> str:
+    """The call that a request is about, in the same words."""
+    return call_words(asked.presentation, asked.tool, asked.arguments)
+
+
+def short(value: Any) -> str:
+    """A value on one line of at most ``SHOWN`` characters; nothing for nothing."""
+    if value in (None, {}, ""):
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 def outcome(asked: ApprovalRequest) -> str:
@@ -70,12 +89,9 @@ def decision(status: str, decided_by: str, note: str = "", edited: bool = False)
 def described(asked: ApprovalRequest) -> list[str]:
     """All a person needs to decide, line by line: who, which call, why, with what, and what happens when nobody decides."""
     lines = [
-        _("{agents} wants to call {tool}", agents=lineage(asked.lineage, asked.agent_name), tool=call_name(asked.tool, asked.operation)),
+        _("{agents} asks for your approval: {call}", agents=lineage(asked.lineage, asked.agent_name), call=asked_for(asked)),
         f"  {risk(asked.risk)} · {reason(asked.reason)}",
     ]
-    told = " · ".join(filter(None, (_(asked.presentation.title), asked.presentation.summary.localized(_))))
-    if told:
-        lines.insert(1, f"  {told}")
     if asked.server:
         lines.append("  " + _("Server: {name}", name=asked.server))
     if asked.round > 1:

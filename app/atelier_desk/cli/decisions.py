@@ -153,8 +153,8 @@ async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
     pending = await atelier.approvals.pending(workflow_id)
     for asked in pending:
         who = approval_words.lineage(asked.lineage, asked.agent_name)
-        call = approval_words.call_name(asked.tool, asked.operation)
-        out.note(_("Approval {id} is needed: {agents} wants to call {tool}", id=asked.id, agents=who, tool=call), "warn")
+        call = approval_words.asked_for(asked)
+        out.note(_("Approval {id} is needed: {agents} asks for it: {call}", id=asked.id, agents=who, call=call), "warn")
     if pending:
         out.note(
             _("Decide with: atelier approvals approve ID, or reject ID; then go on with: atelier resume {workflow}", workflow=workflow_id)

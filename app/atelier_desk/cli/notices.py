@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from atelier_desk.cli import approval_words
+from atelier_desk.cli.approval_words import call_words, short
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, nudge_words, retry_words, too_little, unfinished_words
 from atelier_desk.figures import cost, duration, number
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.failure_words import explain
-
-SHOWN = 160
-"""Characters of a call's arguments and result in its one line."""
 
 TASK_STATES = {
     "pending": N_("to do"),
@@ -31,17 +29,19 @@ ANSWERED = {
 
 Said = tuple[str, str]
 """Text, empty when there is nothing to say, and its style."""
+Calls = dict[tuple[str, str], payloads.ToolStart]
+"""Calls by run and their own id."""
 
 
-def notice(event: StreamEvent) -> Said:
-    """What happened, in one line or more."""
+def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
+    """What happened, in one line or more. ``begun`` keeps the calls at work, whose ends are told in the same words."""
     match said := event.payload:
         case payloads.ToolStart():
-            return f"→ {said.tool} {short(said.arguments)}", "dim"
+            if begun is not None:
+                begun[event.run_id, said.call_id] = said
+            return f"→ {call_words(said.presentation, said.tool, said.arguments)}", "dim"
         case payloads.ToolEnd():
-            mark = "✓" if said.success else "✗"
-            shown = explain(said.tool, said.result, said.error) if said.error else short(said.result)
-            return f"{mark} {said.tool} ({duration(said.duration_ms)}) {shown}", "dim" if said.success else "warn"
+            return _call_end(said, begun.pop((event.run_id, said.call_id), None) if begun else None)
         case payloads.MessageSaid():
             # Of a sub-agent; what it was told stands in the line of its start.
             return _reply(said) if said.role == "assistant" else ("", "")
@@ -55,8 +55,8 @@ def notice(event: StreamEvent) -> Said:
         case payloads.SubAgentAnswer():
             return _(ANSWERED[said.by], agent=said.sub_agent_name, text=said.content), ""
         case payloads.ValidationRequired():
-            call, why = approval_words.call_name(said.tool, said.operation), approval_words.reason(said.reason)
-            return _("Needs an approval: {tool} {arguments} ({reason})", tool=call, arguments=short(said.arguments), reason=why), "warn"
+            call = call_words(said.presentation, said.tool, said.arguments)
+            return _("Needs an approval: {call} ({reason})", call=call, reason=approval_words.reason(said.reason)), "warn"
         case payloads.ValidationResponse():
             return approval_words.decision(said.status, said.decided_by, said.note, said.edited), "dim"
         case payloads.Failure():
@@ -67,6 +67,15 @@ def notice(event: StreamEvent) -> Said:
             return _run_notice(said), "dim"
         case _:
             return "", "dim"
+
+
+def _call_end(said: payloads.ToolEnd, began: payloads.ToolStart | None) -> Said:
+    """What a call did, or that it failed and why; with what it gave."""
+    mark = "✓" if said.success else "✗"
+    shown, arguments = (began.presentation, began.arguments) if began is not None else (Presentation(), {})
+    call = call_words(shown, said.tool, arguments, over=said.success)
+    gave = explain(_(shown.title) or said.tool, said.result, said.error) if said.error else short(said.result)
+    return f"{mark} {call} ({duration(said.duration_ms)}) {gave}", "dim" if said.success else "warn"
 
 
 def _reply(said: payloads.MessageSaid) -> Said:
@@ -100,7 +109,7 @@ def _run_notice(said: payloads.Notice) -> str:
             return retry_line(said.reason, details)
         case payloads.ContextCompacted():
             how = _(COMPACTIONS[said.reason]) if said.reason in COMPACTIONS else said.reason
-            return _("The conversation was shortened for the model: {how}.", how=how)
+            return _("The history was shortened for the model: {how}.", how=how)
         case payloads.LimitReached():
             used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
             value, cap = _amount(said.reason, used), _amount(said.reason, most)
@@ -126,12 +135,3 @@ def retry_line(reason: str, details: dict[str, Any]) -> str:
 def _amount(limit: str, value: float) -> str:
     """A value of a limit in its unit: dollars, a time, or a plain number."""
     return cost(value) if limit == "cost" else duration(1000 * value) if limit == "time" else number(value)
-
-
-def short(value: Any) -> str:
-    """A value on one line of at most ``SHOWN`` characters; nothing for nothing."""
-    if value in (None, {}, ""):
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text.split())
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

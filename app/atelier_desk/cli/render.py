@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Protocol
 
-from atelier_desk.cli.notices import notice
+from atelier_desk.cli.notices import Calls, notice
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
@@ -71,6 +71,7 @@ class TextRenderer:
         self._out = out
         self._usage = usage
         self._streamed = ""
+        self._begun: Calls = {}
         self._total = payloads.Sum()
 
     def show(self, event: StreamEvent) -> None:
@@ -114,7 +115,7 @@ class TextRenderer:
         self._break()
 
     def _notice(self, event: StreamEvent) -> None:
-        text, style = notice(event)
+        text, style = notice(event, self._begun)
         if not text:
             return
         self._break()

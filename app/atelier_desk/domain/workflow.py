@@ -60,7 +60,7 @@ class Workflow(Model):
     Attributes:
         named_by: where its name comes from. The model replaces words of the first message alone, and nothing but a person what a person
             wrote.
-        collection: the folder of the list it stands in, empty for none; not to be confused with ``folders``.
+        collection: the folder of the list it stands in, empty for none.
         archived: put away: the list shows it in a section of its own.
         unread: it ended out of sight and was not opened since.
         head_run_id: the newest run of the branch that is shown; older runs are found by ``Run.previous_run_id``.
@@ -68,7 +68,7 @@ class Workflow(Model):
         usage: totals over all runs, sub-agents counted.
         choices: the model and what else was chosen for it, in place of its agent's.
         draft: what the person has typed and not sent.
-        folders: the workspace, absolute paths the user granted.
+        workspace: the folders its agents may use, absolute paths the user granted.
         deleted_at: set while an undo is still possible; lists leave such a workflow out.
     """
 
@@ -87,7 +87,7 @@ class Workflow(Model):
     collection: str = Field(default="", max_length=limits.COLLECTION)
     unread: bool = False
     draft: str = ""
-    folders: tuple[str, ...] = ()
+    workspace: tuple[str, ...] = ()
     pending_questions: int = 0
     pending_approvals: int = 0
     created_at: Timestamp = Field(default_factory=utc_now)

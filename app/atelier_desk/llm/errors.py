@@ -31,7 +31,7 @@ TEMPLATES: dict[str, str] = {
     "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
     "loading": N_("{provider} is still loading the model ({detail}). Try again in a moment."),
     "bad_request": N_("{provider} did not accept the request ({detail})."),
-    "context_overflow": N_("The conversation is too long for the model {model} of {provider} ({detail})."),
+    "context_overflow": N_("The workflow is too long for the model {model} of {provider} ({detail})."),
     "truncated": N_("{provider} stopped in the middle of the reply ({detail})."),
     "timeout": N_("{provider} did not answer in time ({detail})."),
     "unreachable": N_("{provider} does not answer at {url} ({detail}). Check that the server runs and the base URL is right."),

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 
 SEARCH_WORDS = 1_000
 """Most distinct words of one row that the global search looks at; a longer text is cut there."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINE_END = re.compile(r" ?\n\s*")
 _LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "ł": "l", "Ł": "L"})
 
 
@@ -69,21 +72,16 @@ def search_text(*texts: str) -> str:
 
 
 def excerpt(text: str, query: str, width: int = 160) -> str:
-    """About ``width`` characters around the first word of the query in a text, on one line, with ellipses where it was cut."""
+    """About ``width`` characters around the first word of the query in a text, with ellipses where it was cut. Its lines are kept, so that
+    Markdown can be read from it; blank ones are left out."""
     wanted = set(content_words(query))
     start = 0
     for match in re.finditer(r"\w+", text):
         if any(_related(word, wanted) for word in words(match[0])):
-            start = max(0, match.start() - width // 3)
+            start = max(0, match.start() - width // 3, text.rfind("\n", max(0, match.start() - width // 3), match.start()) + 1)
             break
-    piece = re.sub(r"\s+", " ", text[start : start + width]).strip()
+    piece = _LINE_END.sub("\n", _BLANKS.sub(" ", text[start : start + width])).strip()
     return ("…" if start else "") + piece + ("…" if start + width < len(text) else "")
-
-
-def has_word(text: str, query: str) -> bool:
-    """Whether a text has one of the words of a query."""
-    wanted = set(content_words(query))
-    return any(_related(word, wanted) for word in words(text))
 
 
 def word_places(text: str, query: str) -> list[tuple[int, int]]:
@@ -92,21 +90,33 @@ def word_places(text: str, query: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0]))]
 
 
-def plain_values(text: str) -> str:
-    """Stored JSON as people read it: names and values without its quotes and brackets. What is no JSON stays as it is."""
+def said_in(texts: Iterable[str], query: str) -> str:
+    """What stored JSON says about the words of a query, as people read it: the values that have one of them, without the names of fields.
+
+    When none has (the words are those of a field or a tool), the values of more than one word, else all. What is no JSON is one value.
+    """
+    wanted = set(content_words(query))
+    values = list(dict.fromkeys(value for text in texts if text for value in _values(text)))
+    found = [value for value in values if any(_related(word, wanted) for word in words(value))]
+    told = [value for value in found if " " in value.strip()] or found
+    return " · ".join(told or [value for value in values if " " in value.strip()] or values)
+
+
+def _values(text: str) -> Iterator[str]:
     try:
-        value = json.loads(text)
+        yield from _leaves(json.loads(text))
     except ValueError:
-        return text
-    return _plain(value)
+        yield text
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        return " · ".join(f"{name}: {_plain(each)}" for name, each in value.items() if each not in (None, "", [], {}))
-    if isinstance(value, list):
-        return ", ".join(_plain(each) for each in value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(each)
+    elif isinstance(value, str):
+        yield from [value] if value.strip() else []
+    elif value is not None and not isinstance(value, bool):
+        yield json.dumps(value)
 
 
 def _related(word: str, wanted: set[str]) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atelier_desk.desktop.chat.markdown.parser import Block, MarkdownStream, markdown, parse
-from atelier_desk.desktop.chat.markdown.plain import one_line
+from atelier_desk.desktop.chat.markdown.plain import excerpt_line, one_line
 
 PIECES = st.sampled_from(
     [
@@ -81,3 +81,16 @@ def test_raw_html_stays_text() -> None:
 )
 def test_one_line_has_the_words_without_the_marks(text: str, words: str) -> None:
     assert one_line(text) == words
+
+
+@pytest.mark.parametrize(
+    ("cut", "words"),
+    [
+        ("…old** words\n## Title\n- `item", "…old words Title item"),
+        ("a *word* and 2 * 3 is **bo…", "a word and 2 * 3 is bo…"),
+        ("…| a | b |\n| 1 | 2", "…a b 1 2"),
+        ("whole and #tag", "whole and #tag"),
+    ],
+)
+def test_an_excerpt_has_no_halves_of_marks(cut: str, words: str) -> None:
+    assert excerpt_line(cut) == words

@@ -336,3 +336,84 @@ async def test_a_held_run_is_shown_with_its_decision(desk: Desk, status: RunStat
     desk.event("run_status", run_id="r1", status="processing")
     await settle()
     assert desk.panel.header.state.isHidden()
+
+
+# -- nothing that was typed goes away ------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_typed_while_the_first_workflow_is_read_stays(desk: Desk) -> None:
+    """A start on a busy machine: the window takes keys seconds before the workflow last in view is there."""
+    await desk.panel.load_choices()
+    reading = Held(desk.workflow)
+    desk.engine.set("workflows", "get", reading)
+    desk.panel.open_workflow("w1")
+    await settle()
+    desk.panel.composer.field.setPlainText("typed early")
+    desk.panel.keep_draft()
+    assert desk.engine.calls("workflows.set_draft") == []  # the stored one would be lost
+    await reading.release()
+    assert desk.panel.composer.field.toPlainText() == "unsent\n\ntyped early"
+
+
+async def test_what_is_sent_while_the_first_workflow_is_read_goes_there_and_is_shown(desk: Desk) -> None:
+    await desk.panel.load_choices()
+    reading = Held(desk.workflow)
+    desk.engine.set("workflows", "get", reading)
+    desk.panel.open_workflow("w1")
+    await settle()
+    desk.panel.composer.field.setPlainText("Sent early")
+    desk.panel.composer.submit()
+    await settle()
+    await reading.release()
+    await settle()
+    assert desk.engine.calls("workflows.create") == []
+    ((to, text), how) = desk.engine.calls("runs.send")[0]
+    assert (to, text, how["agent_id"]) == ("w1", "Sent early", "")  # the workflow's own agent, which was not known yet
+    assert desk.texts == ["Question", "Answer", "Sent early"]
+
+
+async def test_reading_a_workflow_again_takes_nothing_away(desk: Desk) -> None:
+    """After another answer, another language, a deleted branch: what is written and what was just sent stay in view."""
+    await desk.open()
+    sending = Held()
+    desk.engine.set("runs", "send", sending)
+    desk.panel.composer.field.setPlainText("Just sent")
+    desk.panel.composer.submit()
+    await settle()
+    desk.panel.composer.field.setPlainText("being written")
+    await desk.panel.pages.reload()
+    await settle()
+    assert desk.texts == ["Question", "Answer", "Just sent"]
+    assert desk.panel.composer.field.toPlainText() == "being written"
+    desk.rows.append(Message(id="u2", workflow_id="w1", run_id="r2", seq=3, role=MessageRole.USER, content="Just sent"))
+    await desk.panel.pages.reload()
+    await settle()
+    assert desk.texts == ["Question", "Answer", "Just sent"]  # once, when it is stored
+    await sending.release()
+
+
+async def test_what_was_written_for_a_new_workflow_is_there_again(desk: Desk) -> None:
+    await desk.open()
+    desk.panel.close_workflow()
+    desk.panel.composer.field.setPlainText("A goal")
+    desk.panel.open_workflow("w1")
+    await settle()
+    assert desk.panel.composer.field.toPlainText() == "unsent"
+    desk.panel.close_workflow()
+    assert desk.panel.composer.field.toPlainText() == "A goal"
+
+
+async def test_what_is_typed_while_a_new_workflow_is_made_stays(desk: Desk) -> None:
+    await desk.panel.load_choices()
+    desk.panel.close_workflow()
+    making = Held(Workflow(id="w2", name="New workflow"))
+    desk.engine.set("workflows", "create", making)
+    desk.panel.composer.field.setPlainText("First")
+    desk.panel.composer.submit()
+    await settle()
+    desk.panel.composer.field.setPlainText("and then")
+    await making.release()
+    await settle()
+    assert desk.panel.composer.field.toPlainText() == "and then"
+    desk.panel.close_workflow()
+    assert desk.panel.composer.field.toPlainText() == ""

@@ -357,7 +357,7 @@ async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Colu
 
 
 def hit(key: str, kind: str = "message") -> SearchHit:
-    return SearchHit(kind, "c", "Herons", key, 3, "… a heron stands still …", utc_now())
+    return SearchHit(kind, "c", "Herons", key, 3, "…a **heron** stands `still`\n| x | y** …", utc_now())
 
 
 async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qtbot: QtBot, column: Column) -> None:
@@ -370,7 +370,7 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qt
     model = column.sidebar.model
     assert rows(model) == ["Workflows", "a", "Messages", "m1", "m2"]
     assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still knows all of them
-    assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == "Herons: … a heron stands still …"
+    assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == "Herons: …a heron stands still x y …"
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)
     qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Return)

@@ -102,7 +102,7 @@ async def test_bad_names_say_what_is_allowed(open_atelier: Opener) -> None:
         with pytest.raises(LimitError):
             await atelier.workflows.list(limit=limits.LIST_MAX + 1)
         with pytest.raises(UsageError):
-            await atelier.workflows.set_folders(workflow.id, ("relative",))
+            await atelier.workflows.set_workspace(workflow.id, ("relative",))
 
 
 async def test_lists_show_pinned_first_and_search_by_name(open_atelier: Opener, clock: ManualClock) -> None:

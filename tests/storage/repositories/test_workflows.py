@@ -172,7 +172,7 @@ async def test_search_finds_every_kind_with_its_place(repos: Repositories, workf
     assert "réunions" in message.excerpt
     (call,) = await repos.workflows.search("input reunion")
     assert (call.kind, call.tool) == ("tool_execution", "Search")
-    assert call.excerpt.startswith("query: "), "as it was written: no bag of words, no JSON"
+    assert call.excerpt == "réunions input · réunions output", "as it was written: no bag of words, no JSON, no names of fields"
     assert {hit.kind for hit in await repos.workflows.search("output")} == {"tool_execution"}
     assert {hit.kind for hit in await repos.workflows.search("written")} == {"report"}
     assert await repos.workflows.search("reunion zebra") == [], "every word must be there"

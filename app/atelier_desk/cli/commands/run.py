@@ -61,7 +61,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     if existing is not None:
         await who.keep(atelier, existing)
     if existing is not None and folders:
-        await atelier.workflows.set_folders(existing.id, tuple(dict.fromkeys((*existing.folders, *folders))))
+        await atelier.workflows.set_workspace(existing.id, tuple(dict.fromkeys((*existing.workspace, *folders))))
     decisions = Decisions(atelier, out, arguments.on_approval)
     stepper = Stepper(atelier, out) if arguments.step else None
     follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), answers, decisions, stepper)

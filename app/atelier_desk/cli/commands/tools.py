@@ -94,7 +94,7 @@ async def call(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     if arguments.workflow:
         workflow = await atelier.workflows.get(arguments.workflow)
     else:
-        workflow = await atelier.workflows.create(_("Call of {tool}", tool=tool.name), folders=folders)
+        workflow = await atelier.workflows.create(_("Call of {tool}", tool=tool.name), workspace=folders)
     names = atelier.registry.get_all_tool_names() if tool.hands_on else []
     others = tuple(name for name in names if name != tool.name)
     renderer = _Result(tool.name)

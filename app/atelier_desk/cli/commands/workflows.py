@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.workflow import Workflow
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.storage.repositories import SearchHit
 
 STATES = {
     "idle": "-",
@@ -25,6 +26,8 @@ STATES = {
     "error": N_("failed"),
 }
 """The states of a workflow for people; one without a turn has none."""
+FOUND = 60
+"""Characters of what a call did in a table."""
 
 
 def register(add: Adder) -> None:
@@ -138,9 +141,17 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt", "run_id", "message_id", "who", "tool")
         data(out, [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits])
         return 0
-    table(out, [(hit.kind, hit.workflow_id or "", hit.workflow_name or "", hit.excerpt) for hit in hits],
-          (_("kind"), _("workflow"), _("name"), _("text")))  # fmt: skip
+    rows = [(_found(hit), hit.workflow_id or "", hit.workflow_name or "", " ".join(hit.excerpt.split())) for hit in hits]
+    table(out, rows, (_("what"), _("workflow"), _("name"), _("text")))
     return 0
+
+
+def _found(hit: SearchHit) -> str:
+    """What a hit is, in words: a call by what it did."""
+    if hit.kind == "tool_execution":
+        text = hit.presentation.words(over=True).localized(_) or _(hit.presentation.title) or hit.tool
+        return text if len(text) <= FOUND else text[: FOUND - 1] + "…"
+    return {"message": hit.who or _("You"), "report": _("Report"), "memory": _("Memory")}.get(hit.kind, hit.kind)
 
 
 async def title(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -199,7 +210,7 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     steps = {"checking": _("Checking the file…"), "storing": _("Storing the workflow; once begun, this is done to its end…")}
     async with noted_when_slow(out, steps["checking"]) as say:
         imported = await atelier.workflows.import_(text, arguments.on_conflict, lambda step: say(steps[step]))
-    for folder in imported.folders:
+    for folder in imported.workspace:
         out.note(
             _("The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.", folder=folder), "warn"
         )

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
+from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk, joined
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.desktop.chat.compose.sending import encoded, picture_folders
 from atelier_desk.desktop.chat.header import ChatHeader
@@ -103,6 +103,11 @@ class ChatPanel(Translated, QWidget):
         self.stepping = False
         """The next message starts a run that waits before each step."""
         self._draft_of = ""
+        self._new_draft = ""
+        """What was written for a new workflow, while another one is shown."""
+        self._opening: Any = None
+        self._shown_yet = False
+        """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
         self._starter: Any = None
         self._draft_timer = Soon(self, DRAFT_MS, self.keep_draft)
         self._lay_out()
@@ -182,10 +187,13 @@ class ChatPanel(Translated, QWidget):
         self.keep_draft()
         self.find_bar.leave()
         self.leave_agent()
-        self.bridge.jobs.start(self.pages.open(workflow_id))
+        if not self._shown_yet:
+            self._draft_of = workflow_id
+        self._opening = self.bridge.jobs.start(self.pages.open(workflow_id))
 
     def close_workflow(self) -> None:
         """Show none: the next message begins a new one."""
+        self._shown_yet = True
         self.keep_draft()
         self.leave_agent()
         self.pages.clear()
@@ -193,7 +201,7 @@ class ChatPanel(Translated, QWidget):
         self.choices.set_workflow(None)
         self.queue.set_workflow("")
         self.view.set_entries([])
-        self.composer.set_draft("")
+        self.composer.set_draft(self._new_draft)
         self.header.set_title(_("New workflow"))
         self.header.show_usage(None)
         self.header.set_interrupted(False)
@@ -213,10 +221,7 @@ class ChatPanel(Translated, QWidget):
             return
         self.host.images = ImageGate(picture_folders(workflow, self.bridge.data_dir))
         self._open_desk()
-        if workflow.id != self._draft_of:
-            self.keep_draft()  # what was typed while this one was read
-        self._draft_of = workflow.id
-        self.composer.set_draft(workflow.draft)
+        self._show_draft(workflow)
         self.header.set_title(workflow.name)
         self.choices.set_workflow(workflow)
         self.queue.set_workflow(workflow.id)
@@ -227,6 +232,17 @@ class ChatPanel(Translated, QWidget):
         self.header.set_interrupted(transcript.status == "interrupted")
         self._show_thinking()
         self.workflow_shown.emit(workflow.id)
+
+    def _show_draft(self, workflow: Workflow) -> None:
+        """What is typed goes away only when another workflow takes its place: one that is read again has nothing newer to show."""
+        if workflow.id != self._draft_of:
+            self.keep_draft()  # what was typed while this one was read
+            self._draft_of = workflow.id
+            self.composer.set_draft(workflow.draft)
+        elif not self._shown_yet and workflow.draft:
+            self.composer.set_draft(joined(workflow.draft, self.composer.field.toPlainText()))
+            self._draft_timer.start()
+        self._shown_yet = True
 
     def _show_thinking(self) -> None:
         self.view.show_thinking(self.pages.current.waits_since if self.pages.current is not None else 0.0)
@@ -304,11 +320,12 @@ class ChatPanel(Translated, QWidget):
     # -- sending --------------------------------------------------------------------------------------------------------------
     def _on_sent(self, text: str, images: Any, strategy: str) -> None:
         """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
+        from atelier_desk.domain.agent import Choices
         from atelier_desk.domain.events.run import Dispatch
         from atelier_desk.domain.workflow import RunMode
 
-        agent = self.choices.agent
-        answers = (agent.id if agent else "", self.choices.chosen)
+        agent = self.choices.agent if self._shown_yet or not self._draft_of else None  # before it is read, its own one answers
+        answers = (agent.id, self.choices.chosen) if agent else ("", Choices())
         mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
         self.bridge.jobs.start(self._send(self._draft_of, text, images, Dispatch(strategy), answers, mode))
 
@@ -326,12 +343,15 @@ class ChatPanel(Translated, QWidget):
         from atelier_desk.domain.chat import ImagePart
 
         engine, (agent_id, choices) = self.bridge.engine, answers
+        await self._first_opened()
         waits = self._running and strategy.value == "queue"
         storing = self.choices.stored()
         pictures = await encoded(images)
         await storing
         if not workflow_id:
             workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
+            if not self.workflow_id:
+                self._draft_of = workflow_id  # what is typed meanwhile goes on there
             await self.pages.open(workflow_id)
             self.workflow_made.emit(workflow_id)
         own: Entry | None = None
@@ -350,6 +370,13 @@ class ChatPanel(Translated, QWidget):
         if self._draft_of == workflow_id:
             self._draft_timer.stop()
             await engine.workflows.set_draft(workflow_id, self.composer.field.toPlainText()[:MESSAGE])
+
+    async def _first_opened(self) -> None:
+        """A message written before anything was shown is put below what is being read, and not lost from view with it."""
+        import asyncio
+
+        if not self._shown_yet and self._opening is not None:
+            await asyncio.wait([self._opening])
 
     async def _take_back(self, workflow_id: str, own: Entry | None, text: str) -> None:
         """The engine refused the message: put it back where it was written, also when another workflow is shown now."""
@@ -373,7 +400,11 @@ class ChatPanel(Translated, QWidget):
         pending = self._draft_timer.isActive()
         self._draft_timer.stop()
         workflow_id, text = self._draft_of, self.composer.field.toPlainText()
-        if workflow_id and self.bridge.ready and (pending or self.sender() is self._draft_timer):
+        if not self._shown_yet:
+            return  # the stored one is not known yet, and would be lost
+        if not workflow_id:
+            self._new_draft = text
+        elif self.bridge.ready and (pending or self.sender() is self._draft_timer):
             self.bridge.jobs.start(self.bridge.engine.workflows.set_draft(workflow_id, text[:MESSAGE]))
 
     def _on_regenerate(self, run_id: str) -> None:

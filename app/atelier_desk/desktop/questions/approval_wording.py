@@ -53,7 +53,9 @@ def agent_name(request: ApprovalRequest) -> str:
 
 
 def tool_name(request: ApprovalRequest) -> str:
-    """The tool without its server's prefix, with its operation: ``TodoTool · create``."""
+    """The tool as people know it: its title in quotation marks, else its own name without its server's prefix, with its operation."""
+    if request.presentation.title:
+        return _("“{name}”", name=_(request.presentation.title))
     name = bare_tool(request.tool)
     return f"{name} · {request.operation}" if request.operation else name
 
@@ -126,7 +128,7 @@ def rule_text(rule: AllowRule) -> str:
 
 def choices(request: ApprovalRequest) -> list[Choice]:
     """The wider ways to say yes: for this run, and always for the tool, its section or its server."""
-    name = bare_tool(request.tool)
+    name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
     tool = AllowRule(what="tool", target=request.tool)
     found = [
         Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN),

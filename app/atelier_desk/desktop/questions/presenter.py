@@ -44,8 +44,9 @@ RELOAD_MS = 200
 class QuestionPresenter(QObject):
     """The one owner of the pending questions on the screen; ``approvals`` and ``parents`` own what else waits for a person.
 
-    Signals: ``pending_changed(total)`` of everything that waits, ``workflow_wanted(workflow_id)`` when the person chose to see a question
-    of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out, the question could not be read).
+    Signals: ``pending_changed(total)`` of everything that waits, also when a question is opened or put away, ``workflow_wanted(id)`` when
+    the person chose to see a question of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out,
+    the question could not be read).
     """
 
     pending_changed = Signal(int)
@@ -124,6 +125,10 @@ class QuestionPresenter(QObject):
 
     def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
         return self.queue.pending(workflow_id)
+
+    def listed(self) -> list[UserQuestion]:
+        """Those for the inbox: a question stands in one place at a time, and the one that is open has its dialog."""
+        return [question for question in self.queue.pending() if self.dialog is None or question.id != self.dialog.question.id]
 
     def set_notifications(self, on: bool, remind_minutes: int = 0) -> None:
         """The settings: notifications of the desktop and alerts in the task bar, and after how long they come again (0 never)."""
@@ -241,6 +246,7 @@ class QuestionPresenter(QObject):
         dialog.skipped.connect(lambda: self.jobs.once(("answer", question.id), lambda: self._send(question.id, None)))
         dialog.postponed.connect(lambda draft: self._postponed(question.id, draft))
         self.dialog = dialog
+        self.pending_changed.emit(self._waiting())
         dialog.set_remaining(self._remaining(question))
         self._scrim.hold(dialog)
         self._clock.look()
@@ -261,6 +267,7 @@ class QuestionPresenter(QObject):
         if self.dialog is not None:
             self.dialog.deleteLater()
             self.dialog = None
+            self.pending_changed.emit(self._waiting())
         if self._scrim is not None:
             self._scrim.hold(None)
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, Row
+from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, Row, said
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 
@@ -141,7 +141,7 @@ class WorkflowDelegate(QStyledItemDelegate):
         _draw(painter, upper, row.hit.workflow_name)
         painter.setFont(look.font(12))
         painter.setPen(look.colour("muted"))
-        _draw(painter, upper.translated(0, inner.height() - upper.height()), " ".join(row.hit.excerpt.split()))
+        _draw(painter, upper.translated(0, inner.height() - upper.height()), said(row.hit))
 
     @staticmethod
     def _paint_state(painter: QPainter, status: str, waiting: int, box: QRect, right: int, unread: bool = False) -> int:

@@ -288,11 +288,18 @@ class WorkflowModel(QAbstractListModel):
         return False  # the view would take the rows away: the list is read again
 
 
+def said(hit: SearchHit) -> str:
+    """The words of a message around what was found, as they are read."""
+    from atelier_desk.desktop.chat.markdown.plain import excerpt_line  # not needed for the first paint
+
+    return excerpt_line(hit.excerpt)
+
+
 def _text(row: Row, role: int) -> str | None:
     if row.workflow is not None:
         return row.workflow.name
     if row.hit is not None:
-        return f"{row.hit.workflow_name}\n{row.hit.excerpt}" if role == Qt.ItemDataRole.ToolTipRole else row.hit.workflow_name
+        return f"{row.hit.workflow_name}\n{said(row.hit)}" if role == Qt.ItemDataRole.ToolTipRole else row.hit.workflow_name
     return row.heading if role == Qt.ItemDataRole.DisplayRole else None
 
 
@@ -301,7 +308,7 @@ def _spoken(row: Row) -> str:
         state = state_words(row.workflow, row.workflow.unread)
         return f"{row.workflow.name}, {state}" if state else row.workflow.name
     if row.hit is not None:
-        return f"{row.hit.workflow_name}: {row.hit.excerpt}"
+        return f"{row.hit.workflow_name}: {said(row.hit)}"
     if not row.fold:
         return row.heading
     count = ngettext("{n} workflow", "{n} workflows", row.count)

@@ -36,7 +36,7 @@ class ContextEditing:
         def decide(now: RunState) -> list[EventBody] | None:
             entry = next((entry for entry in now.conversation if entry.origin == origin), None)
             if entry is None:
-                raise NotFoundError(N_("The conversation has no entry {origin} any more."), origin=origin)
+                raise NotFoundError(N_("The workflow has no entry {origin} any more."), origin=origin)
             return [EntryPinned(origin=origin, pinned=pinned, message_id=entry.message_id)] if entry.pinned is not pinned else None
 
         await self._change_context(live, decide)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError
@@ -50,7 +51,7 @@ class LiveRuns:
         self.alive: dict[str, str] = {}
         self.teams = Teams(env, self)
         self._runs: dict[str, LiveRun] = {}
-        self._expected: dict[str, RunHandle] = {}
+        self._expected: dict[str, asyncio.Event] = {}
         self._finished: OrderedDict[str, None] = OrderedDict()
         self._loading = asyncio.Lock()
         self._beginning: dict[str, asyncio.Lock] = {}
@@ -60,21 +61,22 @@ class LiveRuns:
         """The run, when it is in memory."""
         return self._runs.get(run_id)
 
-    def expect(self, handle: RunHandle) -> None:
-        """A run is about to be committed: whoever hears of it and loads it gets this one, not a second one read from the journal."""
-        self._expected[handle.run_id] = handle
-
-    def unexpect(self, handle: RunHandle) -> None:
-        """It was committed and added, or could not be written."""
-        if self._expected.get(handle.run_id) is handle:
-            del self._expected[handle.run_id]
+    @contextmanager
+    def expect(self, *run_ids: str) -> Iterator[None]:
+        """While the start of these runs is committed and they are added. Their rows can be read from the disk before whoever writes them
+        knows that they are there: who loads one meanwhile waits for this one, and reads no second one from its journal."""
+        known = asyncio.Event()
+        self._expected.update(dict.fromkeys(run_ids, known))
+        try:
+            yield
+        finally:
+            for run_id in run_ids:
+                del self._expected[run_id]
+            known.set()
 
     def add(self, handle: RunHandle) -> LiveRun:
         """Take up a run whose start was just committed."""
-        self.unexpect(handle)
-        live = self._runs.get(handle.run_id)
-        if live is None or live.handle is not handle:
-            live = self._runs[handle.run_id] = LiveRun(handle)
+        live = self._runs[handle.run_id] = LiveRun(handle)
         self.revived(live)
         return live
 
@@ -87,7 +89,7 @@ class LiveRuns:
             self.alive[state.workflow_id] = state.run_id
 
     async def load(self, run_id: str) -> LiveRun:
-        """The run, from its journal when it is not in memory or when a commit of it failed.
+        """The run, from its journal when it is not in memory or when a commit of it failed. One that begins is waited for.
 
         Raises:
             NotFoundError: no such run.
@@ -95,18 +97,14 @@ class LiveRuns:
         live = self._runs.get(run_id)
         if live is not None and not live.handle.stale:
             return live
+        while (known := self._expected.get(run_id)) is not None:
+            await known.wait()
         async with self._loading:
             live = self._runs.get(run_id)
             if live is not None:
                 await self._env.journal.refresh(live.handle)
                 return live
-            begun = self._expected.get(run_id)
-            if begun is not None and begun.state is not None:
-                live = self._runs[run_id] = LiveRun(begun)
-                return live
             handle = await history.load(self._env.repos, self.conversations, run_id)
-            if (live := self._runs.get(run_id)) is not None:
-                return live  # it was added while its journal was read
             live = self._runs[run_id] = LiveRun(handle)
             if handle.current.status.final:
                 self._over(run_id)

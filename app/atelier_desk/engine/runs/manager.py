@@ -258,17 +258,16 @@ class RunManager:
             max_depth=settings.max_depth,
             approvals=ApprovalPolicy(**settings.approvals.__dict__, mode=who.agent.approval),
             language=language(),
-            workspace=row.folders,
+            workspace=row.workspace,
         )
         self._env.journal.learn(row)
-        self._runs.expect(handle)
-        try:
-            await self._env.journal.append(handle, started, message, *after, rename=_rename(row, message.content))
-        finally:
-            # Also when whoever sent it no longer waits: it is in the journal.
-            if handle.state is not None:
-                self._runs.drive(self._runs.add(handle))
-            self._runs.unexpect(handle)
+        with self._runs.expect(run_id):
+            try:
+                await self._env.journal.append(handle, started, message, *after, rename=_rename(row, message.content))
+            finally:
+                # Also when whoever sent it no longer waits: it is in the journal.
+                if handle.state is not None:
+                    self._runs.drive(self._runs.add(handle))
         return run_id
 
     # -- what its parts do ---------------------------------------------------------------------------------------------------------

@@ -42,12 +42,12 @@ ImportStep = Literal["checking", "storing"]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: ``action`` created, overwritten, renamed or skipped. ``folders`` are those that were granted where the file comes
-    from; a person has to grant them again."""
+    """What an import did: ``action`` created, overwritten, renamed or skipped. ``workspace`` are the folders that were granted where the
+    file comes from; a person has to grant them again."""
 
     workflow: Workflow
     action: Literal["created", "overwritten", "renamed", "skipped"]
-    folders: tuple[str, ...] = ()
+    workspace: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class WorkflowService:
         return WorkflowExport(self._context)
 
     async def create(
-        self, name: str = "", agent_id: str = "", folders: tuple[str, ...] = (), *, choices: Choices | None = None, id: str = ""
+        self, name: str = "", agent_id: str = "", workspace: tuple[str, ...] = (), *, choices: Choices | None = None, id: str = ""
     ) -> Workflow:
         """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
         by_person = bool(name.strip())
@@ -111,7 +111,7 @@ class WorkflowService:
             name=given,
             named_by="person" if by_person else "",
             agent_id=agent_id,
-            folders=folders,
+            workspace=workspace,
             created_at=now,
             updated_at=now,
             **fields,
@@ -183,7 +183,7 @@ class WorkflowService:
         return await self._update(workflow_id, archived=archived)
 
     async def move(self, workflow_id: str, collection: str) -> Workflow:
-        """Into a folder of the list, which need not exist; an empty name takes it out of its own. ``set_folders`` is another thing."""
+        """Into a folder of the list, which need not exist; an empty name takes it out of its own."""
         name = checks.text(collection, _("folder"), limits.COLLECTION) if collection.strip() else ""
         return await self._update(workflow_id, collection=name)
 
@@ -213,14 +213,14 @@ class WorkflowService:
             chosen(choices, (agent or await self._context.repos.agents.get(workflow.agent_id)).config)
         return await self._update(workflow_id, choices=choices, **({"agent_id": agent_id} if agent_id else {}))
 
-    async def set_folders(self, workflow_id: str, folders: tuple[str, ...]) -> Workflow:
-        """The workspace: absolute paths the user grants to this workflow's agents."""
+    async def set_workspace(self, workflow_id: str, workspace: tuple[str, ...]) -> Workflow:
+        """The folders, absolute paths, the user grants to this workflow's agents."""
         from pathlib import Path
 
-        relative = [folder for folder in folders if not Path(folder).is_absolute()]
+        relative = [folder for folder in workspace if not Path(folder).is_absolute()]
         if relative:
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=relative[0])
-        return await self._update(workflow_id, folders=folders)
+        return await self._update(workflow_id, workspace=workspace)
 
     async def set_draft(self, workflow_id: str, draft: str) -> None:
         """Keep what is typed and not sent. Not announced: only the composer that wrote it shows it."""
@@ -419,13 +419,13 @@ class WorkflowService:
         rule = OnConflict.parse(on_conflict)
         checks.importable(text, _("workflow file"))
         progress("checking")
-        file, folders = await in_storage_thread(checked, text, (await self._context.settings.get()).approvals)
+        file, workspace = await in_storage_thread(checked, text, (await self._context.settings.get()).approvals)
         file = await self._within_caps(file)
         existing = await self._existing(file.workflow.id)
         if existing is None:
             progress("storing")
             try:
-                return Imported(await self._write(file), "created", folders)
+                return Imported(await self._write(file), "created", workspace)
             except ConflictError as error:
                 if error.code != "taken":
                     raise
@@ -436,10 +436,10 @@ class WorkflowService:
             await self._stop(existing.id)
             replaced = await self._write(file, replace=True)
             self._context.gate.forget(existing.id)
-            return Imported(replaced, "overwritten", folders)
+            return Imported(replaced, "overwritten", workspace)
         copy = await in_storage_thread(with_new_ids, file)
         progress("storing")
-        return Imported(await self._write(copy, name=await self._free_name(file.workflow.name)), "renamed", folders)
+        return Imported(await self._write(copy, name=await self._free_name(file.workflow.name)), "renamed", workspace)
 
     async def _within_caps(self, file: WorkflowFile) -> WorkflowFile:
         """The file without caps above those of its agent: a person raises a cap, no file does."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -62,9 +63,7 @@ class RunsInMemory(Protocol):
 
     def get(self, run_id: str) -> LiveRun | None: ...
 
-    def expect(self, handle: RunHandle) -> None: ...
-
-    def unexpect(self, handle: RunHandle) -> None: ...
+    def expect(self, *run_ids: str) -> AbstractContextManager[None]: ...
 
     def add(self, handle: RunHandle) -> LiveRun: ...
 
@@ -116,19 +115,17 @@ class Teams:
         children = {plan.id: RunHandle(run_id=plan.id, workflow_id=handle.workflow_id) for plan in plans.values()}
         journal = self._env.journal
         begun: list[ChildPlan] = []
-        for child in children.values():
-            self._live.expect(child)
-        try:
-            await journal.append_together([handle, *children.values()], lambda: self._starting(handle, plans, children, begun))
-        finally:
-            for child in children.values():
-                self._live.unexpect(child)
-                if child.state is not None:
-                    self.born(child.state)
-                    self._live.drive(self._live.add(child))
-                elif plans[child.run_id] in begun:
-                    # It could not be written: who was let through to see whether its agent works again did not get there.
-                    self.breakers.release(plans[child.run_id])
+        with self._live.expect(*children):
+            try:
+                await journal.append_together([handle, *children.values()], lambda: self._starting(handle, plans, children, begun))
+            finally:
+                for child in children.values():
+                    if child.state is not None:
+                        self.born(child.state)
+                        self._live.drive(self._live.add(child))
+                    elif plans[child.run_id] in begun:
+                        # It could not be written: who was let through to see whether its agent works again did not get there.
+                        self.breakers.release(plans[child.run_id])
 
     def _starting(
         self, handle: RunHandle, plans: dict[str, ChildPlan], children: dict[str, RunHandle], begun: list[ChildPlan]

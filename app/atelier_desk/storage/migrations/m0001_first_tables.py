@@ -73,7 +73,7 @@ TABLES: dict[str, dict[str, str]] = {
         "collection": "string",
         "unread": "bool",
         "draft": "string",
-        "folders": "array<string>",
+        "workspace": "array<string>",
         "pending_questions": "int",
         "pending_approvals": "int",
         "created_at": "datetime",

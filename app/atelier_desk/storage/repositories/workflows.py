@@ -17,7 +17,7 @@ from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.text import content_words, excerpt, has_word, plain_values
+from atelier_desk.storage.text import content_words, excerpt, said_in
 from atelier_desk.threads import in_storage_thread
 
 
@@ -28,7 +28,8 @@ class SearchHit(NamedTuple):
         kind: ``message``, ``tool_execution``, ``report`` or ``memory``.
         workflow_id: empty, like its name, for a general memory.
         seq: place of a message in its workflow, 0 for the others.
-        excerpt: text around the first word found; of a call, the part of its input or output that has it.
+        excerpt: text around the first word found, with its lines, as Markdown where it was written so; of a call, those of the values it
+            was given and gave that have it.
         at: when it was said, done or last changed.
         run_id: of a message or a call, the run it is of.
         message_id: of a message its own id, of a call that of the reply which made it; empty for the others.
@@ -192,11 +193,7 @@ class WorkflowRepository(Repository[Workflow]):
     def _hit(kind: str, row: dict[str, Any], names: dict[str, str], wanted: str) -> SearchHit:
         workflow = row["workflow"].id if row.get("workflow") is not None else ""
         call = kind == "tool_execution"
-        if call:
-            texts = [row["error"], plain_values(row["arguments"]), plain_values(row.get("result") or "")]
-            text = next((each for each in texts if each and has_word(each, wanted)), " · ".join(filter(None, texts)))
-        else:
-            text = row["text"]
+        text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else row["text"]
         return SearchHit(
             kind,
             workflow,

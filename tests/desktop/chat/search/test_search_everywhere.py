@@ -23,8 +23,10 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CALL = Presentation(icon="calculator", title="Calculator", summary=Words(text="Calculate {x}", params={"x": "12*7"}), done="Calculated {x}")
 HITS = [
-    SearchHit("message", "w1", "Budget", "m1", 4, "…the budget of the year", NOW, run_id="r1", message_id="m1", who="Ada"),
-    SearchHit("tool_execution", "w2", "Shelf", "r2:c", 0, "expression: budget", NOW, "r2", "m2", tool="CalculatorTool", presentation=CALL),
+    SearchHit(
+        "message", "w1", "Budget", "m1", 4, "…## The **budget** of\n- the `year` is **ti…", NOW, run_id="r1", message_id="m1", who="Ada"
+    ),
+    SearchHit("tool_execution", "w2", "Shelf", "r2:c", 0, "the budget * 2", NOW, "r2", "m2", tool="CalculatorTool", presentation=CALL),
     SearchHit("message", "w1", "Budget", "m0", 1, "Make a budget", NOW, run_id="r1", message_id="m0"),
     SearchHit("memory", "", "", "k", 0, "The budget is tight", NOW),
 ]
@@ -56,7 +58,9 @@ async def test_hits_stand_under_their_workflow_in_words(search: SearchEverywhere
     assert rows(search) == ["Budget", "Ada", "You", "Shelf", "Calculated 12*7", "Memories of all workflows", "Memory"]
     said = search.list.model().index(4, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert said.startswith("Calculated 12*7, ")
-    assert said.endswith("expression: budget")
+    assert said.endswith(", the budget * 2")  # no Markdown
+    message = search.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert message.endswith(", …The budget of the year is ti…")
     assert search._count.text() == "4 places"
     headings = [row for row in range(7) if search.list.model().index(row, 0).data(HIT) is None]
     assert headings == [0, 3, 5]

@@ -51,6 +51,32 @@ async def test_it_counts_lists_opens_and_skips(bridge: FakeBridge, atelier: Fake
     window.deleteLater()
 
 
+async def test_a_question_stands_in_its_dialog_or_here_never_twice(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
+) -> None:
+    atelier.set("questions", "pending", [ask("q1"), ask("q2", workflow="w2")])
+    window = QWidget()
+    view = QWidget(window)
+    presenter = QuestionPresenter(bridge, window)  # type: ignore[arg-type]
+    pane = shown(InboxPane(bridge, presenter))  # type: ignore[arg-type]
+    presenter.set_view("w1", view)
+    presenter.start()
+    await settle()
+    assert presenter.dialog is not None
+    assert list(pane._cards) == ["question:q2"]
+    assert pane.count.text() == "2"  # the open one waits too
+    presenter.dialog.postponed.emit(presenter.dialog.entered())
+    await settle()
+    assert set(pane._cards) == {"question:q1", "question:q2"}
+    presenter.open("q1")
+    await settle()
+    assert list(pane._cards) == ["question:q2"]
+    presenter.set_view("", None)  # another workflow is shown: nothing is open any more
+    await settle()
+    assert set(pane._cards) == {"question:q1", "question:q2"}
+    window.deleteLater()
+
+
 WORKFLOWS = [Workflow(id="w1", name="One", status=WorkflowStatus.WAITING), Workflow(id="w2", name="Two")]
 
 

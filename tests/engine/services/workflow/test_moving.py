@@ -46,10 +46,10 @@ class Plotter(Tool):
         return ToolResult({"success": True}, parts=parts)
 
 
-async def plotted(atelier: Atelier, folders: tuple[str, ...] = ()) -> str:
+async def plotted(atelier: Atelier, workspace: tuple[str, ...] = ()) -> str:
     """A workflow whose one call made two files."""
     atelier.registry.register(Plotter())
-    workflow = await atelier.workflows.create("Plotted", folders=folders)
+    workflow = await atelier.workflows.create("Plotted", workspace=workspace)
     run_id = await atelier.runs.send(workflow.id, "Plot.", agent=AGENT)
     await atelier.runs.wait(run_id)
     return workflow.id
@@ -165,9 +165,9 @@ async def test_a_file_grants_no_folder(open_atelier: Opener, tmp_path: Path) -> 
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier, (str(tmp_path),))
         text = await atelier.workflows.export(workflow_id)
-        assert (await atelier.workflows.duplicate(workflow_id)).folders == (str(tmp_path),)
+        assert (await atelier.workflows.duplicate(workflow_id)).workspace == (str(tmp_path),)
         imported = await atelier.workflows.import_(text)
-        assert (imported.workflow.folders, imported.folders) == ((), (str(tmp_path),))
+        assert (imported.workflow.workspace, imported.workspace) == ((), (str(tmp_path),))
         started = json.loads(await atelier.workflows.export(imported.workflow.id))["events"][0]["body"]
         assert (started["type"], started["workspace"]) == ("run_started", [])
 

@@ -80,14 +80,14 @@ class QueueDesk(QObject):
         else:
             # Another workflow is in view by now: it is there when this one is opened again.
             row = await self._bridge.engine.workflows.get(workflow_id)
-            await self._bridge.engine.workflows.set_draft(workflow_id, _joined(row.draft, message.content))
+            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content))
 
     def _put_back(self, message: UserMessage) -> None:
         """Text and pictures into the composer, after what stands there."""
         from PySide6.QtGui import QImage
 
         field = self._composer.field
-        field.setPlainText(_joined(field.toPlainText(), message.content))
+        field.setPlainText(joined(field.toPlainText(), message.content))
         field.moveCursor(field.textCursor().MoveOperation.End)
         self._composer.add_pictures([QImage.fromData(base64.b64decode(each.data)) for each in message.images])
         if message.files:
@@ -95,5 +95,8 @@ class QueueDesk(QObject):
             self._bridge.failed.emit(_("Attach these files again: {names}", names=names))
 
 
-def _joined(before: str, text: str) -> str:
+def joined(before: str, text: str) -> str:
+    """A text after what stands in a field already; either may be empty."""
+    if not text.strip():
+        return before
     return f"{before.rstrip()}\n\n{text}" if before.strip() else text

@@ -21,4 +21,4 @@ async def encoded(images: Any) -> list[dict[str, str]]:
 
 def picture_folders(workflow: Workflow, data_dir: Path | None) -> list[str | Path]:
     """Where pictures of a conversation may come from: its workspace, and what was attached."""
-    return [*workflow.folders, *([data_dir / "attachments"] if data_dir is not None else [])]
+    return [*workflow.workspace, *([data_dir / "attachments"] if data_dir is not None else [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from atelier_desk.desktop.chat.markdown.parser import Block, markdown, parse
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+_HALVES = re.compile(r"\*{2,}|~~|`+|(?<=\S)\*(?!\S)|(?<!\S)(?:\*(?=\S)|#{1,6}(?!\S)|\|(?=\s))|\|(?!\S)")
+"""Marks that are left when the other half of a pair was cut off, and those of headings and tables within a line."""
 _READ = 1_000
 """Characters that are parsed for one line: none shows more."""
 
@@ -76,6 +79,13 @@ def inline_text(tokens: Sequence[Token]) -> str:
 def one_line(text: str) -> str:
     """The words in one line, for lists and tooltips; of a long text the beginning."""
     return _one_line(text[:_READ]) if text else ""
+
+
+def excerpt_line(text: str) -> str:
+    """The same of a part that was cut out of a text, with its ellipses: marks whose other half is missing go too."""
+    body = text.removeprefix("…")
+    line = " ".join(_HALVES.sub("", one_line(body)).split())
+    return f"…{line}" if len(body) < len(text) else line
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, Q
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from atelier_desk.desktop.chat.markdown.plain import excerpt_line
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets.format import moment
@@ -36,7 +37,12 @@ def who(hit: SearchHit) -> str:
 
 def spoken(hit: SearchHit) -> str:
     """The row for a screen reader."""
-    return ", ".join(filter(None, (who(hit), moment(hit.at), hit.excerpt)))
+    return ", ".join(filter(None, (who(hit), moment(hit.at), said(hit))))
+
+
+def said(hit: SearchHit) -> str:
+    """The words around what was found, in one line. What calls were given is no Markdown."""
+    return " ".join(hit.excerpt.split()) if hit.kind == "tool_execution" else excerpt_line(hit.excerpt)
 
 
 class HitDelegate(QStyledItemDelegate):
@@ -84,7 +90,7 @@ class HitDelegate(QStyledItemDelegate):
         painter.setPen(look.colour("text"))
         title = painter.fontMetrics().elidedText(who(hit), Qt.TextElideMode.ElideRight, inner.width() - wide - 12)
         painter.drawText(inner, int(Qt.AlignmentFlag.AlignTop), title)
-        self._excerpt(painter, inner, " ".join(hit.excerpt.split()), needle)
+        self._excerpt(painter, inner, said(hit), needle)
 
     def _excerpt(self, painter: QPainter, inner: QRect, text: str, needle: str) -> None:
         look = theme()

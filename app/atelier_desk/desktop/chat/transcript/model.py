@@ -56,15 +56,18 @@ class Transcript:
 
     # -- stored messages ------------------------------------------------------------------------------------------------------
     def load(self, stored: Iterable[TranscriptEntry], read_to: int = 0) -> list[Entry]:
-        """Begin anew with the newest page; what streams right now is kept at the end."""
+        """Begin anew with the newest page; what streams right now, and what was sent and is not stored yet, is kept at the end."""
         self.read_to = read_to
-        live = [entry for entry in self.entries if entry.live]
+        kept, known = [entry for entry in self.entries if entry.live or entry.pending], self._by_id
         self.entries = []
         self._by_id = {}
         for item in stored:
             self._add(entry_from(item))
-        for entry in live:
-            if entry.id not in self._by_id:
+        said = [entry.content for entry in self.entries if entry.kind == "user" and entry.id not in known]
+        for entry in kept:
+            if entry.pending and entry.content in said:
+                said.remove(entry.content)
+            elif entry.id not in self._by_id:
                 self._add(entry)
         self._mark_prompt()
         return self.entries

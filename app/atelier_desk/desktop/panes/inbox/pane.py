@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
 
 _Card = QuestionCard | ApprovalCard | ParentQuestionCard
+NOTHING = (N_("No open questions"), N_("When an agent asks you something or needs your permission, it waits here."))
 MINUTE_MS = 60_000
 LEAST_CARD = 220
 """Least height an approval gets in a low pane, in logical pixels at 100 %; then the list scrolls instead."""
 
 
 class InboxPane(Pane):
-    """``question-inbox`` with ``pending-count``. The presenter and what it holds own the items; this pane lists them.
+    """``question-inbox`` with ``pending-count``. The presenter and what it holds own the items; this pane lists those that are not open.
 
     A card lives as long as its item, with what is typed in it and with the keyboard.
     """
@@ -47,9 +48,7 @@ class InboxPane(Pane):
         self._clock.timeout.connect(self._show)
         self.count = control(Pill("0", "", self), "pending-count")
         self.tools.addWidget(self.count)
-        self.empty = EmptyState(
-            "inbox", N_("No open questions"), N_("When an agent asks you something or needs your permission, it waits here."), parent=self
-        )
+        self.empty = EmptyState("inbox", *NOTHING, parent=self)
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
@@ -93,7 +92,7 @@ class InboxPane(Pane):
     def _waiting(self) -> list[tuple[datetime, str, str]]:
         """Everything that waits, oldest first: when it came, its key, its workflow."""
         presenter = self._presenter
-        found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.pending()]
+        found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.listed()]
         found += [(each.created_at, f"approval:{each.id}", each.workflow_id) for each in presenter.approvals.pending()]
         found += [(each.created_at, f"parent:{each.run_id}", each.workflow_id) for each in presenter.parents.pending()]
         return sorted(found)
@@ -114,8 +113,13 @@ class InboxPane(Pane):
                 self._list.insertWidget(place, card)
         self._limit_cards()
         self._stack.setCurrentWidget(self._area if keys else self.empty)
-        self.count.show_state(number(len(keys)), "warn" if keys else "")
-        self.count.setAccessibleName(ngettext("{n} thing waits for you", "{n} things wait for you", len(keys)))
+        if self._presenter.dialog is not None:
+            self.empty.set_texts(N_("Nothing else waits"), N_("The open question stands in front of its workflow; “Later” puts it here."))
+        else:
+            self.empty.set_texts(*NOTHING)
+        total = len(keys) + (self._presenter.dialog is not None)  # the open one waits too
+        self.count.show_state(number(total), "warn" if total else "")
+        self.count.setAccessibleName(ngettext("{n} thing waits for you", "{n} things wait for you", total))
 
     def _make(self, key: str) -> _Card:
         kind, _sep, item_id = key.partition(":")

@@ -200,7 +200,7 @@ def _shorten(entries: tuple[Entry, ...], over: float, factor: float, tokens: int
     if len(shortened(longest.text, kept, "")) >= len(longest.text):
         # What is left is calls, images or many short texts: nothing here can give way, and trying again would go on for ever.
         raise ContextOverflowError(
-            N_("The conversation's newest messages do not fit into the model's window of {window} tokens. Choose a larger model."),
+            N_("The workflow's newest messages do not fit into the model's window of {window} tokens. Choose a larger model."),
             window=window,
         )
     return Shorten(longest.seq, kept, tokens)

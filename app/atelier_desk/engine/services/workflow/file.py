@@ -17,7 +17,7 @@ from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.engine.notice_words import nudge_words, retry_words, unfinished_words
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 
 class ReportFile(Model):
@@ -57,6 +57,16 @@ class WorkflowFile(Model):
 def to_json(file: WorkflowFile) -> str:
     """The file's JSON, indented, in Unicode; ``WorkflowFile.model_validate_json`` reads it back."""
     return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
+
+
+CALL_STATES = {
+    "error": N_("failed"),
+    "cancelled": N_("cancelled"),
+    "unknown": N_("it is not known what it did"),
+    "timeout": N_("took too long"),
+    "running": N_("working"),
+}
+"""How a call that did not end well stands, in words."""
 
 
 def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[Task]) -> str:
@@ -111,8 +121,11 @@ def _notice(message: Message) -> str:
 
 def _call(call: ToolExecution) -> list[str]:
     result = call.error or json.dumps(call.result, ensure_ascii=False, indent=1)
+    done = call.status == "ok"
+    said = call.presentation.words(over=done)
+    words = said.localized(_) if said.parts(_)[0] else _(call.presentation.title) or call.tool
     return [
-        "- " + _("Tool {name}: {status}, {ms} ms", name=call.tool, status=call.status, ms=call.duration_ms),
+        f"- {_plain(words)} (`{call.tool}`)" + ("" if done else ": " + _(CALL_STATES.get(call.status, call.status))),
         "",
         *_fenced(json.dumps(call.arguments, ensure_ascii=False, indent=1)),
         *_fenced(result),

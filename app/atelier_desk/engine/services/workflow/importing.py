@@ -165,7 +165,7 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     workflow, choices = file.workflow, file.workflow.choices
     if choices.approval is ApprovalMode.AUTO:
         choices = choices.model_copy(update={"approval": None})
-    return file.model_copy(update={"workflow": workflow.model_copy(update={"folders": (), "choices": choices}), "events": events})
+    return file.model_copy(update={"workflow": workflow.model_copy(update={"workspace": (), "choices": choices}), "events": events})
 
 
 def _body_without_grants(body: EventBody, approvals: ApprovalSettings) -> EventBody:
@@ -203,7 +203,7 @@ def _damaged(problem: str) -> UsageError:
 
 
 def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFile, tuple[str, ...]]:
-    """The file's content when its parts fit each other, without what it was granted, and the folders it was; takes a second for 10 MB.
+    """The file's content when its parts fit each other, without what it was granted, and the workspace it had; takes a second for 10 MB.
     ``approvals`` hold in its runs in place of those of whoever exported it.
 
     Raises:
@@ -211,7 +211,7 @@ def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFil
     """
     file = parse(text)
     check(file)
-    return _without_grants(file, approvals), file.workflow.folders
+    return _without_grants(file, approvals), file.workflow.workspace
 
 
 def parse(text: str | bytes) -> WorkflowFile:
