@@ -27,7 +27,9 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
         "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
         "and answer in the user's language with one result of your own, not a pile of reports."
     )
-    wanted = ((_("Assistant"), assistant, (CORE,)), (_("Team lead"), team_lead, (CORE, PLANNING)))
+    # The hands are offered only where a folder was granted.
+    hands = ("shell_ops", "context_ops")
+    wanted = ((_("Assistant"), assistant, (CORE, *hands)), (_("Team lead"), team_lead, (CORE, PLANNING, *hands)))
     return [
         AgentConfig(
             name=name,
