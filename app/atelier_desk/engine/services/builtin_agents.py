@@ -27,9 +27,7 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
         "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
         "and answer in the user's language with one result of your own, not a pile of reports."
     )
-    # The hands are offered only where a folder was granted.
-    hands = ("shell_ops", "context_ops")
-    wanted = ((_("Assistant"), assistant, (CORE, *hands)), (_("Team lead"), team_lead, (CORE, PLANNING, *hands)))
+    wanted = ((_("Assistant"), assistant, (CORE,)), (_("Team lead"), team_lead, (CORE, PLANNING)))
     return [
         AgentConfig(
             name=name,
@@ -38,6 +36,8 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
             temperature=0.2,
             system_prompt=prompt,
             tools=tuple(tool.name for section in sections for tool in registry.get_tools_by_section(section)),
+            # Offered only where a person granted a folder.
+            sections=("file_ops", "shell_ops", "context_ops"),
         )
         for name, prompt, sections in wanted
     ]
