@@ -137,7 +137,9 @@ def random_lines(count: int, seed: int) -> list[str]:
     found = []
     for number in range(count):
         if number % 4 == 3:
-            found.append("".join(chr(chance.choice((chance.randint(32, 126), chance.randint(0, 0x2FFF)))) for _ in range(chance.randint(0, 40))))
+            found.append(
+                "".join(chr(chance.choice((chance.randint(32, 126), chance.randint(0, 0x2FFF)))) for _ in range(chance.randint(0, 40)))
+            )
         else:
             found.append(chance.choice((" ", " ", "")).join(chance.choice(WORDS) for _ in range(chance.randint(1, 8))))
     return found
