@@ -58,11 +58,11 @@ def test_a_command_is_allowed_seen_and_over(open_desk: OpenDesk, server: ModelSe
     desk.last_reply("All tests pass.")
     assert (work / "done.txt").exists()
     assert not live.isVisible()
-    done = [each for each in desk.all("tool-card", ToolCard) if each.call.call_id == "c2"][0]
+    done = next(each for each in desk.all("tool-card", ToolCard) if each.call.call_id == "c2")
     assert done.words()[0].startswith("Ran")
     part = done.findChild(PartView)
     assert part is not None
-    assert part.button.text() == "Output"
+    assert part.button.text() == "Output · not sandboxed"
     desk.click(part.button)
     desk.settle()
     assert "all passed" in told(server.requests(GOAL)[2])

@@ -10,10 +10,17 @@ import pytest
 
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.workspace.commands.judge import judge
+from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
 from tests.workspace.commands.injections import SHELL, lines
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None or shutil.which("bash") is None, reason="needs git and bash")
+
+
+@pytest.fixture(autouse=True)
+def open_air(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No sandbox: what keeps the canary quiet here is what was judged and said, alone."""
+    monkeypatch.setattr(sandbox, "available", lambda: False)
 
 
 def snapshot(folder: Path) -> dict[str, str]:

@@ -28,7 +28,7 @@ CASES = {
         "export PATH=.; ls", "typeset -i x=1", "declare x=1 && ls", "alias ls=./canary\nls", "PATH=. ls", "set -a; ls", "unset PATH; ls",
     ],
     "GHSA-j4h9-wv2m-wrf7: a value is put into a shell": ["git config user.email 'x; ./canary'", "git -c user.email=$(./canary) log"],
-    "CVE-2025-68145 and CVE-2026-27735: git writes and goes up": ["git diff --output=x", "git add ../../x", "git init /tmp/x", "git diff -o x"],
+    "CVE-2025-68145 and CVE-2026-27735: git writes and goes up": ["git diff --output=x", "git add ../../x", "git init /x"],
     "CVE-2026-85660: a substitution behind an allowed word": ["ls $(./canary)", "ls `./canary`", "ls <(./canary)"],
     "CVE-2026-19592: helpers of a repository": ["git -c core.fsmonitor=./canary status", "git --exec-path=. status", "git -C x status"],
     "Adversa: beyond a limit of the parser": ["; ".join(["ls"] * (MOST_COMMANDS + 1)), "ls " + "x" * 20_000],
@@ -109,8 +109,9 @@ def test_at_least_300_injections_are_tried() -> None:
 
 
 WORDS = (
-    *table.READS, *table.WRITES, "git", "status", "find", "sed", "cd", "sh", "-n", "-o", "--output=x", "-la", "--", "-", "x", "a/b", "../x", "/etc",
-    "~", "*.py", "'a b'", '"q"', "&&", "||", ";", "|", ">", ">>", "<", "2>&1", "$x", "$(id)", "`id`", "\\", "\n", "#", "(", ")", "{", "}", "!",
+    *table.READS, *table.WRITES, "git", "status", "find", "sed", "cd", "sh", "-n", "-o", "--output=x", "-la", "--", "-", "x", "a/b", "../x",
+    "/etc", "~", "*.py", "'a b'", '"q"', "&&", "||", ";", "|", ">", ">>", "<",
+    "2>&1", "$x", "$(id)", "`id`", "\\", "\n", "#", "(", ")", "{", "}", "!",
     "1,2p", "é", "=", "&", "''", "[a]", "?",
 )  # fmt: skip
 

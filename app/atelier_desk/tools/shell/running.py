@@ -17,7 +17,7 @@ from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.commands.line import Line, Simple, Word
 from atelier_desk.workspace.commands.options import UnknownOptionError
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
 from atelier_desk.workspace.processes.process import Order
 
@@ -96,10 +96,13 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
         reads_git = judgement.commands[0].safe and arguments[0] == "git"
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        return Order(program, arguments, place.folder, environ, interactive=interactive)
+        box = sandbox.reading(place.root, everything=reads_git) if safe else None
+        return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] == "git")
     said = Line(tuple(found), line.operators).rendered
-    return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive)
+    has_git = any(judged.command.arguments[0] == "git" for judged in judgement.commands)
+    box = sandbox.reading(place.root, everything=has_git) if safe else None
+    return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 
 def _words(arguments: tuple[str, ...], command: Simple) -> tuple[Word, ...]:
@@ -230,10 +233,11 @@ def result(kept: Kept) -> ToolResult:
     """The result of a command that is over: a success when its exit status is 0. Its output is a part of it that its card shows."""
     said = facts(kept)
     text = str(said["output"]).rstrip("\n")
-    return replace(_ended(kept, said), parts=(TextPart(title=OUTPUT, text=text),) if text else ())
+    title = OUTPUT if said["sandboxed"] else OUTPUT_OPEN
+    return replace(_ended(kept, said), parts=(TextPart(title=title, text=text),) if text else ())
 
 
-OUTPUT = N_("Output")
+OUTPUT, OUTPUT_OPEN = N_("Output"), N_("Output · not sandboxed")
 
 
 def _ended(kept: Kept, said: dict[str, Any]) -> ToolResult:

@@ -49,12 +49,12 @@ class Output:
     def add(self, data: bytes) -> None:
         self.size += len(data)
         self.lines += data.count(b"\n")
-        if self._file is None and len(self._head) + len(data) > MOST_BYTES:
+        room = MOST_BYTES - len(self._head)
+        if self._file is None and len(data) > room:
             self._open()
         if self._file is not None:
             self._file.write(data)
-        else:
-            self._head += data
+        self._head += data[: max(0, room)]
         self._tail += data
         del self._tail[:-MOST_BYTES]
 
