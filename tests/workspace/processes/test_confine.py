@@ -90,7 +90,7 @@ PROBES = {
     "loopback, version 6": lambda: connect(socket.AF_INET6, socket.SOCK_STREAM, ("::1", port)),
     "datagram": lambda: connect(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", datagrams)),
     "socket of Unix": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, path_socket),
-    "abstract socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, "\0atelier-probe"),
+    "abstract socket": lambda: connect(socket.AF_UNIX, socket.SOCK_STREAM, f"\0atelier-{victim}"),
     "netlink": lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW),
     "raw socket": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW),
     "listen": lambda: socket.create_server(("127.0.0.1", 0)),
