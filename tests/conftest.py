@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +13,15 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
+os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)  # no notification on the desktop of who runs the tests
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from atelier_desk import i18n
 from tests.support.clock import ManualClock
+
+pytest_plugins = ["tests.support.watchdog"]
 
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("default")
@@ -44,6 +49,18 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         return connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def hang_ups() -> Iterator[None]:
+    """Programs the test starts end with their terminal, also where the tests were started under nohup: what is ignored is inherited, and
+    a function as handler is none of the program that is started."""
+    if not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, lambda number, frame: None)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def test_the_child_finds_this_package_from_anywhere(tmp_path: Path, monkeypatch:
         monkeypatch.setenv("PYTHONPATH", inherited)
     code = "import atelier_desk, pathlib, sys; print(pathlib.Path(atelier_desk.__file__).parent); print('/somewhere' in sys.path)"
     found = subprocess.run(
-        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=children.environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=children.environment(), capture_output=True, text=True, timeout=60, check=True
     )
     where, told = found.stdout.split()
     assert Path(where) == Path(__file__).parents[1] / "app" / "atelier_desk"

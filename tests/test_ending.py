@@ -55,6 +55,7 @@ def test_whoever_called_the_program_goes_on_after_it() -> None:
 
 
 def test_under_nohup_the_end_of_the_terminal_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_DFL)
     assert signal.SIGHUP in ending_signals()
     monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
     assert ending_signals() == [signal.SIGINT, signal.SIGTERM]

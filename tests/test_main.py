@@ -27,16 +27,17 @@ def holder(datadir: DataDir, on_raise: Callable[[], bool] | None, on_quick: Call
     async def serve() -> None:
         async with IpcServer(None, datadir, on_raise, on_quick):
             ready.set()
-            await asyncio.to_thread(done.wait)
+            await asyncio.to_thread(done.wait, 60)
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
     assert ready.wait(10)
     try:
         yield
     finally:
         done.set()
-        thread.join()
+        thread.join(30)
+        assert not thread.is_alive(), "the server does not end"
 
 
 @pytest.fixture

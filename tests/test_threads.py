@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from atelier_desk.threads import (
     STORAGE_THREADS,
     TOOL_THREADS,
     DaemonThreads,
+    in_background,
     in_function_thread,
     in_storage_thread,
     in_tool_thread,
@@ -98,3 +100,20 @@ def test_a_program_ends_while_a_given_function_hangs() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, "ended")
+
+
+async def test_work_in_the_background_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+
+    class Told(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            loop.call_soon_threadsafe(over.set)
+
+    told = Told()
+    logging.getLogger("atelier_desk.threads").addHandler(told)
+    try:
+        in_background(int, "no number")
+        await asyncio.wait_for(over.wait(), 20)
+    finally:
+        logging.getLogger("atelier_desk.threads").removeHandler(told)
+    assert "no number" in caplog.text

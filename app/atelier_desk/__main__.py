@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from atelier_desk.storage.folder.lock import FolderLock
+
+OPENING_S = 60.0
+"""Longest wait for another window to open or to close."""
 EXAMPLE_GOAL = "What is 12*7? Use the calculator."
 
 
@@ -38,13 +43,17 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
     problem = desktop_problem()
     if problem is None:
         root = data_root(arguments)
-        raised = ask_holder_to_raise(root, quick=quick)
-        if raised is not None:
-            return raised
+        window = the_one_window(root, quick=quick)
+        if isinstance(window, int):
+            return window
         register_commands()
         from atelier_desk.desktop.app import main as desktop
 
-        return desktop(root, argv, quick=quick)
+        try:
+            return desktop(root, argv, quick=quick)
+        finally:
+            if window is not None:
+                window.release()
     utf8_streams()
     if quick:
         sys.stderr.write(_("Quick ask cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
@@ -58,6 +67,34 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
         command = ["run", EXAMPLE_GOAL]
     parsed = parse_or_exit([*argv, *command])
     return parsed if isinstance(parsed, int) else run_command(parsed, [*argv, *command])
+
+
+def the_one_window(root: Path, *, quick: bool = False) -> FolderLock | int | None:
+    """Become the one window of a data folder, or have the one that is there shown. While another is being opened, or closed, it is waited
+    for: it holds the folder already, and does not answer yet.
+
+    Returns:
+        What keeps others from opening a second window, to be released at the end; the exit status when another window was asked; None when
+        that one neither answers nor goes, or nothing can be written there: what is opened then says why it cannot be.
+    """
+    from atelier_desk.domain.errors import StorageError
+    from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.folder.lock import POLL_S, FolderLock
+
+    until = time.monotonic() + OPENING_S
+    while time.monotonic() < until:
+        raised = ask_holder_to_raise(root, quick=quick)
+        if raised is not None:
+            return raised
+        try:
+            # A folder that every window has and nothing replaces; that of the data is for whoever reads and writes them.
+            claimed = FolderLock.claim(DataDir(root).ensure().logs)
+        except StorageError:
+            return None
+        if claimed is not None:
+            return claimed
+        time.sleep(POLL_S)
+    return None
 
 
 def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:

@@ -1,15 +1,16 @@
 """Where blocking work runs: one executor for each kind of work, so that none can hold up another.
 
-Opening the database and the syncs of the files, the work of Atelier's own tools, functions that a Python program gives as tools, and
-reading standard input each have threads of their own; what is left (keyring, downloads and checks of models, large JSON, name look-ups)
-stays on the event loop's default executor. Embeddings have the one thread of their embedder. A user's tool files run in no thread at all
-but in a process, see ``atelier_desk.tools.own.process``. A leaf module: it imports nothing of Atelier.
+Opening the database and the syncs of the files, the work of Atelier's own tools, functions that a Python program gives as tools, reading
+standard input, and what the window loads and draws beside have threads of their own; what is left (keyring, downloads and checks of
+models, large JSON, name look-ups) stays on the event loop's default executor. Embeddings have the one thread of their embedder. A user's
+tool files run in no thread at all but in a process, see ``atelier_desk.tools.own.process``. A leaf module: it imports nothing of Atelier.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -19,10 +20,12 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 STORAGE_THREADS = 4
 TOOL_THREADS = 16
 FUNCTION_THREADS = 32
+BACKGROUND_THREADS = 4
 """How many at once. More calls wait for a free thread; one that was stopped keeps its thread until its work is really over."""
 
 
@@ -75,6 +78,18 @@ _STORAGE = ThreadPoolExecutor(STORAGE_THREADS, thread_name_prefix="storage")
 """Waited for at the end of the program: what it writes is to be whole."""
 _TOOLS = DaemonThreads("tools", TOOL_THREADS)
 _FUNCTIONS = DaemonThreads("functions", FUNCTION_THREADS)
+_BACKGROUND = DaemonThreads("background", BACKGROUND_THREADS)
+
+
+def in_background(function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
+    """Run a blocking function that nobody waits for, not even the program at its end. What it has to tell it tells itself; an error is
+    logged."""
+    _BACKGROUND.submit(function, *args, **kwargs).add_done_callback(_log_error)
+
+
+def _log_error(future: Future[Any]) -> None:
+    if not future.cancelled() and (error := future.exception()) is not None:
+        log.error("work in the background failed", exc_info=error)
 
 
 async def in_storage_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -15,6 +15,7 @@ from tests.cli.test_processes import Process, folder
 __all__ = ["folder"]
 
 
+@pytest.mark.usefixtures("hang_ups")
 @pytest.mark.parametrize(
     ("how", "status", "ended"),
     [(signal.SIGTERM, 130, "command"), (signal.SIGHUP, 130, "command"), (signal.SIGKILL, -9, "killed"), ("closed pipe", 130, "command")],

@@ -95,8 +95,8 @@ class Process:
     def end(self) -> int:
         assert self.process.stdout is not None
         self.lines += self.process.stdout.readlines()
-        status = self.process.wait()
-        self._reader.join()
+        status = self.process.wait(60)
+        self._reader.join(60)
         self._watch.cancel()
         return status
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -108,6 +109,20 @@ def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
     look = json.loads((tmp_path / desktop.FIRST_LOOK).read_text())
     assert look["theme"] == "dark"
     assert look["window"]["geometry"] == engine.values.window["geometry"]
+
+
+def test_pydantic_is_whole_before_a_second_thread_imports_it(tmp_path: Path) -> None:
+    """Qt's binding looks into each new module; a half imported pydantic answered with an error when two threads were at it."""
+    program = (
+        "import os, sys\n"
+        "from atelier_desk.desktop import app\n"
+        "started = lambda bridge: (print('whole' if 'pydantic.main' in sys.modules else 'missing', flush=True), os._exit(0))\n"
+        "app.Bridge.start_engine = started\n"
+        "from pathlib import Path\n"
+        "app.main(Path(sys.argv[1]), [])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["whole"], done.stderr
 
 
 def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(

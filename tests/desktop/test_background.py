@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop import background
+from atelier_desk.desktop.questions.attention import Attention
 from tests.desktop.test_conductor import Program
 from tests.support.fake_bridge import settle
 
@@ -16,7 +16,7 @@ from tests.support.fake_bridge import settle
 async def away(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Program:
     """A started program on a desktop without a tray, its window behind others."""
     program = await Program(qtbot).start()
-    monkeypatch.setattr(background, "desktop_shows_messages", lambda: False)
+    monkeypatch.setattr(Attention, "seen_outside", False)
     monkeypatch.setattr(program.window, "isActiveWindow", lambda: False)
     return program
 

@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop import background
 from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.timeline.pane import TimelinePane
+from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.sidebar.model import UNREAD, state_words
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -159,11 +159,11 @@ async def test_step_mode_is_a_switch_and_shows(program: Program) -> None:
     assert toggle.isHidden()
     switch.trigger()
     assert switch.isChecked()
-    assert program.window.chat.stepping
+    assert program.window.chat.sending.stepping
     assert not toggle.isHidden()
     toggle.click()
     assert not switch.isChecked()
-    assert not program.window.chat.stepping
+    assert not program.window.chat.sending.stepping
     assert not program.window.actions_["next-step"].isEnabled()
 
 
@@ -192,7 +192,7 @@ async def test_a_notification_is_told_while_the_window_is_behind_and_never_when_
 ) -> None:
     told: list[str] = []
     attention = program.window.presenter.attention
-    monkeypatch.setattr(background, "desktop_shows_messages", lambda: True)
+    monkeypatch.setattr(Attention, "seen_outside", True)
     monkeypatch.setattr(attention, "tell", lambda title, text, then=None: told.append(text) or True)
     program.end("w2", "error")
     await settle()

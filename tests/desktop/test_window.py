@@ -335,6 +335,22 @@ async def test_the_palette_reaches_workflows_agents_models_and_settings(program:
     window._settings_window.close()
 
 
+async def test_the_palette_finds_workflows_that_were_put_away(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    away = Workflow(id="old", name="Harbour plans", archived=True)
+    program.engine.set("workflows", "list", lambda *_, archived=None, **__: [away] if archived else [])
+    window = program.window
+    window.actions_["command-palette"].trigger()
+    palette = window._palette
+    assert palette is not None
+    qtbot.keyClicks(palette.field, "harbour")
+    await wait_for(lambda: palette._model.rowCount() == 1)
+    assert palette._model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole) == "Harbour plans, Archived"
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    await settle(30)
+    assert window.chat.workflow_id == "old"
+
+
 async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> None:
     await program.start(workflow="w1")
     program.window.sidebar.foot.resize(400, 60)
@@ -342,3 +358,19 @@ async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> 
     assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+P")
     assert program.window.actions_["new-workflow"].shortcut().isEmpty()
     assert program.window.sidebar.foot.palette_button.text() == "Ctrl+P"
+
+
+async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
+    assert window.chat.header.left.toolTip() == "Show or hide the list of workflows (Ctrl+B)"
+    window.set_shortcuts({"new-workflow": "Ctrl+J", "toggle-sidebar": "", "search-everywhere": "F9"})
+    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+J)"
+    assert window.chat.header.left.toolTip() == "Show or hide the list of workflows"
+    window.sidebar.search.setText("nowhere")
+    window.sidebar._say_empty()
+    assert window.sidebar.empty._hint.text().endswith("Search everywhere with F9.")
+    window.actions_.set_shortcuts({})  # as the page of shortcuts does it
+    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
+    assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")

@@ -14,10 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QListView
+from PySide6.QtWidgets import QCheckBox, QComboBox, QListView, QSlider
 
+from atelier_desk.cli.dispatch import execute
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.theme import theme
+from atelier_desk.storage.folder.lock import FolderLock
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import rendered
+from tests.e2e.harness import child, rendered
 from tests.e2e.launcher import ANSWER, TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +110,7 @@ def test_a_killed_program_goes_on_where_it_was(start: Callable[..., Program], op
     assert len(desk.all("tool-card")) == len(TASKS)
 
 
+@pytest.mark.usefixtures("hang_ups")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_program_that_is_asked_to_end_does_and_the_next_start_goes_on(start: Callable[..., Program], number: signal.Signals) -> None:
     first = start("--hold-at", "2", "--send", "Build the shelf")
@@ -120,12 +125,59 @@ def test_a_program_that_is_asked_to_end_does_and_the_next_start_goes_on(start: C
     assert second.end() == 0
 
 
+def test_what_the_command_line_sets_is_seen_in_the_open_window(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process sets it, the window's own engine serves it; the settings page that is open follows too."""
+    monkeypatch.setattr("atelier_desk.engine.ipc.commands._handler", execute)
+    desk = open_desk()
+    desk.action("settings")
+    page = desk.find("settings-page-general", SettingsPage)
+
+    def box(name: str) -> QComboBox:
+        return child(page, QComboBox, name)
+
+    def set_(key: str, value: str, shown: Callable[[], bool]) -> None:
+        command = [sys.executable, "-m", "atelier_desk", "--data-dir", str(desk.data), "settings", "set", key, value]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment())
+        desk.until(lambda: process.poll() is not None, "the command ended", timeout_ms=WAIT_S * 1000)
+        said, _error = process.communicate()
+        assert (process.returncode, said.strip()) == (0, value)
+        desk.until(shown, f"{key} is {value} in the window")
+
+    set_("theme", "dark", lambda: theme().mode == "dark" and box("theme-select").currentData() == "dark")
+    set_("font_scale", "120", lambda: theme().scale == 1.2 and child(page, QSlider, "font-scale").value() == 12)
+    set_("language", "fr", lambda: desk.find("new-workflow").accessibleName() == "Nouveau workflow")
+    desk.until(lambda: box("language-select").currentData() == "fr", "the page shows the language")
+    desk.until(lambda: page.title.text() == "Général", "the page speaks it")
+    set_("notifications", "false", lambda: not child(page, QCheckBox, "notifications").isChecked())
+    desk.engine(lambda a: a.settings.update(language="en", theme="light", font_scale=100))
+    desk.until(lambda: theme().scale == 1.0, "the window is as it was")
+
+
 def test_a_second_start_raises_the_window_of_the_first(start: Callable[..., Program], tmp_path: Path) -> None:
     first = start("--minimized")
     first.until("open")
     second = atelier(tmp_path / "data")
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
     first.until("raised")
+    assert first.end() == 0
+
+
+def test_what_is_asked_of_a_window_that_is_still_opening_waits_for_it(start: Callable[..., Program], tmp_path: Path) -> None:
+    """Impatient presses of a key: each of them once opened a window of its own, which said that the data were in use."""
+    data = tmp_path / "data"
+    first = start()
+    waiting = time.monotonic() + WAIT_S
+    while (free := FolderLock.claim(data / "logs")) is not None and time.monotonic() < waiting:
+        free.release()
+        time.sleep(0.01)
+    command = [sys.executable, "-m", "atelier_desk", "--data-dir", str(data)]
+    asked = [subprocess.Popen([*command, *more], cwd=ROOT, env=environment()) for more in (["quick"], ["quick"], [])]
+    try:
+        assert [process.wait(WAIT_S) for process in asked] == [0, 0, 0]
+    finally:
+        for process in asked:
+            process.kill()
+    first.until("open")
     assert first.end() == 0
 
 

@@ -28,6 +28,8 @@ from atelier_desk.storage.writing import writer
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
+LIFE_S = 150
+"""No program outlives its test, whatever it hangs in and whether its test killed it."""
 
 
 def start(program: str, *arguments: object) -> subprocess.Popen[str]:
@@ -188,5 +190,6 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
 }
 
 if __name__ == "__main__":
+    signal.alarm(LIFE_S)
     name, directory, *rest = sys.argv[1:]
     asyncio.run(PROGRAMS[name](Path(directory), *rest))

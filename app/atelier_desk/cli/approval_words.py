@@ -8,6 +8,7 @@ from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
 from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _
 
 SHOWN = 160
@@ -66,7 +67,7 @@ def short(value: Any) -> str:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return shorten(text, SHOWN)
 
 
 def outcome(asked: ApprovalRequest) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TextIO, TypeVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError
+from atelier_desk.domain.text import shorten
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.i18n import N_, _
 
@@ -109,7 +110,7 @@ def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...])
 
 def _cell(text: str) -> str:
     flat = "".join(character if character.isprintable() else " " for character in text)
-    return flat if len(flat) <= 60 else flat[:59] + "…"
+    return shorten(flat, 60)
 
 
 def printable(text: str) -> str:

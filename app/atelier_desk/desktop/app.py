@@ -57,7 +57,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
     qt = QApplication.instance() or QApplication([sys.argv[0], *argv])
     assert isinstance(qt, QApplication)
     qt.setApplicationName("Atelier")
-    qt.setDesktopFileName("atelier")
+    qt.setDesktopFileName("org.atelier_desk.Atelier")  # the file in packaging/linux, without its ending
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)
     program.quick = quick
@@ -112,6 +112,9 @@ class Program(QObject):
         self._paint_first()
         import asyncio
 
+        # Whole before a second thread imports it: Qt's binding asks each new module for an attribute, and the answer of a half imported
+        # pydantic imports more, which fails now and then when two threads do it.
+        import pydantic.main  # noqa: F401
         import qasync
 
         loop = qasync.QEventLoop(self._qt, already_running=False)
@@ -189,6 +192,16 @@ class Program(QObject):
         elif self.quick:
             self.window.quick_ask()
         await self.bridge.engine.go_on()
+        await self._clear_left()
+
+    @staticmethod
+    async def _clear_left() -> None:
+        """Delete the files for the browser that a killed program has left."""
+        import asyncio
+
+        from atelier_desk.desktop.chat.cards.browser_page import clear_left
+
+        await asyncio.to_thread(clear_left)
 
     def _first_start(self) -> None:
         from atelier_desk.desktop.firststart import FirstStart
@@ -229,8 +242,7 @@ class Program(QObject):
         settings = await self.bridge.engine.settings.get()
         self._apply(settings)
         if self.window.presenter is not None:
-            self.window.presenter.set_notifications(settings.notifications, settings.remind_minutes)
-            self.window.show_tray(settings.tray)
+            self.window.system.apply(settings)
 
     # -- language ---------------------------------------------------------------------------------------------------------------
     def _on_language(self, code: str) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QSystemTrayIcon
 
+from atelier_desk.desktop.system.answers import plain
 from atelier_desk.domain.stream.payloads import WorkflowComplete
 from atelier_desk.i18n import N_, _
 
@@ -23,11 +23,6 @@ ENDS = {
     "limited": N_("“{name}” stopped at a limit"),
 }
 """What is told of; what a person stopped or must answer is not news, or is told elsewhere."""
-
-
-def desktop_shows_messages() -> bool:
-    """Whether a notification is seen outside the window: some desktops have no place for them."""
-    return QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()
 
 
 class BackgroundWatch(QObject):
@@ -71,8 +66,9 @@ class BackgroundWatch(QObject):
             self._window.raise_up()
             self._window.chat.open_workflow(workflow_id)
 
-        told = self._window.presenter.attention.tell("Atelier", text, open_it)
-        if not in_view and not (told and desktop_shows_messages()):
+        attention = self._window.presenter.attention
+        told = attention.tell("Atelier", plain(text), open_it)
+        if not in_view and not (told and attention.seen_outside):
             self._show(workflow_id, text, open_it)
 
     def _show(self, workflow_id: str, text: str, open_it: Callable[[], object]) -> None:

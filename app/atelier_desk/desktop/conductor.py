@@ -69,7 +69,7 @@ class Conductor(QObject):
     # -- step mode ------------------------------------------------------------------------------------------------------------
     def set_step_mode(self, on: bool) -> None:
         """Whether the next message starts a run that waits before each step; a run in view follows at once."""
-        self._window.chat.stepping = on
+        self._window.chat.sending.stepping = on
         self.step_bar.set_stepping(on)
         self.step_toggle.setVisible(on)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem
+from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.actions import GROUPS, ActionRegistry, shortcut_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.grouped_list import GroupedList
 from atelier_desk.desktop.widgets.matching import plain
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.i18n import N_, _
@@ -124,13 +125,10 @@ class CommandPalette(QDialog):
         self.field = control(
             QLineEdit(self), "palette-field", look="palette", hint=N_("Search commands, workflows, agents, models, settings")
         )
-        self.list = control(QListView(self), "palette-list", look="plain", name=N_("Commands"), on=self._run)
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list = control(GroupedList(self), "palette-list", look="plain", name=N_("Commands"), on=self._run)
         self.list.setItemDelegate(_Delegate(self.list))
         self.list.setUniformItemSizes(True)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._model = QStandardItemModel(self)
-        self.list.setModel(self._model)
+        self._model = self.list.rows
         self.nothing = control(label("", "muted", self, wrap=True), "palette-nothing", N_("Nothing is called that."))
         self.nothing.setMargin(12)
         card = control(QFrame(self), look="card-raised")
@@ -159,7 +157,8 @@ class CommandPalette(QDialog):
             row = self.list.currentIndex().row()
             self._commands = self._collect()
             self._filter(self.field.text())
-            self.list.setCurrentIndex(self._model.index(row, 0))
+            if row >= 0:
+                self.list.setCurrentIndex(self._model.index(row, 0))
 
     def _collect(self) -> list[Command]:
         found = [
@@ -172,17 +171,9 @@ class CommandPalette(QDialog):
         return [*found, *self._extra()]
 
     def _filter(self, needle: str) -> None:
-        self._model.clear()
         self._shown = []
-        if needle.strip():
-            for command in self._best(needle):
-                self._append(command)
-        else:
-            self._all()
+        self.list.fill([("", map(self._line, self._best(needle)))] if needle.strip() else self._all())
         self.nothing.setVisible(not self._model.rowCount())
-        first = next((row for row in range(self._model.rowCount()) if self._selectable(row)), 0)
-        self.list.setCurrentIndex(self._model.index(first, 0))
-        self.list.scrollToTop()
 
     def _best(self, needle: str) -> list[Command]:
         """What fits, the best first; of equals, what was run last."""
@@ -194,7 +185,7 @@ class CommandPalette(QDialog):
         ]
         return [self._commands[number] for _value, _place, number in sorted(scored)[:MOST]]
 
-    def _all(self) -> None:
+    def _all(self) -> Iterator[tuple[str, Iterable[QStandardItem]]]:
         """Under headings: what was run last, then everything by its group."""
         known = {command.key: command for command in self._commands if command.key}
         recent = [known[key] for key in self.recent if key in known][:RECENT]
@@ -202,25 +193,16 @@ class CommandPalette(QDialog):
         for command in self._commands:
             groups.setdefault(command.group, []).append(command)
         for title, commands in groups.items():
-            if title and len(groups) > 1:
-                heading = QStandardItem(title)
-                heading.setFlags(Qt.ItemFlag.NoItemFlags)
-                self._model.appendRow(heading)
-            for command in commands[:MOST]:
-                self._append(command)
+            yield title if len(groups) > 1 else "", map(self._line, commands[:MOST])
 
-    def _append(self, command: Command) -> None:
+    def _line(self, command: Command) -> QStandardItem:
         item = QStandardItem(command.text)
-        item.setEditable(False)
         item.setData(len(self._shown), _Role.UserRole)
         self._shown.append(command)
         item.setData(command.icon, _Role.UserRole + 1)
         item.setData(command.hint, _Role.UserRole + 2)
         item.setData(f"{command.text}, {command.hint}" if command.hint else command.text, _Role.AccessibleTextRole)
-        self._model.appendRow(item)
-
-    def _selectable(self, row: int) -> bool:
-        return bool(self._model.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable)
+        return item
 
     def _run(self) -> None:
         index = self.list.currentIndex()
@@ -234,23 +216,9 @@ class CommandPalette(QDialog):
             self.ran.emit(command.key)
         command.run()
 
-    def _move(self, by: int) -> None:
-        """To another line, over headings; a single step goes round."""
-        rows = [row for row in range(self._model.rowCount()) if self._selectable(row)]
-        if not rows:
-            return
-        here = rows.index(self.list.currentIndex().row()) if self.list.currentIndex().row() in rows else 0
-        place = here + by
-        place = place % len(rows) if abs(by) == 1 else min(max(place, 0), len(rows) - 1)
-        self.list.setCurrentIndex(self._model.index(rows[place], 0))
-        if not place:
-            self.list.scrollToTop()  # with the heading above it
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            moves = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _ROWS, Qt.Key.Key_PageUp: -_ROWS}
-            if event.key() in moves:
-                self._move(moves[Qt.Key(event.key())])
+            if self.list.key(event):
                 return True
             if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
                 self._run()

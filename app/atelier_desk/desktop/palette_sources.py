@@ -13,21 +13,26 @@ from atelier_desk.i18n import _
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.window_parts import WindowParts
+    from atelier_desk.domain.workflow import Workflow
 
 
-def commands(window: WindowParts, pages: Iterable[PageEntry], show_page: Callable[[str], object]) -> Iterator[Command]:
+def commands(
+    window: WindowParts, pages: Iterable[PageEntry], show_page: Callable[[str], object], archived: Iterable[Workflow] = ()
+) -> Iterator[Command]:
     """In the order of their headings. Only what the window knows already: nothing is waited for."""
-    yield from _workflows(window)
+    yield from _workflows(window, archived)
     yield from _agents(window)
     yield from _models(window)
     for page in pages:
         yield Command(_(page.title), partial(show_page, page.name), _("Settings"), page.icon, page.name, f"page:{page.name}", _("Settings"))
 
 
-def _workflows(window: WindowParts) -> Iterator[Command]:
-    for each in window.sidebar.model.workflows:
+def _workflows(window: WindowParts, archived: Iterable[Workflow]) -> Iterator[Command]:
+    """Those of the list, then those put away."""
+    for each in {each.id: each for each in (*window.sidebar.model.workflows, *archived)}.values():
         run = partial(window.chat.open_workflow, each.id)
-        yield Command(each.name, run, _("Workflow"), "message-square", "", f"workflow:{each.id}", _("Workflows"))
+        hint, icon = (_("Archived"), "archive") if each.archived else (_("Workflow"), "message-square")
+        yield Command(each.name, run, hint, icon, "", f"workflow:{each.id}", _("Workflows"))
 
 
 def _agents(window: WindowParts) -> Iterator[Command]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt
-from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget
+from PySide6.QtGui import QCloseEvent, QKeySequence
+from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
 from atelier_desk.desktop.opening_page import OpeningPage
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 LAYOUT_VERSION = 1
+_PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
 def first_view(workflows: Sequence[Workflow], last: str) -> str:
@@ -86,6 +87,7 @@ class MainWindow(Translated, WindowActions):
         self.bridge.failed.connect(self.toasts.show)
         self.toasts.undo.changed.connect(self.actions_["undo-delete"].setEnabled)
         self.actions_["undo-delete"].setEnabled(False)
+        self.actions_.shortcuts_changed.connect(self._say_keys)
 
     def _connect_chat(self) -> None:
         self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
@@ -109,6 +111,7 @@ class MainWindow(Translated, WindowActions):
         from atelier_desk.desktop.background import BackgroundWatch
         from atelier_desk.desktop.conductor import Conductor
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
+        from atelier_desk.desktop.system.link import SystemLink
 
         self.setWindowIcon(app_icon())
 
@@ -125,6 +128,8 @@ class MainWindow(Translated, WindowActions):
         self.conductor = Conductor(self)
         self.chat.keep_focus(self)
         self._background = BackgroundWatch(self)
+        self.system = SystemLink(self)
+        self._say_keys()
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel
@@ -139,8 +144,7 @@ class MainWindow(Translated, WindowActions):
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
         self.sidebar.foot.show_connection("ready")
-        self.presenter.set_notifications(settings.notifications, settings.remind_minutes)
-        self.show_tray(settings.tray)
+        self.system.apply(settings)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
@@ -242,7 +246,21 @@ class MainWindow(Translated, WindowActions):
     def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
         """Keys by action as a person chose them."""
         self.actions_.set_shortcuts(chosen)
+        self._say_keys()
+
+    def _say_keys(self) -> None:
+        """What is shown of keys follows them: tool tips of the buttons that do the same, and the words that name some."""
         self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
+        self.sidebar.show_search_keys(shortcut_text(self.actions_["search-everywhere"]))
+        foot = self.sidebar.foot
+        buttons: dict[str, QWidget] = {"new-workflow": self.sidebar.new, "settings": foot.settings, "command-palette": foot.palette_button}
+        if self.presenter is not None:
+            header = self.chat.header
+            buttons |= {"toggle-sidebar": header.left, "toggle-panes": header.right, "workflow-settings": header.options}
+            buttons |= {"stop-run": self.chat.composer.stop, "attach-pictures": self.chat.composer.attach}
+        for spec, made in self.actions_:
+            if spec.name in buttons:
+                say(buttons[spec.name], tip=spec.text.removesuffix("…"), keys=made.shortcut().toString(_PORTABLE))
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:

@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
+from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
     from atelier_desk.desktop.tray import Tray
+    from atelier_desk.domain.workflow import Workflow
 
 
 class WindowActions(WindowParts):
@@ -41,6 +43,7 @@ class WindowActions(WindowParts):
     _palette: CommandPalette | None = None
     ran_last: str = ""
     settings_pages: tuple[PageEntry, ...] = ()
+    archived: tuple[Workflow, ...] = ()
     _settings_window: SettingsWindow | None = None
     _search_dialog: SearchEverywhere | None = None
     _quick: QuickAsk | None = None
@@ -239,16 +242,28 @@ class WindowActions(WindowParts):
         from atelier_desk.desktop.palette_sources import commands
 
         if self._palette is None:
-            self._palette = CommandPalette(self.actions_, self, lambda: commands(self, self.settings_pages, self.show_settings))
+            self._palette = CommandPalette(
+                self.actions_, self, lambda: commands(self, self.settings_pages, self.show_settings, self.archived)
+            )
             self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
             self._palette.ran.connect(self._on_ran)
         self._palette.popup()
         if not self.settings_pages:
             self.bridge.jobs.start(self._find_pages(), "settings pages")
+        if self.bridge.ready:
+            self.bridge.jobs.start(self._find_archived(), "archived workflows")
 
     def _on_ran(self, _key: str) -> None:
         if self._palette is not None:
             self.ran_last = "\n".join(self._palette.recent)
+
+    async def _find_archived(self) -> None:
+        """The list of workflows knows those only while its archive is open."""
+        found = tuple(await self.bridge.engine.workflows.list(limit=LIST_MAX, archived=True))
+        if found != self.archived:
+            self.archived = found
+            if self._palette is not None:
+                self._palette.collect_again()
 
     async def _find_pages(self) -> None:
         """The pages' modules take half a second to import: this thread only waits for them."""

@@ -35,6 +35,11 @@ class Settings(Model):
     notifications: bool = True
     tray: bool = True
     """An icon in the desktop's notification area, where there is one."""
+    quick_key_on: bool = False
+    """Hold ``quick_key`` in every program, where the system gives keys to programs; it opens quick ask."""
+    quick_key: Keys = "Ctrl+Alt+Space"
+    notification_answers: bool = True
+    """Buttons and a field for a reply in the desktop's notifications, where it has them."""
     remind_minutes: int = Field(default=10, ge=0, le=240)
     """Minutes after which the desktop tells again of what waits for a person; 0 tells once."""
     first_start_done: bool = False

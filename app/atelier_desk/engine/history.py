@@ -156,11 +156,6 @@ async def _one_run(repos: Repositories, run_id: str) -> AsyncIterator[RunEvent]:
         yield event
 
 
-async def _deleted(repos: Repositories, workflow_id: str) -> set[str]:
-    """The runs of deleted branches."""
-    return {run.id for run in await repos.runs.list(workflow_id) if run.deleted_at is not None}
-
-
 async def replay(repos: Repositories, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
     """The durable stream of a workflow again, made from its journal alone: no model, no tool, no change.
 
@@ -169,7 +164,7 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
     await repos.workflows.get(workflow_id)
     states: dict[str, RunState] = {}
     totals = Totals()
-    deleted = await _deleted(repos, workflow_id)
+    deleted = await repos.runs.deleted(workflow_id)
     async for event in workflow_events(repos, workflow_id) if run_id is None else _one_run(repos, run_id):
         if event.run_id in deleted:
             continue
@@ -228,7 +223,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     )
     await repos.workflows.create(target)
     copier = Copier(repos, journal, workflow_id, target.id)
-    deleted = await _deleted(repos, workflow_id)
+    deleted = await repos.runs.deleted(workflow_id)
     try:
         async for event in workflow_events(repos, workflow_id):
             if event.stream_from > at and event.commit != copier.commit:

@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import redact
 
@@ -280,4 +281,4 @@ def _code(status: int | None, body: ErrorBody) -> str:
 def _clean(detail: str) -> str:
     text = redact(" ".join(detail.split()))
     text = "".join(ch for ch in text if ch.isprintable())
-    return text if len(text) <= DETAIL_LENGTH else text[: DETAIL_LENGTH - 1] + "…"
+    return shorten(text, DETAIL_LENGTH)

@@ -77,7 +77,6 @@ class Tool(ABC):
         reaches_sections: an agent in sections mode reaches its tools with it.
         rest_hint: what the model should do to read what was cut from a long result.
         abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it.
-        examples: French and English requests with the call they should become: ``(language, request, arguments)``.
     """
 
     name: ClassVar[str]
@@ -102,7 +101,6 @@ class Tool(ABC):
     reaches_sections: ClassVar[bool] = False
     rest_hint: ClassVar[str] = "Ask for less: narrow the request or lower its limit."
     abilities: ClassVar[Mapping[str, str]] = {}
-    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = ()
     input: ClassVar[Any]
 
     @property

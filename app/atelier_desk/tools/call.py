@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects, Words
+from atelier_desk.domain.text import shorten
 
 SubjectKind = Literal["paths", "command", "hosts", "server", "agents"]
 """The fields of ``Subjects``."""
@@ -90,4 +91,4 @@ def subjects_of(values: Mapping[str, Any], kinds: Mapping[str, SubjectKind]) -> 
 
 def _brief(value: Any) -> str:
     text = " ".join(("" if value is None else str(value)).split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return shorten(text, _SHOWN)

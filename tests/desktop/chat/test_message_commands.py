@@ -15,6 +15,7 @@ from atelier_desk.desktop.chat import speech
 from atelier_desk.desktop.chat.speech import Speaker, Voice
 from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.message import MessageWidget
+from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.domain.workflow import Message, MessageRole
 from tests.desktop.chat.test_panel import Desk
 from tests.support.fake_bridge import settle
@@ -61,7 +62,7 @@ def names(menu: QMenu) -> list[str]:
 async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", False)
     menu = menu_of(desk, 1)
-    wanted = ["copy", "copy-markdown", "quote", "regenerate", "Answer again with", "branch", "pin", "delete-branch"]
+    wanted = ["copy", "copy-markdown", "quote", "regenerate", "regenerate-with", "branch", "pin", "delete-branch"]
     assert names(menu) == wanted
     assert menu.activeAction() is menu.actions()[0], "the keyboard goes on in it"
     menu.close()
@@ -95,14 +96,17 @@ async def test_edit_opens_the_field(desk: Desk) -> None:
     assert editor.field.toPlainText() == "Question"
 
 
-async def test_another_model_answers_without_changing_what_is_chosen(desk: Desk) -> None:
-    menu = menu_of(desk, 1)
-    sub = next(each.menu() for each in menu.actions() if each.text() == "Answer again with")
-    assert isinstance(sub, QMenu)
-    assert [(each.text(), each.isChecked()) for each in sub.actions()] == [("m", True), ("big", False)]
-    sub.actions()[1].trigger()
-    menu.close()
+async def test_another_model_answers_without_changing_what_is_chosen(qtbot: QtBot, desk: Desk) -> None:
+    choose(menu_of(desk, 1), "regenerate-with")
+    picker = desk.panel.view.findChild(PickerMenu, "picker-menu")
+    assert picker is not None
+    assert picker.isVisible()
+    assert picker.current == "p/m", "the one that answered"
+    picker._star("p/big")
+    qtbot.keyClick(picker, Qt.Key.Key_Down)
+    qtbot.keyClick(picker, Qt.Key.Key_Return)
     await settle()
+    assert desk.engine.calls("settings.update") == [((), {"favourite_models": ("p/big",)})]
     assert desk.engine.calls("runs.regenerate") == [(("w1", "r1"), {"provider": "p", "model": "big"})]
     assert desk.panel.choices.model == ("p", "m")
 
@@ -150,7 +154,7 @@ async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, desk: Des
     registry["message-edit"].trigger()
     assert widget(desk, 0).findChild(BubbleEditor) is not None
     registry["message-regenerate-with"].trigger()
-    menu = desk.panel.view.findChild(QMenu, "regenerate-models")
+    menu = desk.panel.view.findChild(PickerMenu, "picker-menu")
     assert menu is not None
     assert menu.isVisible()
     menu.close()

@@ -210,7 +210,7 @@ async def test_what_is_typed_while_a_message_is_sent_changes_nothing_of_it(desk:
     desk.panel.composer.field.setPlainText("As it was")
     desk.panel.composer.submit()
     desk.panel.composer.field.setPlainText("typed meanwhile")
-    desk.panel.stepping = True
+    desk.panel.sending.stepping = True
     desk.panel.choices._agent_id = "Bob"
     await settle()
     ((to, text), how) = desk.engine.calls("runs.send")[0]

@@ -23,7 +23,7 @@ def test_a_click_does_what_the_newest_notification_is_for(attention: Attention) 
     assert attention.tell("Atelier", "“First” is done", lambda: done.append("opened"))
     attention.click()
     attention.click()
-    attention.call("Ada", "Which one?")
+    attention.tell("Ada", "Which one?")
     attention.click()
     assert done == ["opened", "shown", "shown"]
 

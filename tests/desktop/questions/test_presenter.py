@@ -324,7 +324,8 @@ async def test_approvals_and_agents_that_ask_call_for_attention_too(stage: Stage
     data = {"sub_agent_id": "r9", "sub_agent_name": "Tester", "question": "All tests?"}
     s.bridge.stream_event.emit(StreamEvent(workflow_id="w1", run_id="r", chunk_type=ChunkType.SUB_AGENT_QUESTION, data=data))
     await settle()
-    assert shown == [("Checker needs you", "Checker wants to use TodoTool · create"), ("Tester needs you", "All tests?")]
+    text = "operation: create · name: Read the registry · priority: 2"
+    assert shown == [("Checker wants to use TodoTool · create", text), ("Tester needs you", "All tests?")]
     assert s.window.windowTitle() == "(3) Atelier"
     wanted: list[str] = []
     s.presenter.workflow_wanted.connect(wanted.append)

@@ -48,7 +48,7 @@ async def test_what_waits_is_told_again_outside_the_window(host: QWidget, monkey
     presenter = QuestionPresenter(FakeBridge(atelier), host)  # type: ignore[arg-type]
     told: list[str] = []
 
-    def tell(title: str, text: str, then: object = None) -> bool:
+    def tell(title: str, text: str, **_more: object) -> bool:
         told.append(f"{title}: {text}")
         return True
 

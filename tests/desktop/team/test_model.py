@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.team.model import TeamModel
+from atelier_desk.desktop.team.model import AT_ONCE, TeamModel
 from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.team.scenario import child, event, started, tree
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -30,9 +30,29 @@ async def test_opening_reads_the_tree_once(model: TeamModel, atelier: FakeAtelie
     await settle()
     assert atelier.calls("teams.tree") == [(("w1", "ada"), {})]
     assert [member.name for member in model.state.walk("ada")] == ["Ada", "Bea", "Dot", "Cid"]
-    with qtbot.waitSignal(model.changed) as told:
+    with qtbot.waitSignal(model.changed):
         pass
-    assert told.args == [frozenset({"ada", "bea", "cid", "dot"})]
+
+
+async def test_a_few_agents_are_told_of_in_one_frame_and_the_others_in_the_next_ones(model: TeamModel, qtbot: QtBot) -> None:
+    told: list[frozenset[str]] = []
+    model.changed.connect(told.append)
+    model.set_workflow("w1", "ada")
+    await settle()
+    qtbot.waitUntil(lambda: len(told) == 2)
+    assert [len(runs) for runs in told] == [AT_ONCE, 1]
+    assert frozenset().union(*told) == {"ada", "bea", "cid", "dot"}
+
+
+async def test_another_workflow_is_told_nothing_of_the_one_before(model: TeamModel, qtbot: QtBot) -> None:
+    told: list[frozenset[str]] = []
+    model.changed.connect(told.append)
+    model.set_workflow("w1", "ada")
+    await settle()
+    qtbot.waitUntil(lambda: len(told) == 1)
+    model.set_workflow("w2")
+    qtbot.waitUntil(lambda: not model._tell_more.isActive())
+    assert len(told) == 1
 
 
 async def test_many_events_are_told_once_and_only_shape_is_queried(model: TeamModel, atelier: FakeAtelier, qtbot: QtBot) -> None:

@@ -56,16 +56,6 @@ async def test_without_an_embedder_common_words_decide():
     assert found[0] == Example("what are my tasks?", "list", found[0].similarity)
 
 
-async def test_tools_bring_their_own_examples():
-    class Tool:
-        abilities = {"add": "create"}
-        examples = (("en", "zzz zzz zzz", {"operation": "create", "name": "x"}), ("fr", "yyy", {"operation": "get"}))
-
-    found = await Examples(None, [Tool()]).nearest("zzz zzz zzz", language("en"), ["add", "list"])
-    assert (found[0].request, found[0].action) == ("zzz zzz zzz", "add")
-    assert all(example.request != "yyy" for example in Examples(None, [Tool()]).of(language("fr")))
-
-
 def test_a_prompt_has_the_nearest_example_last_and_ends_without_a_space():
     prompt = selection_prompt("do it", [Example("near", "add"), Example("far", "list")])
     assert prompt == "Request: far\nAction: list\n\nRequest: near\nAction: add\n\nRequest: do it\nAction:"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,6 +21,9 @@ from atelier_desk.storage.store import Store
 from tests.chaos.restoring import race
 from tests.storage.damage import closed_database
 from tests.storage.programs import start
+
+if TYPE_CHECKING:
+    import psutil
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows locks a file, which cannot be deleted while it is open")
 
@@ -102,6 +106,25 @@ async def test_a_restore_and_an_opener_do_not_touch_a_folder_that_is_held(datadi
     assert not datadir.database.exists()
 
 
+async def stopped_helper(holder: psutil.Process) -> psutil.Process:
+    """A helper that was stopped while it reads. Each lives for a moment, and one that does not run its own program yet has all that its
+    parent has open: the end of what the parent prints would not come before its own."""
+    import psutil
+
+    own = holder.cmdline()
+    async with asyncio.timeout(30):
+        while True:
+            for child in holder.children():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if child.cmdline() not in ([], own):
+                        child.suspend()
+                        while (status := child.status()) not in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE):
+                            await asyncio.sleep(0.001)
+                        if status == psutil.STATUS_STOPPED:
+                            return child
+            await asyncio.sleep(0.001)
+
+
 @posix
 async def test_it_is_free_after_a_kill_of_the_holder_and_of_its_helper(datadir: DataDir) -> None:
     """The helper that reads the database holds the lock too, and ends by itself when its parent is gone."""
@@ -111,15 +134,16 @@ async def test_it_is_free_after_a_kill_of_the_holder_and_of_its_helper(datadir: 
     assert (await asyncio.to_thread(holder.stdout.readline)).strip() == "locked"
     import psutil
 
-    process = psutil.Process(holder.pid)
-    while not (helpers := process.children()):
-        await asyncio.sleep(0.01)
-    helpers[0].send_signal(signal.SIGSTOP)
-    holder.kill()
-    await asyncio.to_thread(holder.communicate)
-    assert await refused(datadir.root), "the helper has the files open"
-    helpers[0].send_signal(signal.SIGCONT)
-    await asyncio.to_thread(psutil.wait_procs, helpers, 30)
+    try:
+        helper = await stopped_helper(psutil.Process(holder.pid))
+    finally:
+        holder.kill()
+    try:
+        await asyncio.to_thread(holder.communicate, timeout=30)
+        assert await refused(datadir.root), "the helper has the files open"
+    finally:
+        helper.resume()
+    await asyncio.to_thread(helper.wait, 30)
     async with await Store.open(datadir.database) as store:
         assert (await store.counts())["workflow"] > 0
 

@@ -128,12 +128,12 @@ async def test_a_save_that_is_cancelled_is_done_to_its_end(
 
     def slow(path: Path, data: bytes) -> None:
         staging.set()
-        go.wait()
+        assert go.wait(30)
         stage(path, data)
 
     monkeypatch.setattr(files, "stage", slow)
     saving = asyncio.ensure_future(repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "text"))
-    await asyncio.to_thread(staging.wait)
+    assert await asyncio.to_thread(staging.wait, 30)
     saving.cancel()
     with pytest.raises(asyncio.CancelledError):
         await saving

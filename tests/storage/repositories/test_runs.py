@@ -171,3 +171,13 @@ async def test_a_team_is_found_by_its_root_and_by_its_parents(repos: Repositorie
     assert await repos.runs.teams(["other", "root"]) == runs
     assert await repos.runs.teams([]) == []
     assert [link.parent_run_id for link in await repos.runs.links(workflow.id)] == [None, "root", "root", "a", None, "other"]
+
+
+async def test_the_runs_of_deleted_branches_are_found_without_the_others(repos: Repositories) -> None:
+    workflow = await repos.workflows.create(Workflow(name="W"))
+    other = await repos.workflows.create(Workflow(name="Other"))
+    gone = {"gone": workflow.id, "elsewhere": other.id}
+    runs = [Run(id=name, workflow_id=workflow_id, deleted_at=utc_now()) for name, workflow_id in gone.items()]
+    await repos.journal.commit(Commit(runs=(*runs, Run(id="shown", workflow_id=workflow.id))))
+    assert await repos.runs.deleted(workflow.id) == {"gone"}
+    assert await repos.runs.deleted("nowhere") == set()

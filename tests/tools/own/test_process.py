@@ -302,7 +302,7 @@ def test_a_worker_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
         assert not gone(pid)
     finally:
         program.kill()
-        program.wait()
+        program.wait(30)
     until_now(lambda: gone(pid))
     (tmp_path / "go").touch()
     assert not (tmp_path / "effect-0").exists()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.cli.agent_options import APPROVALS, add_model_options
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _found(hit: SearchHit) -> str:
     """What a hit is, in words: a call by what it did."""
     if hit.kind == "tool_execution":
         text = hit.presentation.words(over=True).localized(_) or _(hit.presentation.title) or hit.tool
-        return text if len(text) <= FOUND else text[: FOUND - 1] + "…"
+        return shorten(text, FOUND)
     return {"message": hit.who or _("You"), "report": _("Report"), "memory": _("Memory")}.get(hit.kind, hit.kind)
 
 

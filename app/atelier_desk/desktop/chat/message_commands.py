@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
+from atelier_desk.desktop.chat.compose.choices import key_of
 from atelier_desk.desktop.chat.speech import Speaker
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.format import cut
+from atelier_desk.desktop.widgets import say
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
     from atelier_desk.desktop.chat.transcript.view import ChatView
-    from atelier_desk.domain.provider import ModelInfo
+    from atelier_desk.desktop.widgets.picker import Picker
 
 EXCERPT = 48
 """Characters of a message that stand for it in a list."""
@@ -71,7 +73,7 @@ COMMANDS = (
     Command("read-aloud", N_("Read aloud"), N_("Read the message aloud, or stop"), "volume-2", "read_aloud", _said, own=False),
     Command("edit", N_("Edit and send again"), N_("Edit your last message and send it again"), "pencil", "edit", _asked),
     Command("regenerate", N_("Answer again"), N_("Answer again"), "refresh-cw", "regenerate", _answer),
-    Command("regenerate-with", N_("Answer again with"), N_("Answer again with another model"), "cpu", "choose_model", _answer),
+    Command("regenerate-with", N_("Answer again with…"), N_("Answer again with another model"), "cpu", "choose_model", _answer),
     Command("branch", N_("Branch here into a new workflow"), N_("Branch here into a new workflow"), "git-branch", "branch_here", _kept),
     Command("pin", N_("Pin"), N_("Pin or unpin the message"), "pin", "pin", _kept),
     Command("delete-branch", N_("Delete this branch"), N_("Delete the branch from this turn on"), "trash-2", "delete_branch", _kept),
@@ -97,10 +99,10 @@ class MessageCommands(QObject):
         host: TranscriptHost,
         view: ChatView,
         pages: TranscriptPages,
-        models: Callable[[], Sequence[ModelInfo]],
+        models: Picker,
         parent: QObject,
     ) -> None:
-        """``models`` gives those that can be chosen at the moment."""
+        """``models`` is where the model of the workflow is picked: another answer is picked from the same ones, in the same way."""
         super().__init__(parent)
         self._bridge, self._host, self._view, self._pages, self._models = bridge, host, view, pages, models
         self.speaker = Speaker(self)
@@ -125,9 +127,6 @@ class MessageCommands(QObject):
                 continue
             if command.name in {"edit", "branch"}:
                 menu.addSeparator()
-            if command.name == "regenerate-with":
-                self._add_models(menu.addMenu(theme().icon(command.icon), _(command.text)), entry)
-                continue
             added = menu.addAction(theme().icon(command.icon), self._text(command, entry, selected))
             added.setObjectName(f"message-{command.name}")
             added.triggered.connect(lambda *_, command=command: self._call(command, entry, host, selected))
@@ -228,13 +227,24 @@ class MessageCommands(QObject):
         self._bridge.jobs.once(("regenerate", run_id), again)
 
     def choose_model(self, entry: Entry) -> None:
-        """The models as a menu over the conversation, for the keyboard."""
-        menu = QMenu(self._view)
-        menu.setObjectName("regenerate-models")
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._add_models(menu, entry)
+        """The picker of models below the pointer, or over the conversation when that is elsewhere; the one that answered is marked."""
+        from atelier_desk.desktop.widgets.picker import PickerMenu
+
         view = self._view
-        menu.popup(view.mapToGlobal(QPoint(view.width() // 2 - menu.sizeHint().width() // 2, view.height() // 4)))
+        if not self._models.choices:
+            self.told.emit(_("There is no model to choose from."))
+            return
+        inside = view.mapFromGlobal(QCursor.pos())
+        anchor = QWidget(view)
+        anchor.resize(1, 1)
+        anchor.move(inside if view.rect().contains(inside) else QPoint(view.width() // 3, view.height() // 4))
+        menu = PickerMenu(anchor)
+        say(menu, name=N_("Answer again with another model"))
+        menu.chosen.connect(lambda key: self.regenerate_with(entry, key.partition("/")[0], key.partition("/")[2]))
+        menu.starred.connect(self._models.starred)
+        menu.closed.connect(self._models.closed)
+        menu.closed.connect(anchor.deleteLater)
+        menu.open(self._models.choices, key_of(entry.provider, entry.model), anchor)
 
     def pin(self, entry: Entry) -> None:
         """Shown when the engine has kept it: the stream tells every window."""
@@ -269,25 +279,9 @@ class MessageCommands(QObject):
         if self._pages.workflow_id == workflow_id:
             await self._pages.reload()
 
-    def _add_models(self, menu: QMenu, entry: Entry) -> None:
-        """Every chat model, by provider when there are several; the one that answered is marked."""
-        chat = [info for info in self._models() if not info.embedding]
-        providers = list(dict.fromkeys(info.provider for info in chat))
-        for provider in providers:
-            under = menu.addMenu(provider) if len(providers) > 1 else menu
-            for info in (each for each in chat if each.provider == provider):
-                added = under.addAction((info.label or info.name).replace("&", "&&"))
-                added.setCheckable(True)
-                added.setChecked((info.provider, info.name) == (entry.provider, entry.model))
-                self._connect_model(added, entry, info)
-        menu.setEnabled(bool(chat))
-
-    def _connect_model(self, added: QAction, entry: Entry, info: ModelInfo) -> None:
-        added.triggered.connect(lambda *_: self.regenerate_with(entry, info.provider, info.name))
-
 
 def brief(text: str) -> str:
     """A message in a line of a list."""
     from atelier_desk.desktop.chat.markdown.plain import plain_text
 
-    return cut(" ".join(plain_text(text).split()), EXCERPT)
+    return shorten(" ".join(plain_text(text).split()), EXCERPT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -11,9 +10,10 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk, joined
+from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
-from atelier_desk.desktop.chat.compose.sending import encoded, picture_folders
+from atelier_desk.desktop.chat.compose.sender import Sender
+from atelier_desk.desktop.chat.compose.sending import picture_folders
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.meter import BudgetWatch
@@ -22,18 +22,16 @@ from atelier_desk.desktop.chat.search.find_bar import FindBar
 from atelier_desk.desktop.chat.search.finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.steering import Steering
-from atelier_desk.desktop.chat.transcript.entries import Change, Entry
+from atelier_desk.desktop.chat.transcript.entries import Change
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.items import item_maker
 from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import Translated, fill
-from atelier_desk.domain.limits import MESSAGE
 from atelier_desk.i18n import _
 from atelier_desk.llm.registry import builtin_type
 
@@ -43,16 +41,13 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.compose.focus import ComposerFocus
     from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
     from atelier_desk.domain.agent import Choices
-    from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.stream.payloads import QueueShown
-    from atelier_desk.domain.workflow import RunMode, Workflow
+    from atelier_desk.domain.workflow import Workflow
 
 _BOTTOM = (24, 4, 24, 16)
 _PICKED = {"default_agent_id", "favourite_models", "favourite_agents"}
 """Settings that the pickers show."""
-DRAFT_MS = 600
-"""Milliseconds after the last key before a draft is kept."""
 
 
 class ChatPanel(Translated, QWidget):
@@ -91,25 +86,14 @@ class ChatPanel(Translated, QWidget):
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
-        self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, lambda: self.choices.models, self)
+        self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = StartPage(bridge, self)
         self.composer = Composer(self)
-        self.composer.field.history = self._sent_before
+        self.sending = Sender(bridge, self.composer, self.choices, self.pages, self.view, self)
         self.queue = QueueDesk(bridge, QueueStrip(self), self.composer, self)
-        self.queue.stepping = lambda: self.stepping
-        self._running = False
-        self._sent = 0
-        self.stepping = False
-        """The next message starts a run that waits before each step."""
-        self._draft_of = ""
-        self._new_draft = ""
-        """What was written for a new workflow, while another one is shown."""
-        self._opening: Any = None
-        self._shown_yet = False
-        """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
+        self.queue.stepping = lambda: self.sending.stepping
         self._starter: Any = None
-        self._draft_timer = Soon(self, DRAFT_MS, self.keep_draft)
         self._lay_out()
         self._connect()
         self.retranslate()
@@ -137,24 +121,20 @@ class ChatPanel(Translated, QWidget):
         self.pages.changed.connect(self._on_changes)
         self.pages.prepended.connect(self.view.prepend)
         self.view.older_wanted.connect(self._on_older)
-        self.composer.sent.connect(self._on_sent)
+        self.sending.workflow_made.connect(self.workflow_made)
         self.composer.stopped.connect(self.stop)
         self.header.options.clicked.connect(self.open_settings)
         self.choices.shown.connect(self._on_choice)
         self.empty.workflow_chosen.connect(self.open_workflow)
         self.empty.goal_chosen.connect(self._on_goal)
         self.empty.agent_chosen.connect(self._on_agent_card)
-        self.composer.draft_changed.connect(lambda *_: self._draft_timer.start())
         self.finder.left.connect(self.leave_agent)
         self.finder.agent_found.connect(self.open_agent)
         self.pinned.chosen.connect(self.finder.reveal)
         self.host.question_requested.connect(self.question_requested)
         self.host.quote_requested.connect(self.composer.quote)
-        self.host.go_on_requested.connect(self._on_go_on)
-        self.host.regenerate_requested.connect(self._on_regenerate)
-        self.host.resend_requested.connect(self._on_resend)
-        self.host.branch_requested.connect(self._on_branch)
         self.host.agent_requested.connect(self.open_agent)
+        self.sending.attach(self.host)
         self.steering.attach(self.host)
         self.bridge.stream_event.connect(self._on_stream)
         self.bridge.changed.connect(self._on_changed)
@@ -187,21 +167,16 @@ class ChatPanel(Translated, QWidget):
         self.keep_draft()
         self.find_bar.leave()
         self.leave_agent()
-        if not self._shown_yet:
-            self._draft_of = workflow_id
-        self._opening = self.bridge.jobs.start(self.pages.open(workflow_id))
+        self.sending.open_soon(workflow_id, self.bridge.jobs.start(self.pages.open(workflow_id)))
 
     def close_workflow(self) -> None:
         """Show none: the next message begins a new one."""
-        self._shown_yet = True
-        self.keep_draft()
+        self.sending.begin_new()
         self.leave_agent()
         self.pages.clear()
-        self._draft_of = ""
         self.choices.set_workflow(None)
         self.queue.set_workflow("")
         self.view.set_entries([])
-        self.composer.set_draft(self._new_draft)
         self.header.set_title(_("New workflow"))
         self.header.show_usage(None)
         self.header.set_interrupted(False)
@@ -221,7 +196,7 @@ class ChatPanel(Translated, QWidget):
             return
         self.host.images = ImageGate(picture_folders(workflow, self.bridge.data_dir))
         self._open_desk()
-        self._show_draft(workflow)
+        self.sending.show(workflow)
         self.header.set_title(workflow.name)
         self.choices.set_workflow(workflow)
         self.queue.set_workflow(workflow.id)
@@ -232,17 +207,6 @@ class ChatPanel(Translated, QWidget):
         self.header.set_interrupted(transcript.status == "interrupted")
         self._show_thinking()
         self.workflow_shown.emit(workflow.id)
-
-    def _show_draft(self, workflow: Workflow) -> None:
-        """What is typed goes away only when another workflow takes its place: one that is read again has nothing newer to show."""
-        if workflow.id != self._draft_of:
-            self.keep_draft()  # what was typed while this one was read
-            self._draft_of = workflow.id
-            self.composer.set_draft(workflow.draft)
-        elif not self._shown_yet and workflow.draft:
-            self.composer.set_draft(joined(workflow.draft, self.composer.field.toPlainText()))
-            self._draft_timer.start()
-        self._shown_yet = True
 
     def _show_thinking(self) -> None:
         self.view.show_thinking(self.pages.current.waits_since if self.pages.current is not None else 0.0)
@@ -317,78 +281,7 @@ class ChatPanel(Translated, QWidget):
         self._show_empty(not self.view.entries)
         self.composer.field.setFocus()
 
-    # -- sending --------------------------------------------------------------------------------------------------------------
-    def _on_sent(self, text: str, images: Any, strategy: str) -> None:
-        """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
-        from atelier_desk.domain.agent import Choices
-        from atelier_desk.domain.events.run import Dispatch
-        from atelier_desk.domain.workflow import RunMode
-
-        agent = self.choices.agent if self._shown_yet or not self._draft_of else None  # before it is read, its own one answers
-        answers = (agent.id, self.choices.chosen) if agent else ("", Choices())
-        mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
-        self.bridge.jobs.start(self._send(self._draft_of, text, images, Dispatch(strategy), answers, mode))
-
-    def _on_go_on(self, finish: str) -> None:
-        """An ordinary message: it works with every kind of server, and can be seen."""
-        from atelier_desk.engine.notice_words import go_on_words
-
-        if self.pages.current is not None:
-            self._on_changes(self.pages.current.release_notices())  # taken: a second click finds no button
-        self._on_sent(go_on_words(finish), [], "queue")
-
-    async def _send(
-        self, workflow_id: str, text: str, images: Any, strategy: Dispatch, answers: tuple[str, Choices], mode: RunMode
-    ) -> None:
-        from atelier_desk.domain.chat import ImagePart
-
-        engine, (agent_id, choices) = self.bridge.engine, answers
-        await self._first_opened()
-        waits = self._running and strategy.value == "queue"
-        storing = self.choices.stored()
-        pictures = await encoded(images)
-        await storing
-        if not workflow_id:
-            workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
-            if not self.workflow_id:
-                self._draft_of = workflow_id  # what is typed meanwhile goes on there
-            await self.pages.open(workflow_id)
-            self.workflow_made.emit(workflow_id)
-        own: Entry | None = None
-        if self.pages.current is not None and self.workflow_id == workflow_id and not waits:
-            self._sent += 1
-            change = self.pages.current.add_own(f"own-{self._sent}", text, pictures)
-            own = change[1]
-            self._on_changes([change])
-            self.view.scroll_to_end()
-        try:
-            parts = tuple(ImagePart(**picture) for picture in pictures)
-            await engine.runs.send(workflow_id, text, agent_id=agent_id, images=parts, strategy=strategy, mode=mode)
-        except Exception:
-            await self._take_back(workflow_id, own, text)
-            raise
-        if self._draft_of == workflow_id:
-            self._draft_timer.stop()
-            await engine.workflows.set_draft(workflow_id, self.composer.field.toPlainText()[:MESSAGE])
-
-    async def _first_opened(self) -> None:
-        """A message written before anything was shown is put below what is being read, and not lost from view with it."""
-        import asyncio
-
-        if not self._shown_yet and self._opening is not None:
-            await asyncio.wait([self._opening])
-
-    async def _take_back(self, workflow_id: str, own: Entry | None, text: str) -> None:
-        """The engine refused the message: put it back where it was written, also when another workflow is shown now."""
-        transcript = self.pages.current
-        if own is not None and transcript is not None and own in transcript.entries:
-            transcript.remove(own)
-            self.view.set_entries(transcript.entries)
-        if self._draft_of != workflow_id:
-            await self.bridge.engine.workflows.set_draft(workflow_id, text[:MESSAGE])
-        elif not self.composer.field.toPlainText().strip():
-            self.composer.set_draft(text)
-
+    # -- what a person does to it ---------------------------------------------------------------------------------------------
     def stop(self) -> None:
         """Cancel the run of the workflow in view."""
         workflow_id = self.workflow_id
@@ -396,33 +289,8 @@ class ChatPanel(Translated, QWidget):
             self.steering.stop_workflow(workflow_id)
 
     def keep_draft(self) -> None:
-        """Store what is typed; called a moment after the last key and before another workflow is shown."""
-        pending = self._draft_timer.isActive()
-        self._draft_timer.stop()
-        workflow_id, text = self._draft_of, self.composer.field.toPlainText()
-        if not self._shown_yet:
-            return  # the stored one is not known yet, and would be lost
-        if not workflow_id:
-            self._new_draft = text
-        elif self.bridge.ready and (pending or self.sender() is self._draft_timer):
-            self.bridge.jobs.start(self.bridge.engine.workflows.set_draft(workflow_id, text[:MESSAGE]))
-
-    def _on_regenerate(self, run_id: str) -> None:
-        workflow_id = self.workflow_id
-        self._rerun(("regenerate", run_id), lambda: self.bridge.engine.runs.regenerate(workflow_id, run_id))
-
-    def _sent_before(self) -> list[str]:
-        """What the person has written in this workflow, as far as it is loaded."""
-        return [entry.content for entry in self.view.entries if entry.kind == "user" and entry.content]
-
-    def _on_resend(self, run_id: str, text: str) -> None:
-        workflow_id = self.workflow_id
-        again = ("resend", run_id, text)
-        self._rerun(again, lambda: self.bridge.engine.runs.edit_and_resend(workflow_id, run_id, text))
-
-    def _on_branch(self, run_id: str) -> None:
-        workflow_id = self.workflow_id
-        self._rerun(("branch", run_id), lambda: self.bridge.engine.workflows.select_branch(workflow_id, run_id))
+        """Store at once what was typed and is not stored yet."""
+        self.sending.keep_draft()
 
     def open_settings(self) -> None:
         """What holds in this workflow alone."""
@@ -449,16 +317,6 @@ class ChatPanel(Translated, QWidget):
     def add_above_composer(self, widget: QWidget) -> None:
         """Give a widget of the window a place over the composer, as wide as it."""
         self._above_composer.addWidget(widget)
-
-    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]]) -> None:
-        """Change which turns the conversation has."""
-
-        async def work() -> None:
-            await self.choices.stored()
-            await change()
-            await self.pages.reload()
-
-        self.bridge.jobs.once(once, work)
 
     def clear_of(self) -> int:
         """Pixels at the lower edge that nothing may cover: what a person writes in and decides with, of a sub-agent's page too."""
@@ -509,8 +367,8 @@ class ChatPanel(Translated, QWidget):
     def _set_running(self, running: bool) -> None:
         self.composer.set_running(running)
         self.queue.strip.set_running(running)
-        if running != self._running:
-            self._running = running
+        if running != self.sending.running:
+            self.sending.running = running
             self.run_changed.emit(running)
 
     def _on_changed(self, topic: Topic, key: str) -> None:
@@ -524,7 +382,7 @@ class ChatPanel(Translated, QWidget):
         if workflow_id == self.workflow_id:
             self.header.set_title(workflow.name)
             self.choices.take(workflow)
-            if not self._running:  # what was asked after the turn, such as a title, counts too
+            if not self.sending.running:  # what was asked after the turn, such as a title, counts too
                 self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
 
     def _on_older(self) -> None:

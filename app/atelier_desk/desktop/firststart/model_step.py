@@ -16,11 +16,11 @@ from atelier_desk.desktop.panes.wording import duration
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.widgets import control, fill, label, say
-from atelier_desk.desktop.widgets.format import cut
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.presets import name_for
@@ -237,7 +237,7 @@ class ModelStep(Step):
             self._fail(await self._reason(draft, error))
             return
         self._tried = (draft, model)
-        self.busy.note(_("{model} answered in {time}: “{text}”", model=model, time=duration(trial.ms), text=cut(trial.text, 90)), "ok")
+        self.busy.note(_("{model} answered in {time}: “{text}”", model=model, time=duration(trial.ms), text=shorten(trial.text, 90)), "ok")
         self.ready_changed.emit()
 
     def _offer(self, models: list[str], chosen: str) -> None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
-from atelier_desk.desktop.widgets.format import cut
-from atelier_desk.i18n import _
+from atelier_desk.desktop.system.notice import Notice, Notifier
+from atelier_desk.domain.text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")
 _EXCERPT = 200
 
 
 class Attention(QObject):
-    """Watches one window. ``activated`` is emitted when a notification is clicked.
+    """Watches one window. ``activated`` is emitted when a notification is clicked that is for nothing more exact.
 
-    The tray is used only where the desktop has one; the count in the title is there everywhere.
+    Notifications go to ``notifier`` where the desktop has one, else to the tray, if there is one; the count in the title is there
+    everywhere. With ``answers`` off a notification has no buttons.
     """
 
     activated = Signal()
@@ -26,30 +28,46 @@ class Attention(QObject):
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
-        self.enabled = True
+        self.enabled = self.answers = True
+        self.notifier: Notifier | None = None
         self._count = 0
         self._tray: QSystemTrayIcon | None = None
         self._own_tray = True
         self._then: Callable[[], object] | None = None
         window.installEventFilter(self)
 
-    def call(self, agent: str, question: str) -> None:
-        """An agent needs the person; nothing happens when the window is in front already."""
-        self.tell(_("{agent} needs you", agent=agent), question)
+    def tell(self, title: str, text: str, then: Callable[[], object] | None = None, about: str = "") -> bool:
+        """Show a notification without answers: ``show`` with a click that runs ``then``, or emits ``activated``."""
+        return self.show(Notice(title, text, then or self.activated.emit, about))
 
-    def tell(self, title: str, text: str, then: Callable[[], object] | None = None) -> bool:
-        """Show a notification and alert the task bar, unless the window is in front or notifications are off; whether it was told.
-
-        A click on it runs ``then``; without one ``activated`` is emitted.
-        """
+    def show(self, notice: Notice) -> bool:
+        """Show a notification and alert the task bar, unless the window is in front or notifications are off; whether it was told."""
         window = self._window.window()
         if window.isActiveWindow() or not self.enabled:
             return False
-        self._then = then
         QApplication.alert(window)
-        if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
-            self._tray_icon().showMessage(title, cut(text, _EXCERPT), window.windowIcon())
+        if self.notifier is not None and self.notifier.there:
+            shown = notice if self.answers else replace(notice, actions=(), reply=None)
+            self.notifier.show(shown, lambda: self._by_tray(notice))
+        else:
+            self._by_tray(notice)
         return True
+
+    @property
+    def seen_outside(self) -> bool:
+        """Whether a notification is seen outside the window: some desktops have no place for them."""
+        tray = QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()
+        return tray or (self.notifier is not None and self.notifier.there)
+
+    def tidy(self) -> None:
+        """Take back the notifications of what does not wait any more."""
+        if self.notifier is not None:
+            self.notifier.tidy()
+
+    def _by_tray(self, notice: Notice) -> None:
+        self._then = notice.open
+        if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
+            self._tray_icon().showMessage(notice.title, shorten(notice.text, _EXCERPT), self._window.window().windowIcon())
 
     def click(self) -> None:
         """The newest notification was clicked."""

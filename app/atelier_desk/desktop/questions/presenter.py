@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.jobs import Jobs, error_text
-from atelier_desk.desktop.questions import approval_wording
 from atelier_desk.desktop.questions.approval_desk import approval_desk
 from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.questions.dialog import QuestionDialog
@@ -27,6 +27,8 @@ from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.scrim import Scrim
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.system.answers import approval_notice, plain, question_notice
+from atelier_desk.desktop.system.notice import Notice, Notifier
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 REPORT_MS = 5_000
 """How much visible time is gathered before the engine is told; it is also told when the dialog goes away and when time runs out."""
 RELOAD_MS = 200
+ANYTHING = "*"
+"""What a reminder is about: it is over when nothing waits."""
 
 
 class QuestionPresenter(QObject):
@@ -123,6 +127,15 @@ class QuestionPresenter(QObject):
         """Skip a question without opening it."""
         self.jobs.once(("answer", question_id), lambda: self._send(question_id, None))
 
+    def answer(self, question_id: str, answer: QuestionAnswer) -> None:
+        """Answer a question without opening it; that it was answered elsewhere meanwhile is told."""
+        self.jobs.once(("answer", question_id), lambda: self._send(question_id, answer))
+
+    def use_notifier(self, notifier: Notifier) -> None:
+        """Tell through the desktop's own notifications, where it has them."""
+        notifier.wanted = self._waits
+        self.attention.notifier = notifier
+
     def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
         return self.queue.pending(workflow_id)
 
@@ -130,16 +143,17 @@ class QuestionPresenter(QObject):
         """Those for the inbox: a question stands in one place at a time, and the one that is open has its dialog."""
         return [question for question in self.queue.pending() if self.dialog is None or question.id != self.dialog.question.id]
 
-    def set_notifications(self, on: bool, remind_minutes: int = 0) -> None:
-        """The settings: notifications of the desktop and alerts in the task bar, and after how long they come again (0 never)."""
-        self.attention.enabled = on
+    def set_notifications(self, on: bool, remind_minutes: int = 0, answers: bool = True) -> None:
+        """The settings: notifications of the desktop and alerts in the task bar, after how long they come again (0 never), and whether
+        they have buttons that answer."""
+        self.attention.enabled, self.attention.answers = on, answers
         self.reminder.set_minutes(remind_minutes if on else 0)
 
     def remind(self) -> None:
         """Tell again of what waits: outside the window, or in it while it shows something else."""
         count = self._waiting()
         text = ngettext("{n} decision still waits for you", "{n} decisions still wait for you", count)
-        if count and not self.attention.tell("Atelier", text) and self.dialog is None:
+        if count and not self.attention.tell("Atelier", text, about=ANYTHING) and self.dialog is None:
             self.notice.emit(text)
 
     def retranslate(self) -> None:
@@ -174,7 +188,7 @@ class QuestionPresenter(QObject):
             question = await self._bridge.engine.questions.get(question_id)
             new = question.status is QuestionStatus.PENDING and self.queue.add(question)
         if new:
-            self.attention.call(question.agent_name or _("The agent"), question.spec.question)
+            self.attention.show(question_notice(question, partial(self._open_outside, question_id), partial(self.answer, question_id)))
             self._refresh()
 
     def _closed(self, question_id: str, status: str) -> None:
@@ -198,14 +212,26 @@ class QuestionPresenter(QObject):
     def _tell_count(self) -> None:
         total = self._waiting()
         self.attention.set_count(total)
+        self.attention.tidy()
         self.reminder.set_waiting(total)
         self.pending_changed.emit(total)
 
     def _approval_asked(self, request: ApprovalRequest) -> None:
-        self.attention.call(approval_wording.agent_name(request), approval_wording.title(request))
+        decide = partial(self.approvals.jobs.once, ("decide", request.id))
+        allow, reject = partial(self.approvals.approve, request.id), partial(self.approvals.reject, request.id)
+        show = partial(self._show_workflow, request.workflow_id)
+        self.attention.show(approval_notice(request, show, partial(decide, allow), partial(decide, reject)))
 
     def _parent_asked(self, asked: ParentQuestion) -> None:
-        self.attention.call(asked.agent_name or _("The agent"), asked.question)
+        title = _("{agent} needs you", agent=asked.agent_name or _("The agent"))
+        show = partial(self._show_workflow, asked.workflow_id)
+        self.attention.show(Notice(title, plain(asked.question), show, asked.run_id))
+
+    def _waits(self, about: str) -> bool:
+        """Whether what a notification is about still waits."""
+        asked = {each.id for each in self.queue.pending()} | {each.id for each in self.approvals.pending()}
+        ids = asked | {each.run_id for each in self.parents.pending()}
+        return about in ids or (about == ANYTHING and bool(ids))
 
     def _covers(self, widget: QWidget) -> bool:
         """Whether the shade of an open question lies over a widget."""
@@ -223,11 +249,8 @@ class QuestionPresenter(QObject):
                 self._present(question)
 
     def _show_oldest(self) -> None:
-        """The notification was clicked."""
-        window = self._window.window()
-        window.show()
-        window.raise_()
-        window.activateWindow()
+        """A notification was clicked that is for no one thing."""
+        self._to_front()
         if self.dialog is not None:
             return
         waiting = self.queue.pending()
@@ -238,12 +261,28 @@ class QuestionPresenter(QObject):
         elif others:
             self.workflow_wanted.emit(min(others, key=lambda each: each.created_at).workflow_id)
 
+    def _to_front(self) -> None:
+        window = self._window.window()
+        window.show()
+        window.raise_()
+        window.activateWindow()
+
+    def _open_outside(self, question_id: str) -> None:
+        """The notification of a question was clicked."""
+        self._to_front()
+        self.open(question_id)
+
+    def _show_workflow(self, workflow_id: str) -> None:
+        """The notification of what waits in a workflow was clicked."""
+        self._to_front()
+        self.workflow_wanted.emit(workflow_id)
+
     def _present(self, question: UserQuestion) -> None:
         if self._scrim is None:
             return
         dialog = QuestionDialog(question, self.queue.place(question.id), self.queue.draft(question.id), self._scrim)
-        dialog.submitted.connect(lambda answer: self.jobs.once(("answer", question.id), lambda: self._send(question.id, answer)))
-        dialog.skipped.connect(lambda: self.jobs.once(("answer", question.id), lambda: self._send(question.id, None)))
+        dialog.submitted.connect(partial(self.answer, question.id))
+        dialog.skipped.connect(partial(self.skip, question.id))
         dialog.postponed.connect(lambda draft: self._postponed(question.id, draft))
         self.dialog = dialog
         self.pending_changed.emit(self._waiting())

@@ -16,7 +16,7 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QCheckBox, QComboBox, QSpinBox, QWidget
 
 from atelier_desk.desktop.panes.wording import locale
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.page import SectionCard, SettingsPage
 from atelier_desk.desktop.widgets import say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
 from atelier_desk.desktop.widgets.words import Text, text_of
@@ -137,8 +137,8 @@ class RowsPage(SettingsPage):
         for section in self.sections:
             self.add(section)
 
-    def add(self, section: Section) -> None:
-        """Make a section's rows."""
+    def add(self, section: Section) -> SectionCard:
+        """Make a section's rows; gives its card."""
         card = self.section(section.title)
         for field in section.fields:
             control = field.make(self, partial(self._chosen, field))
@@ -146,6 +146,7 @@ class RowsPage(SettingsPage):
                 control.setObjectName(field.name or field.key)
             self._bound[field.key] = field, control
             self.row(card, control, field.caption, field.hint)
+        return card
 
     def control(self, key: str) -> QWidget:
         """The control of a setting."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from atelier_desk.engine.services.common.naming import shorten
+from atelier_desk.domain.text import shorten
 
 LENGTH = 80
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))})
@@ -14,7 +14,7 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{number}" for port 
 def file_name(name: str) -> str:
     """A file name without ending: letters, digits, spaces, hyphens and underscores of ``name``, cut at a word."""
     kept = "".join(each if each.isalnum() or each in " -_" else " " for each in name)
-    text = shorten(" ".join(kept.split()), LENGTH).rstrip("…").strip()
+    text = shorten(" ".join(kept.split()), LENGTH, at_word=True).rstrip("…").strip()
     return "workflow" if not text or text.lower() in _RESERVED else text
 
 

@@ -62,6 +62,7 @@ class Sidebar(Translated, QWidget):
         """The folders that are closed, and the archive while it is."""
         self._limit = PAGE
         self._more = self._held = False
+        self._search_keys = ""
         self._loading: asyncio.Task[None] | None = None
         self.new = QPushButton(self)
         control(self.new, "new-workflow", self._new_text, name=N_("New workflow"))
@@ -247,9 +248,19 @@ class Sidebar(Translated, QWidget):
         super().resizeEvent(event)
         say(self.new)
 
+    def show_search_keys(self, keys: str) -> None:
+        """The keys of the search everywhere, as they are now; empty for none."""
+        self._search_keys = keys
+        self._say_empty()
+
+    def _nothing_found(self) -> str:
+        if not self._search_keys:
+            return _("No title and no message has this. “Search everywhere” looks into calls, reports and memories too.")
+        return _("No title and no message has this. Search everywhere with {keys}.", keys=self._search_keys)
+
     def _say_empty(self) -> None:
         if self.search.text().strip():
-            self.empty.set_texts(N_("Nothing found"), N_("No title and no message has this. Search everywhere with Ctrl+Shift+F."))
+            self.empty.set_texts(N_("Nothing found"), self._nothing_found)
         else:
             self.empty.set_texts(N_("No workflows yet"), N_("Write a first message to begin one."))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.team.views import AgentNode
 
 TELL_MS = 100
-"""At least this long between two ``changed``."""
+"""At least this long between two rounds of ``changed``."""
+AT_ONCE, FRAME_MS = 3, 16
+"""An agent's row and lane take some 2 ms to draw: so many agents are told of at once, and so many more in each following frame."""
 RELOAD_MS = 250
 """Starts of agents that come close together make one query."""
 TICK_MS = 1_000
@@ -50,7 +53,9 @@ class TeamModel(QObject):
         self._meanwhile: list[StreamEvent] = []
         self._loading = 0
         self._dirty: set[str] = set()
+        self._untold: dict[str, None] = {}
         self._tell = Soon(self, TELL_MS, self._tell_now)
+        self._tell_more = Soon(self, FRAME_MS, self._tell_some)
         self._reload = Soon(self, RELOAD_MS, self._reload_now)
         self._tick = QTimer(self)
         self._tick.setInterval(TICK_MS)
@@ -71,6 +76,7 @@ class TeamModel(QObject):
         self._wanted.clear()
         self._reloads.clear()
         self._dirty.clear()
+        self._untold.clear()
         self._loading = 0
         self._tick.stop()
         if root:
@@ -109,11 +115,20 @@ class TeamModel(QObject):
         self._tell.ask()
 
     def _tell_now(self) -> None:
-        dirty, self._dirty = frozenset(self._dirty), set()
+        self._untold.update(dict.fromkeys(self._dirty))
+        self._dirty.clear()
         if self.state.counting != self._tick.isActive():
             (self._tick.start if self.state.counting else self._tick.stop)()
-        if dirty:
-            self.changed.emit(dirty)
+        self._tell_some()
+
+    def _tell_some(self) -> None:
+        told = frozenset(islice(self._untold, AT_ONCE))
+        for run_id in told:
+            del self._untold[run_id]
+        if self._untold:
+            self._tell_more.ask()
+        if told:
+            self.changed.emit(told)
 
     # -- queries --------------------------------------------------------------------------------------------------------------
     def _reload_now(self) -> None:

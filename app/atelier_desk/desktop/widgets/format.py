@@ -14,11 +14,6 @@ def locale() -> QLocale:
     return QLocale(QLocale.Language.French if language() == "fr" else QLocale.Language.English)
 
 
-def cut(text: str, most: int) -> str:
-    """The beginning of a text, of at most ``most`` characters with the ellipsis that stands for the rest."""
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def size(count: int) -> str:
     """Bytes in the locale's short form."""
     return locale().formattedDataSize(count, 1, QLocale.DataSizeFormat.DataSizeTraditionalFormat)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QResizeEvent, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QResizeEvent, QStandardItem
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.basic import fill
+from atelier_desk.desktop.widgets.grouped_list import GroupedList
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.desktop.widgets.words import control, say
@@ -36,7 +38,6 @@ _LETTERS = 5
 _Role = Qt.ItemDataRole
 _CHOICE = _Role.UserRole + 1
 _RADIUS = 10
-_PAGE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +148,11 @@ class PickerMenu(QFrame):
         self._choices: list[Choice] = []
         self._current = ""
         self.field = control(QLineEdit(self), "picker-search", look="palette", hint=N_("Search"))
-        self.list = control(QListView(self), "picker-list", look="plain", name=N_("Choices"))
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list = control(GroupedList(self), "picker-list", look="plain", name=N_("Choices"))
         self.list.setMouseTracking(True)
         self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setItemDelegate(_Delegate(self.list))
-        self._model = QStandardItemModel(self)
-        self.list.setModel(self._model)
+        self._model = self.list.rows
         fill(QVBoxLayout(self), self.field, self.list, margins=(1, 4, 1, 4), spacing=2)
         self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
@@ -189,26 +187,20 @@ class PickerMenu(QFrame):
 
     def _filter(self, needle: str) -> None:
         before = self.current
-        self._model.clear()
-        group = ""
-        found = matching(self._choices, needle)
-        for choice in found:
-            if choice.group != group:
-                group = choice.group
-                heading = QStandardItem(group)
-                heading.setFlags(Qt.ItemFlag.NoItemFlags)
-                self._model.appendRow(heading)
-            item = QStandardItem(choice.text)
-            item.setEditable(False)
-            item.setData(choice, _CHOICE)
-            item.setData(choice.key == self._current, _Role.UserRole)
-            item.setData(choice.spoken, _Role.AccessibleTextRole)
-            item.setToolTip(choice.spoken)
-            self._model.appendRow(item)
-        wanted = before if needle == "" and before else self._current if not needle else ""
-        rows = [row for row in range(self._model.rowCount()) if self._at(row) is not None]
-        row = next((row for row in rows if (each := self._at(row)) is not None and each.key == wanted), rows[0] if rows else -1)
-        self._go(row)
+        found = groupby(matching(self._choices, needle), lambda choice: choice.group)
+        self.list.fill((group, map(self._line, choices)) for group, choices in found)
+        wanted = "" if needle else before or self._current
+        row = next((row for row in self.list.lines() if (each := self._at(row)) is not None and each.key == wanted), None)
+        if row is not None:
+            self.list.go(row)
+
+    def _line(self, choice: Choice) -> QStandardItem:
+        item = QStandardItem(choice.text)
+        item.setData(choice, _CHOICE)
+        item.setData(choice.key == self._current, _Role.UserRole)
+        item.setData(choice.spoken, _Role.AccessibleTextRole)
+        item.setToolTip(choice.spoken)
+        return item
 
     @property
     def current(self) -> str:
@@ -220,22 +212,8 @@ class PickerMenu(QFrame):
         choice: Choice | None = self._model.index(row, 0).data(_CHOICE) if row >= 0 else None
         return choice
 
-    def _go(self, row: int) -> None:
-        index = self._model.index(row, 0)
-        self.list.setCurrentIndex(index)
-        if row == 1 and self._at(0) is None:
-            self.list.scrollToTop()  # with its heading
-        elif index.isValid():
-            self.list.scrollTo(index)
-
-    def _move(self, by: int) -> None:
-        rows = [row for row in range(self._model.rowCount()) if self._at(row) is not None]
-        if rows:
-            at = rows.index(self.list.currentIndex().row()) + by if self.list.currentIndex().row() in rows else 0
-            self._go(rows[at % len(rows) if abs(by) == 1 else min(max(at, 0), len(rows) - 1)])
-
     def _on_entered(self, index: QModelIndex) -> None:
-        if self._at(index.row()) is not None:
+        if self.list.is_line(index):
             self.list.setCurrentIndex(index)
 
     def _choose(self) -> None:
@@ -246,7 +224,7 @@ class PickerMenu(QFrame):
     def _star(self, key: str) -> None:
         for place, choice in enumerate(self._choices):
             if choice.key == key and choice.starred is not None:
-                now = Choice(key, choice.text, choice.group, choice.detail, choice.marks, not choice.starred)
+                now = replace(choice, starred=not choice.starred)
                 self._choices[place] = now
                 for row in range(self._model.rowCount()):
                     if self._at(row) is choice:
@@ -260,11 +238,10 @@ class PickerMenu(QFrame):
             super().keyPressEvent(event)
 
     def _key(self, event: QKeyEvent) -> bool:
-        moves = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _PAGE, Qt.Key.Key_PageUp: -_PAGE}
         key = event.key()
-        if key in moves:
-            self._move(moves[Qt.Key(key)])
-        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+        if self.list.key(event):
+            return True
+        if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             self._choose()
         elif key == Qt.Key.Key_Escape:
             self.hide()

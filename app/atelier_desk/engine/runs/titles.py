@@ -17,6 +17,7 @@ from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyD
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import TitleWritten
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.text import shorten
 from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, Workflow
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -26,7 +27,7 @@ from atelier_desk.engine.run.request.replies import Length, counted
 from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.live_run import LiveRun
-from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from, shorten
+from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from
 from atelier_desk.i18n import N_
 from atelier_desk.llm.tokens import estimate, priced
 from atelier_desk.policy import budget
@@ -113,7 +114,7 @@ class Titles:
             made = await self._ask(live, said)
             if made is None:
                 raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
-            title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH)
+            title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH, at_word=True)
             await self._take(live, row, title, made[1], by="person")
         return await self._env.repos.workflows.get(workflow_id)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.llm.base import ChatModel, Embedder
@@ -18,7 +17,6 @@ def with_dialect(
     *,
     grammar: bool = False,
     embedder: Embedder | None = None,
-    tools: Sequence[Any] = (),
     language: str = "en",
 ) -> ChatModel:
     """The model, speaking a dialect.
@@ -27,7 +25,7 @@ def with_dialect(
         model: a provider, or a scripted model.
         dialect: not ``auto``: the model's profile decides that before.
         grammar: hold replies to valid calls; under ``xml``, for llama.cpp servers alone.
-        embedder, tools, language: for ``guided`` alone: finds the nearest of the tools' examples, in the user's language.
+        embedder, language: for ``guided`` alone: finds the nearest examples, in the user's language.
 
     Raises:
         ValueError: the dialect is ``auto``, or ``guided`` without an embedder.
@@ -41,11 +39,11 @@ def with_dialect(
 
         return XmlModel(model, grammar=grammar)
     if dialect is ToolDialect.GUIDED and embedder is not None:
-        return _guided(model, embedder, tools, language)
+        return _guided(model, embedder, language)
     raise ValueError(f"no model can speak the dialect {dialect.value!r} as asked; guided needs an embedder, auto must be decided before")
 
 
-def _guided(model: ChatModel, embedder: Embedder, tools: Sequence[Any], language: str) -> GuidedModel:
+def _guided(model: ChatModel, embedder: Embedder, language: str) -> GuidedModel:
     from atelier_desk.llm.guided import GuidedModel
 
-    return GuidedModel(model, embedder, tools, language)
+    return GuidedModel(model, embedder, language)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from atelier_desk.domain.chat import (
     ChatDelta,
@@ -55,13 +55,12 @@ class GuidedModel:
     Args:
         model: answers raw prompts under a grammar (``ChatRequest.raw_prompt``); the local provider does.
         embedder: finds the nearest examples; None compares words instead.
-        tools: objects with ``abilities`` and ``examples``, which are added to the built-in examples.
         language: of messages that do not tell theirs, ``en`` or ``fr``.
     """
 
-    def __init__(self, model: ChatModel, embedder: Embedder | None = None, tools: Sequence[Any] = (), language: str = "en") -> None:
+    def __init__(self, model: ChatModel, embedder: Embedder | None = None, language: str = "en") -> None:
         self._model = model
-        self._examples = Examples.shared(embedder) if not tools else Examples(embedder, tools)
+        self._examples = Examples.shared(embedder)
         self._default_language = language
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:

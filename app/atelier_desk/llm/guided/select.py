@@ -33,9 +33,8 @@ _shared: weakref.WeakKeyDictionary[Any, Examples] = weakref.WeakKeyDictionary()
 class Examples:
     """The examples of both languages with their vectors, made once at the first use."""
 
-    def __init__(self, embedder: Embedder | None, tools: Sequence[Any] = ()) -> None:
+    def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
-        self._tools = tools
         self._vectors: dict[str, np.ndarray] = {}
         self._examples: dict[str, list[Example]] = {}
 
@@ -49,15 +48,9 @@ class Examples:
         return _shared[embedder]
 
     def of(self, language: Language) -> list[Example]:
-        """The language's own examples and those the tools carry."""
+        """The language's examples."""
         if language.code not in self._examples:
             found = [Example(request, action) for action, requests in language.examples.items() for request in requests]
-            for tool in self._tools:
-                names = {operation: name for name, operation in tool.abilities.items()}
-                for code, request, arguments in tool.examples:
-                    name = names.get(arguments.get("operation", ""))
-                    if code == language.code and name is not None:
-                        found.append(Example(request, name))
             self._examples[language.code] = found
         return self._examples[language.code]
 

@@ -58,6 +58,16 @@ class FolderLock:
                 raise StorageError(errors.LOCKED, code="locked", recoverable=True, path=folder)
             await asyncio.sleep(POLL_S)
 
+    @classmethod
+    def claim(cls, folder: Path) -> FolderLock | None:
+        """Lock a folder at once, which is made when it is missing; None when it is held.
+
+        Raises:
+            StorageError: ``read_only`` when the folder cannot be made or entered.
+        """
+        descriptor = _try(folder)
+        return cls(descriptor) if descriptor is not None else None
+
     def release(self) -> None:
         """Give the folder free, also when a child has inherited the lock. Releasing twice does nothing."""
         if self in _held:

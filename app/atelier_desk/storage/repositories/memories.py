@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
+from atelier_desk.domain.text import shorten
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
 from atelier_desk.storage.rows import plain_time, record
@@ -311,9 +312,7 @@ class MemoryRepository(Repository[Memory]):
 
 
 def _compact(memory: Memory) -> Memory:
-    if len(memory.content) <= COMPACT:
-        return memory
-    return memory.model_copy(update={"content": memory.content[: COMPACT - 1] + "…"})
+    return memory.model_copy(update={"content": shorten(memory.content, COMPACT)})
 
 
 def _home(workflow_id: str | None) -> str:

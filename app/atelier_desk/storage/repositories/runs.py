@@ -42,6 +42,14 @@ class RunRepository(Repository[Run]):
         )
         return [RunLink(*row[:3]) for row in sorted(rows, key=lambda row: (row[3], row[0]))]
 
+    async def deleted(self, workflow_id: str) -> set[str]:
+        """The runs of a workflow's deleted branches."""
+        rows = await self._store.query(
+            "SELECT VALUE record::id(id) FROM run WHERE workflow = $workflow AND deleted_at != NONE",
+            workflow=record("workflow", workflow_id),
+        )
+        return set(rows)
+
     async def alive(self) -> builtins.list[Run]:
         """Runs whose status is not final, oldest first."""
         return await self._select("WHERE status IN $alive ORDER BY created_at, id", alive=_ALIVE)

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
@@ -18,8 +19,7 @@ from atelier_desk.tools.services import QuestionGate
 
 
 def _cut_placeholder(text: str) -> str:
-    most = limits.QUESTION_OPTION_LABEL
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    return shorten(text, limits.QUESTION_OPTION_LABEL)
 
 
 Placeholder = Annotated[str, AfterValidator(_cut_placeholder)]

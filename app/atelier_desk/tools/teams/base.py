@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildState
+from atelier_desk.domain.text import shorten
 from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.registry import ToolRegistry
@@ -159,7 +160,7 @@ def title_of(text: str) -> str:
 
 def preview(text: str, length: int = PREVIEW) -> str:
     """The beginning of a text, of at most ``length`` characters."""
-    return text if len(text) <= length else text[: length - 1] + "…"
+    return shorten(text, length)
 
 
 def prompt_details(prompt: str) -> dict[str, Any]:

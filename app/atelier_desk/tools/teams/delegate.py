@@ -62,10 +62,6 @@ class DelegateTaskTool(TeamTool):
             "it cannot use tools you do not have",
         ),
     )
-    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
-        ("en", "Which agents are there?", {"operation": "list_agents"}),
-        ("fr", "Quels agents peuvent aider ?", {"operation": "list_agents"}),
-    )
 
     def details(self, input: Any) -> dict[str, Any]:
         """The name is what the model wrote, an id or a name: only the store knows the other."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
+from atelier_desk.domain.text import shorten
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.results import as_json, capped, cut_middle
 
@@ -164,7 +165,7 @@ def _cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     if limit < 3 * _SHORTEST:
-        return text[: max(0, limit - 1)] + "…"
+        return shorten(text, limit)
     return cut_middle(text, limit, REPORT_HINT)
 
 

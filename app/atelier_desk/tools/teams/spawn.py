@@ -113,18 +113,6 @@ class SpawnAgentTool(TeamTool):
             "a sub-agent never gets a tool, server or budget you do not have",
         ),
     )
-    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
-        (
-            "en",
-            "Have someone else check the figures",
-            {"operation": "spawn", "name": "Checker", "prompt": "Check the figures and report every mistake."},
-        ),
-        (
-            "fr",
-            "Confie la relecture à un sous-agent",
-            {"operation": "spawn", "name": "Relecteur", "prompt": "Relis le texte et signale chaque faute."},
-        ),
-    )
 
     def describe(self, input: Any) -> Call:
         call = super().describe(input)

@@ -299,8 +299,9 @@ async def team(pane: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> Activi
 
 async def quiet(pane: ActivityPane, qtbot: QtBot) -> None:
     """Wait until nothing is due any more."""
+    due = (pane._redraw, pane.team._tell, pane.team._tell_more, pane.team._reload, pane.tree._making)
     for _round in range(2):
-        qtbot.waitUntil(lambda: not any(timer.isActive() for timer in (pane._redraw, pane.team._tell, pane.team._reload)))
+        qtbot.waitUntil(lambda: not any(timer.isActive() for timer in due))
         await settle()
 
 

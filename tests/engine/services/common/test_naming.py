@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from, numbered, placeholders, shorten
+from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from, numbered, placeholders
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,6 @@ def test_a_long_line_is_cut_between_words() -> None:
     name = name_from("word " * 40)
     assert len(name) <= NAME_LENGTH
     assert name.endswith("word…")
-
-
-@given(st.text(max_size=300), st.integers(min_value=1, max_value=80))
-def test_shorten_never_exceeds_its_length(text: str, length: int) -> None:
-    assert len(shorten(text, length)) <= max(length, 1)
 
 
 @given(st.text(max_size=400))

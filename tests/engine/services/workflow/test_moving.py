@@ -7,6 +7,7 @@ import base64
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Choices
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.chat import ToolCall
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
@@ -206,6 +207,37 @@ async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) ->
         kept = json.loads(await atelier.workflows.export(imported.id))["events"][0]["body"]
         assert kept["agent"]["approval"] == "selective"
         assert kept["approvals"] == ApprovalPolicy().model_dump(mode="json")
+
+
+async def test_a_call_that_was_allowed_and_has_not_begun_is_asked_about_again(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_atelier([*model()._steps, "Imported."]) as atelier:
+        atelier.registry.register(Plotter())
+        await atelier.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
+        workflow = await atelier.workflows.create("Plotted")
+        run_id = await atelier.runs.send(workflow.id, "Plot.", agent=AGENT.model_copy(update={"approval": ApprovalMode.MANUAL}))
+        await atelier.runs.wait(run_id)
+        (asked,) = await atelier.approvals.pending(workflow.id)
+        monkeypatch.setattr(atelier.runs._runs, "drive", lambda live: None)  # as after a kill: allowed, and nothing follows
+        await atelier.approvals.approve(asked.id)
+        text = await atelier.workflows.export(workflow.id)
+        monkeypatch.undo()
+        assert [event["body"]["type"] for event in json.loads(text)["events"]][-1] == "approval_decided"
+        imported = (await atelier.workflows.import_(text)).workflow
+        assert imported.pending_approvals == 1
+        (again,) = await atelier.approvals.pending(imported.id)
+        assert (again.status.value, again.decided_by, again.round) == ("pending", "", 2)
+        copy = await atelier.repos.runs.get(imported.head_run_id or "")
+        with suppress(ConflictError):  # it waits for the person, and does nothing
+            await atelier.runs.resume(copy.id)
+        await atelier.runs.wait(copy.id)
+        assert not await atelier.repos.executions.for_runs([copy.id])
+        await atelier.approvals.approve(again.id)
+        await atelier.runs.wait(copy.id)
+        assert [call.status for call in await atelier.repos.executions.for_runs([copy.id])] == ["ok"]
+        events = [event async for event in atelier.runs.replay(imported.id)]
+        assert [event.seq for event in events if event.durable] == list(range(1, len(events) + 1))
 
 
 async def test_a_run_that_follows_itself_is_refused(open_atelier: Opener) -> None:

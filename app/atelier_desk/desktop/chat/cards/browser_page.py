@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import html
+import os
 import re
 import shutil
+import stat
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +19,8 @@ from PySide6.QtGui import QDesktopServices
 
 from atelier_desk.i18n import _, language
 
+PREFIX = "atelier-pages-"
+DAY_S = 86_400
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'"
 )
@@ -63,6 +69,32 @@ def open_page(code: str, kind: str, drawing: str = "") -> bool:
 
 @cache
 def _folder() -> str:
-    made = tempfile.mkdtemp(prefix="atelier-pages-")  # readable by its owner alone
+    made = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # readable by its owner alone
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
+
+
+def clear_left(above: Path | None = None) -> None:
+    """Delete what programs of this user that were killed have left, below ``above`` (the folder for temporary files); called at a start.
+
+    A folder names the process that made it. One whose process is there stays, also when that is another one by now: it goes next time.
+    """
+    for folder in (above or Path(tempfile.gettempdir())).glob(f"{PREFIX}*-*"):
+        with contextlib.suppress(OSError, ValueError):
+            about = folder.lstat()
+            own = stat.S_ISDIR(about.st_mode) and (not hasattr(os, "getuid") or about.st_uid == os.getuid())
+            if own and not _lives(int(folder.name.removeprefix(PREFIX).partition("-")[0]), about.st_mtime):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(pid: int, made: float) -> bool:
+    """Whether the process that made a folder then (seconds since 1970) may still use it."""
+    if os.name != "posix":  # asking there would end the process
+        return time.time() - made < DAY_S
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -13,6 +13,7 @@ from functools import cache
 from PySide6.QtCore import QObject, Signal
 
 from atelier_desk import children
+from atelier_desk.threads import in_background
 
 IDLE_S = 120.0
 """Seconds without anything to draw after which the process ends; it takes some 40 MB."""
@@ -33,14 +34,14 @@ class Drawings(QObject):
     def __init__(self) -> None:
         super().__init__()
         self._wanted: queue.Queue[tuple[str, str]] = queue.Queue()
-        self._thread: threading.Thread | None = None
+        self._began = False
         self._child: subprocess.Popen[str] | None = None
 
     def want(self, kind: str, source: str) -> None:
         """Draw it; ``drawn`` tells when."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="drawings", daemon=True)
-            self._thread.start()
+        if not self._began:
+            self._began = True
+            in_background(self._work)
         self._wanted.put((kind, source))
 
     def _work(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -14,6 +13,7 @@ from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor
 
 from atelier_desk.desktop.chat.markdown import diffs
 from atelier_desk.desktop.theme import Tokens, theme
+from atelier_desk.threads import in_background
 
 SLICE_S = 0.003
 """Longest one slice works, in seconds."""
@@ -48,7 +48,7 @@ def lexer_for(language: str) -> Any:
 
 
 def warm_up() -> None:
-    """Load what the first reply needs, on a thread of its own, so that it does not hold up the window."""
+    """Load what the first reply needs, beside the window, so that it does not hold up the window."""
 
     def load() -> None:
         from atelier_desk.desktop.chat.markdown.parser import parse
@@ -56,7 +56,7 @@ def warm_up() -> None:
         parse("# warm\n\n- up\n")
         lexer_for("python")
 
-    threading.Thread(target=load, name="warm-up", daemon=True).start()
+    in_background(load)
 
 
 def _load_lexer(language: str) -> Any:
@@ -85,7 +85,7 @@ class _Loader(QObject):
     def load(self, language: str) -> None:
         if language not in self._loading:
             self._loading.add(language)
-            threading.Thread(target=self._load, args=(language,), name="lexer", daemon=True).start()
+            in_background(self._load, language)
 
     def _load(self, language: str) -> None:
         """The language's rules are compiled when they are first needed."""

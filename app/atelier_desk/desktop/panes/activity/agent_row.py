@@ -92,6 +92,7 @@ class AgentRow(QWidget):
     # -- showing --------------------------------------------------------------------------------------------------------------
     def show_member(self, member: Member, shown: Spent) -> None:
         """Draw the agent's present state; ``shown`` counts everything below it."""
+        said = self.name, self._paused
         self._member = member
         icon, role, kind = state_look(member)
         side = theme().px(14)
@@ -109,7 +110,8 @@ class AgentRow(QWidget):
         for button in (self.pause, self.stop, self.message):
             button.setVisible(running)
         self.opener.setVisible(bool(member.depth) and member.status not in {"planned", "not_run"})
-        self.buttons.retranslate()
+        if said != (self.name, self._paused):
+            self.buttons.retranslate()
         self.tick(shown)
         self._place()
 

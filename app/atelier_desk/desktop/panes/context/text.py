@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.desktop.panes.wording import clock_time, number, short_number
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.format import cut, size
+from atelier_desk.desktop.widgets.format import size
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _METHODS = {
 
 def excerpt(text: str) -> str:
     """The beginning of a text on one line."""
-    return cut(" ".join(text[: EXCERPT * 2].split()), EXCERPT)
+    return shorten(" ".join(text[: EXCERPT * 2].split()), EXCERPT)
 
 
 def tokens_words(count: int) -> str:

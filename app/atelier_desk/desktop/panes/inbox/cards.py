@@ -18,8 +18,8 @@ from atelier_desk.desktop.questions.parent_questions import ParentQuestion, Pare
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, Translated, control, fill, label
 from atelier_desk.desktop.widgets.basic import PillKind
-from atelier_desk.desktop.widgets.format import cut
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import _
 
 LONGEST_NAME = 24
@@ -38,7 +38,7 @@ class _Who(FlowLayout):
         self.addWidget(self.pill)
 
     def show_name(self, name: str) -> None:
-        self._name.setText(cut(name, LONGEST_NAME))
+        self._name.setText(shorten(name, LONGEST_NAME))
         self._name.setToolTip(name if len(name) > LONGEST_NAME else "")
 
 
@@ -60,7 +60,9 @@ class QuestionCard(Translated, Card):
         buttons = FlowLayout(None, 4)
         buttons.addWidget(self._answer)
         buttons.addWidget(self._skip)
-        fill(self.body, self._who, self._lineage, label(cut(question.spec.question, LONGEST), "", self, wrap=True), self._where, buttons)
+        fill(
+            self.body, self._who, self._lineage, label(shorten(question.spec.question, LONGEST), "", self, wrap=True), self._where, buttons
+        )
         self.retranslate()
 
     def set_where(self, workflow: str) -> None:

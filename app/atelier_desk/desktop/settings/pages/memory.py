@@ -40,7 +40,7 @@ JSON_KINDS = N_("JSON (*.json)")
 class MemoryPage(SettingsPage):
     """Embedder with provider, model and dimension; counts; export, import, vectors anew."""
 
-    topics = ("memory", "provider")
+    topics = ("memory", "provider", "settings")
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)

@@ -1,20 +1,32 @@
-"""Quick ask: the icon of the notification area, and how to have a key for it everywhere."""
+"""The desktop around the window: the icon of the notification area, a key for quick ask in every program, notifications that answer."""
 
 from __future__ import annotations
 
 import sys
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton
 
+from atelier_desk.desktop.actions import refusal, registry_of
 from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.settings.key_field import KeyField
+from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import RowsPage, Section, Toggle
+from atelier_desk.desktop.system.link import SystemLink, system_link
+from atelier_desk.desktop.system.notifications import REPLY
+from atelier_desk.desktop.system.shortcut import KeyState
 from atelier_desk.desktop.tray import there_is_a_tray
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_, _
 
 COMMAND = "atelier quick"
+WAYS = {
+    "portal": N_("Your desktop holds the key for Atelier: {keys}. Its own keyboard settings can change it."),
+    "x11": N_("Atelier holds {keys} on this X11 screen; other programs do not get it."),
+    "windows": N_("Atelier holds {keys} in Windows; other programs do not get it."),
+}
 
 
 def tray_words() -> str:
@@ -24,32 +36,124 @@ def tray_words() -> str:
     return _("This desktop has no notification area: the icon cannot be shown here.")
 
 
-@settings_page("quick", order=72, icon="zap", title=N_("Quick ask"))
+def key_words(state: KeyState, keys: str) -> str:
+    """Which way is in force, or why there is none."""
+    match state.kind:
+        case "off":
+            return _("Off: Atelier takes no key from other programs.")
+        case "asking":
+            return _("Asking the system for {keys}… Your desktop may show a window of its own for it.", keys=keys)
+        case "held":
+            return _(WAYS[state.way], keys=state.shown or keys)
+        case "taken":
+            return _("{keys} belongs to another program. Choose another key, or free it there and try again.", keys=keys)
+        case "refused":
+            return state.reason
+        case _:
+            return _("Not available here. {reason}", reason=state.reason)
+
+
+def answer_words(link: SystemLink | None) -> str:
+    """What the notifications of this desktop can do."""
+    if link is None or (can := link.notifications.capabilities) is None:
+        reason = link.notifications.reason if link is not None else ""
+        words = _("Not available here: a click on a notification opens what waits, and it is answered there.")
+        return " ".join(filter(None, (words, reason)))
+    if "actions" not in can:
+        return _("The notifications of this desktop have no buttons: they tell, and what waits is answered in the window.")
+    words = _("Buttons allow or reject a call, or choose an option. What needs a closer look, such as a call of high risk, opens its card.")
+    return " ".join((words, _("A short answer can be written in the notification."))) if REPLY in can else words
+
+
+@settings_page("quick", order=72, icon="zap", title=N_("Desktop"))
 class QuickPage(RowsPage):
-    """``tray-icon``, ``quick-command`` and ``quick-command-copy``."""
+    """``tray-icon``; ``quick-key-on``, ``shortcut-quick-key``, ``quick-key-again``, ``quick-command``; ``notification-answers``."""
 
     sections = (Section(N_("NOTIFICATION AREA"), Toggle("tray", N_("Icon in the notification area"), tray_words, "tray-icon")),)
 
     def build(self) -> None:
+        self._keys = Settings().quick_key
+        self._link: SystemLink | None = None
         super().build()
-        card = self.section(N_("A KEY THAT WORKS EVERYWHERE"))
-        words = label("", "", self, wrap=True)
+        on = Toggle("quick_key_on", N_("A key for quick ask"), N_("It opens quick ask from every program."), "quick-key-on")
+        self._card = self.add(Section(N_("A KEY THAT WORKS EVERYWHERE"), on))
+        self.field = KeyField("quick-key", N_("Quick ask, in every program"), self)
+        self.field.recorded.connect(self._recorded)
+        self.field.reset_wanted.connect(lambda: self.store("quick_key", Settings().quick_key))
+        self._key_row = self.row(self._card, self.field, N_("Shortcut"), self._key_words)
+        self.again = control(QPushButton(self), "quick-key-again", N_("Try again"), on=self._again)
+        fill(self._card.body, fill(QHBoxLayout(), self.again, 1))
+        words = label("", "small", self, wrap=True)
         say(
             words,
             N_(
-                "Atelier does not take keys from other programs. Give this command a key in the keyboard settings of your system: "
+                "Where a program is given no key, give this command one in the keyboard settings of your system: "
                 "it opens quick ask, and starts Atelier when it is not running."
             ),
         )
         self.command = control(QLineEdit(self.command_line(), self), "quick-command", look="mono", name=N_("Command of quick ask"))
         self.command.setReadOnly(True)
         self.copy = control(QPushButton(self), "quick-command-copy", N_("Copy"), on=self._copy)
-        fill(card.body, words, fill(QHBoxLayout(), (self.command, 1), self.copy, spacing=8))
+        fill(self._card.body, words, fill(QHBoxLayout(), (self.command, 1), self.copy, spacing=8))
+        answers = Toggle("notification_answers", N_("Answer in the notification"), lambda: answer_words(self._link), "notification-answers")
+        self._answers = self.add(Section(N_("NOTIFICATIONS"), answers))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The page follows the window's link, which it finds once it has its place."""
+        super().showEvent(event)
+        if self._link is None and (link := system_link(self)) is not None:
+            self._link = link
+            link.shortcut.changed.connect(self._say_states)
+            link.notifications.changed.connect(self._say_states)
+        self._say_states()
+
+    def show_settings(self, settings: Settings) -> None:
+        super().show_settings(settings)
+        self._keys = settings.quick_key
+        self.field.show_keys(QKeySequence(self._keys), self._keys == Settings().quick_key)
+        self.field.setEnabled(settings.quick_key_on)
+        self._say_states()
+
+    def retranslate(self) -> None:
+        super().retranslate()
+        self._say_states()
 
     @staticmethod
     def command_line() -> str:
         """The command as it works for this installation."""
         return COMMAND if not getattr(sys, "frozen", False) else f'"{sys.executable}" quick'
+
+    @property
+    def _state(self) -> KeyState:
+        return self._link.shortcut.state if self._link is not None else KeyState()
+
+    def _key_words(self) -> str:
+        return key_words(self._state, QKeySequence(self._keys).toString(QKeySequence.SequenceFormat.NativeText))
+
+    def _say_states(self) -> None:
+        """Say anew what depends on the system."""
+        self._key_row.set_texts(N_("Shortcut"), self._key_words)
+        for row in self._answers.findChildren(Row):
+            row.set_texts(N_("Answer in the notification"), lambda: answer_words(self._link))
+        self.again.setVisible(self._state.kind in ("taken", "refused", "missing"))
+
+    def _recorded(self, keys: QKeySequence) -> None:
+        """Take the key, or say in its row what speaks against it; none switches the key off."""
+        registry = registry_of(self)
+        why = refusal(keys)
+        if not why and registry is not None and (holder := registry.holder(keys, "quick-ask")) is not None:
+            shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
+            why = _("{keys} belongs to “{action}”. Change or clear that one first.", keys=shown, action=_(holder.text))
+        if why:
+            self._key_row.set_texts(N_("Shortcut"), lambda: why)
+        elif keys.isEmpty():
+            self.store("quick_key_on", False)
+        else:
+            self.store("quick_key", keys.toString(QKeySequence.SequenceFormat.PortableText))
+
+    def _again(self) -> None:
+        if self._link is not None:
+            self._link.shortcut.again()
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.command.text())

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import DOMAIN, LANGUAGES, N_, catalogue_dir
 
 UNTITLED = N_("New workflow")
@@ -34,7 +35,7 @@ def name_from(content: str) -> str:
     for line in content.splitlines():
         text = _SPACE.sub(" ", _MARKUP.sub("", _LINK.sub(r"\1", line))).strip()
         if any(character.isalnum() for character in text) and not line.lstrip().startswith(_FENCE):
-            return shorten(_sentence(text), NAME_LENGTH)
+            return shorten(_sentence(text), NAME_LENGTH, at_word=True)
     return ""
 
 
@@ -42,15 +43,6 @@ def _sentence(text: str) -> str:
     found = _SENTENCE_END.split(text)
     first = next((each for each in found if len(_WORD.findall(each)) >= _FEWEST_WORDS), text)
     return first[:-1] if first.endswith(".") and not first.endswith("..") else first
-
-
-def shorten(text: str, length: int) -> str:
-    """``text`` cut at a word boundary so that it has at most ``length`` characters, with an ellipsis when something is missing."""
-    if len(text) <= length:
-        return text
-    cut = text[: length - 1]
-    at = cut.rfind(" ")
-    return (cut[:at] if at > length // 2 else cut).rstrip(" ,;:.-") + "…"
 
 
 def numbered(name: str, taken: set[str], *, length: int = limits.WORKFLOW_NAME) -> str:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.events.run import (
     ApprovalDecided,
+    ApprovalRequested,
     ChildrenPlanned,
     EventBody,
     PauseReason,
@@ -27,13 +28,16 @@ from atelier_desk.domain.events.run import (
     RunPaused,
     RunStarted,
     TaskChanged,
+    ToolCallStarted,
     UserMessage,
 )
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.identities import made_by, renamed
-from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.run.projection.project import project
+from atelier_desk.engine.run.projection.projection import Totals
+from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Wait, next_step
 from atelier_desk.engine.services.common import checks
@@ -159,8 +163,8 @@ def _check_artefacts(file: WorkflowFile) -> None:
 
 
 def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> WorkflowFile:
-    """The file without what was granted where it comes from. No file grants a folder of this machine or lets an agent work unasked; a
-    person does."""
+    """The file without what was granted where it comes from. No file grants a folder of this machine, lets an agent work unasked; a
+    person does. What was allowed there and has not begun is asked about again (``_held``)."""
     events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals)}) for event in file.events)
     workflow, choices = file.workflow, file.workflow.choices
     if choices.approval is ApprovalMode.AUTO:
@@ -299,9 +303,13 @@ def _held(file: WorkflowFile) -> WorkflowFile:
     come from a stranger. What a run would do is asked of its journal, which also gives its status and what it used; those in the file are
     not trusted, and what deleted branches used stays behind with them.
     The pause is an event of the journal like any other, and makes one stream event. A run that waits for a person's answer goes on waiting.
+    A call that was allowed there and has not begun is asked about again, and one that was under way is not done again: going on with a run
+    does nothing that this person was not asked about.
     """
     runs: list[Run] = []
-    pauses: list[RunEvent] = []
+    added: list[RunEvent] = []
+    asked: list[ApprovalRequest] = []
+    begun: set[tuple[str, str]] = set()
     usage = Usage()
     stream_seq = file.workflow.stream_seq
     for run in file.runs:
@@ -311,25 +319,58 @@ def _held(file: WorkflowFile) -> WorkflowFile:
             state = None
         run = run.model_copy(update={"usage": state.usage if state is not None else Usage()})
         usage += run.usage
+        for request in _allowed(file, state) if state is not None else ():
+            event = _next_event(run, stream_seq, ApprovalRequested(approval=request))
+            before, state = state, reduce(state, event)
+            stream_seq += len(project(event, before, state, Totals()).said)
+            added.append(event)
+            asked.append(request)
+            run = run.model_copy(update={"last_seq": event.seq})
+        begun |= {(run.id, call.call.id) for call in state.calls if call.status == "started"} if state is not None else set()
         if state is None:
             # Nothing can drive it; nothing shall try.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
         elif _goes_on_by_itself(state):
+            pause = _next_event(run, stream_seq, RunPaused(reason=PauseReason.USER))
             stream_seq += 1
-            pause = RunEvent(
-                workflow_id=run.workflow_id,
-                run_id=run.id,
-                seq=run.last_seq + 1,
-                stream_from=stream_seq,
-                body=RunPaused(reason=PauseReason.USER),
-            )
-            pauses.append(pause)
+            added.append(pause)
             run = run.model_copy(update={"status": RunStatus.PAUSED, "last_seq": pause.seq})
         else:
             run = run.model_copy(update={"status": state.status})
         runs.append(run)
-    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage})
-    return file.model_copy(update={"workflow": workflow, "runs": tuple(runs), "events": (*file.events, *pauses)})
+    approvals = (*file.approvals, *asked)
+    pending = sum(each.status is ApprovalStatus.PENDING for each in approvals)
+    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage, "pending_approvals": pending})
+    kept = {
+        "workflow": workflow,
+        "runs": tuple(runs),
+        "events": (*(_not_again(event, begun) for event in file.events), *added),
+        "approvals": approvals,
+    }
+    return file.model_copy(update=kept)
+
+
+def _not_again(event: RunEvent, begun: set[tuple[str, str]]) -> RunEvent:
+    body = event.body
+    if isinstance(body, ToolCallStarted) and body.idempotent and (event.run_id, body.call_id) in begun:
+        return event.model_copy(update={"body": body.model_copy(update={"idempotent": False})})
+    return event
+
+
+def _next_event(run: Run, stream_seq: int, body: EventBody) -> RunEvent:
+    """What happens to a run after all that the file has of it, told after stream event ``stream_seq``."""
+    return RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq + 1, body=body)
+
+
+def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
+    """New requests for the calls of a run that a person allowed where the file comes from, and that have not begun."""
+    calls = {call.call.id for call in state.open_calls if call.status == "planned" and call.allowed}
+    requests = {
+        event.body.approval.call_id: event.body.approval
+        for event in file.events
+        if event.run_id == state.run_id and isinstance(event.body, ApprovalRequested) and event.body.approval.call_id in calls
+    }
+    return [each.model_copy(update={"id": new_id(), "round": each.round + 1, "seen_ms": 0}) for each in requests.values()]
 
 
 def _goes_on_by_itself(state: RunState) -> bool:

@@ -1,0 +1,210 @@
+"""From the composer to the engine: what is typed is kept as the workflow's draft, sent, and put back when the engine refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from atelier_desk.desktop.chat.compose.queue_desk import joined
+from atelier_desk.desktop.chat.compose.sending import encoded
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.domain.limits import MESSAGE
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
+    from atelier_desk.desktop.chat.compose.composer import Composer
+    from atelier_desk.desktop.chat.transcript.entries import Entry
+    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.view import ChatView
+    from atelier_desk.domain.agent import Choices
+    from atelier_desk.domain.events.run import Dispatch
+    from atelier_desk.domain.workflow import RunMode, Workflow
+
+DRAFT_MS = 600
+"""Milliseconds after the last key before a draft is kept."""
+
+
+class Sender(QObject):
+    """Sends what a person says in the workflow in view, also again and as another version.
+
+    Attributes:
+        workflow_id: whose text the composer has; empty while the next message begins a workflow.
+        running: a run works there, so that a message may wait its turn.
+        stepping: the next message starts a run that waits before each step.
+
+    Signals:
+        workflow_made: a first message was sent with no workflow open; the new one's id.
+    """
+
+    workflow_made = Signal(str)
+
+    def __init__(
+        self, bridge: Bridge, composer: Composer, choices: WorkflowChoices, pages: TranscriptPages, view: ChatView, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._composer, self._choices, self._pages, self._view = bridge, composer, choices, pages, view
+        self.workflow_id = ""
+        self.running = False
+        self.stepping = False
+        self._sent = 0
+        self._new_draft = ""
+        """What was written for a new workflow, while another one is shown."""
+        self._opening: asyncio.Task[Any] | None = None
+        self._shown_yet = False
+        """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
+        self._draft_timer = Soon(self, DRAFT_MS, lambda: self._keep(True))
+        composer.field.history = self._sent_before
+        composer.sent.connect(self.send)
+        composer.draft_changed.connect(lambda *_: self._draft_timer.start())
+
+    def attach(self, host: TranscriptHost) -> None:
+        """Do what is asked for in a transcript."""
+        host.go_on_requested.connect(self._on_go_on)
+        host.regenerate_requested.connect(self._on_regenerate)
+        host.resend_requested.connect(self._on_resend)
+        host.branch_requested.connect(self._on_branch)
+
+    def _sent_before(self) -> list[str]:
+        """What the person has written in this workflow, as far as it is loaded."""
+        return [entry.content for entry in self._view.entries if entry.kind == "user" and entry.content]
+
+    # -- drafts ---------------------------------------------------------------------------------------------------------------
+    def open_soon(self, workflow_id: str, opening: asyncio.Task[Any]) -> None:
+        """A workflow is being read. The first one that is gets what was written before anything was shown."""
+        if not self._shown_yet:
+            self.workflow_id = workflow_id
+        self._opening = opening
+
+    def begin_new(self) -> None:
+        """The page of a new workflow is shown, with what was written for one before."""
+        self._shown_yet = True
+        self.keep_draft()
+        self.workflow_id = ""
+        self._composer.set_draft(self._new_draft)
+
+    def show(self, workflow: Workflow) -> None:
+        """What is typed goes away only when another workflow takes its place: one that is read again has nothing newer to show."""
+        if workflow.id != self.workflow_id:
+            self.keep_draft()  # what was typed while this one was read
+            self.workflow_id = workflow.id
+            self._composer.set_draft(workflow.draft)
+        elif not self._shown_yet and workflow.draft:
+            self._composer.set_draft(joined(workflow.draft, self._composer.field.toPlainText()))
+            self._draft_timer.start()
+        self._shown_yet = True
+
+    def keep_draft(self) -> None:
+        """Store at once what was typed and is not stored yet, as before another workflow is shown."""
+        pending = self._draft_timer.isActive()
+        self._draft_timer.stop()
+        self._keep(pending)
+
+    def _keep(self, typed: bool) -> None:
+        text = self._composer.field.toPlainText()
+        if not self._shown_yet:
+            return  # the stored one is not known yet, and would be lost
+        if not self.workflow_id:
+            self._new_draft = text
+        elif self._bridge.ready and typed:
+            self._bridge.jobs.start(self._bridge.engine.workflows.set_draft(self.workflow_id, text[:MESSAGE]))
+
+    # -- messages -------------------------------------------------------------------------------------------------------------
+    def send(self, text: str, images: Any, strategy: str) -> None:
+        """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
+        from atelier_desk.domain.agent import Choices
+        from atelier_desk.domain.events.run import Dispatch
+        from atelier_desk.domain.workflow import RunMode
+
+        agent = self._choices.agent if self._shown_yet or not self.workflow_id else None  # before it is read, its own one answers
+        answers = (agent.id, self._choices.chosen) if agent else ("", Choices())
+        mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
+        self._bridge.jobs.start(self._send(self.workflow_id, text, images, Dispatch(strategy), answers, mode))
+
+    async def _send(
+        self, workflow_id: str, text: str, images: Any, strategy: Dispatch, answers: tuple[str, Choices], mode: RunMode
+    ) -> None:
+        from atelier_desk.domain.chat import ImagePart
+
+        engine, (agent_id, choices) = self._bridge.engine, answers
+        await self._first_opened()
+        waits = self.running and strategy.value == "queue"
+        storing = self._choices.stored()
+        pictures = await encoded(images)
+        await storing
+        if not workflow_id:
+            workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
+            if not self._pages.workflow_id:
+                self.workflow_id = workflow_id  # what is typed meanwhile goes on there
+            await self._pages.open(workflow_id)
+            self.workflow_made.emit(workflow_id)
+        own: Entry | None = None
+        if self._pages.current is not None and self._pages.workflow_id == workflow_id and not waits:
+            self._sent += 1
+            change = self._pages.current.add_own(f"own-{self._sent}", text, pictures)
+            own = change[1]
+            self._pages.changed.emit([change])
+            self._view.scroll_to_end()
+        try:
+            parts = tuple(ImagePart(**picture) for picture in pictures)
+            await engine.runs.send(workflow_id, text, agent_id=agent_id, images=parts, strategy=strategy, mode=mode)
+        except Exception:
+            await self._put_back(workflow_id, own, text)
+            raise
+        if self.workflow_id == workflow_id:
+            self._draft_timer.stop()
+            await engine.workflows.set_draft(workflow_id, self._composer.field.toPlainText()[:MESSAGE])
+
+    async def _first_opened(self) -> None:
+        """A message written before anything was shown is put below what is being read, and not lost from view with it."""
+        import asyncio
+
+        if not self._shown_yet and self._opening is not None:
+            await asyncio.wait([self._opening])
+
+    async def _put_back(self, workflow_id: str, own: Entry | None, text: str) -> None:
+        """The engine refused the message: it is where it was written again, also when another workflow is shown now."""
+        transcript = self._pages.current
+        if own is not None and transcript is not None and own in transcript.entries:
+            transcript.remove(own)
+            self._view.set_entries(transcript.entries)
+        if self.workflow_id != workflow_id:
+            await self._bridge.engine.workflows.set_draft(workflow_id, text[:MESSAGE])
+        elif not self._composer.field.toPlainText().strip():
+            self._composer.set_draft(text)
+
+    # -- turns again ----------------------------------------------------------------------------------------------------------
+    def _on_go_on(self, finish: str) -> None:
+        """An ordinary message: it works with every kind of server, and can be seen."""
+        from atelier_desk.engine.notice_words import go_on_words
+
+        if self._pages.current is not None:
+            self._pages.changed.emit(self._pages.current.release_notices())  # taken: a second click finds no button
+        self.send(go_on_words(finish), [], "queue")
+
+    def _on_regenerate(self, run_id: str) -> None:
+        workflow_id = self._pages.workflow_id
+        self._rerun(("regenerate", run_id), lambda: self._bridge.engine.runs.regenerate(workflow_id, run_id))
+
+    def _on_resend(self, run_id: str, text: str) -> None:
+        workflow_id = self._pages.workflow_id
+        self._rerun(("resend", run_id, text), lambda: self._bridge.engine.runs.edit_and_resend(workflow_id, run_id, text))
+
+    def _on_branch(self, run_id: str) -> None:
+        workflow_id = self._pages.workflow_id
+        self._rerun(("branch", run_id), lambda: self._bridge.engine.workflows.select_branch(workflow_id, run_id))
+
+    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Change which turns the conversation has."""
+
+        async def work() -> None:
+            await self._choices.stored()
+            await change()
+            await self._pages.reload()
+
+        self._bridge.jobs.once(once, work)

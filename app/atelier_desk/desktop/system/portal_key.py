@@ -1,0 +1,141 @@
+"""A key by the desktop portal: the desktop asks the person, keeps the choice, and works under Wayland and in sandboxes.
+
+Signatures: ``org.freedesktop.portal.GlobalShortcuts.xml``, ``…portal.Request.xml``, ``…portal.Session.xml`` and
+``org.freedesktop.host.portal.Registry.xml`` of xdg-desktop-portal (flatpak.github.io/xdg-desktop-portal/docs).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtGui import QGuiApplication
+
+from atelier_desk.desktop.system.bus import ANSWER_S, BusError, Call, Incoming, SessionBus
+from atelier_desk.desktop.system.keys import Keys
+from atelier_desk.desktop.system.ways import NotHere, Refused
+from atelier_desk.i18n import _
+
+SERVICE, PATH = "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop"
+SHORTCUTS, REQUEST, SESSION = (f"org.freedesktop.portal.{name}" for name in ("GlobalShortcuts", "Request", "Session"))
+QUICK = "quick-ask"
+DONE, CANCELLED = 0, 1
+"""``response`` of ``Request.Response``; 2 is any other end."""
+PERSON_S = 600.0
+"""How long the dialog of the desktop may stay open."""
+
+
+class PortalKey:
+    """One session with one shortcut. The key in the settings is a wish: the desktop decides, and says what it gave."""
+
+    def __init__(self, bus: SessionBus) -> None:
+        self.pressed: Callable[[], object] = lambda: None
+        self.changed: Callable[[str], object] = lambda _text: None
+        self._bus = bus
+        self._session = ""
+        self._owner = ""
+        self._known = False
+        self._requests: dict[str, asyncio.Future[tuple[int, dict[str, Any]]]] = {}
+
+    async def hold(self, keys: Keys) -> str:
+        self.release()
+        if not keys.keysym:
+            raise Refused(_("This key is not on the keyboard."))
+        try:
+            await self._bus.connect()
+            await self._look()
+            found = await self._request(ANSWER_S, "CreateSession", "a{sv}", {"session_handle_token": ("s", _token())})
+            session = self._session = str(found["session_handle"][1])
+            about = {"description": ("s", _("Quick ask")), "preferred_trigger": ("s", keys.trigger)}
+            bound = await self._request(PERSON_S, "BindShortcuts", "oa(sa{sv})sa{sv}", session, [(QUICK, about)], "", {})
+        except BusError as error:
+            self.release()
+            raise NotHere(str(error)) from None
+        except BaseException:
+            self.release()
+            raise
+        shown = _shown(bound.get("shortcuts", ("", ()))[1])
+        if shown is None:
+            self.release()
+            raise Refused(_("The desktop did not give this key to Atelier."))
+        return shown
+
+    def release(self) -> None:
+        session, self._session = self._session, ""
+        if session:
+            self._bus.tell(Call(SERVICE, session, SESSION, "Close"))
+
+    async def _look(self) -> None:
+        """Whether the desktop has the portal. Who we are is said before anything else is asked: a portal without it may refuse."""
+        if not self._known:
+            name = QGuiApplication.desktopFileName()
+            with contextlib.suppress(BusError):  # an older portal, a sandbox that knows who we are, or no desktop file installed
+                await self._bus.call(Call(SERVICE, PATH, "org.freedesktop.host.portal.Registry", "Register", "sa{sv}"), name, {})
+        properties = Call(SERVICE, PATH, "org.freedesktop.DBus.Properties", "Get", "ss")
+        try:
+            self._owner = (await self._bus.call(properties, SHORTCUTS, "version")).sender
+        except BusError:
+            raise NotHere(_("This desktop's portal offers no keys for programs.")) from None
+        if not self._known:
+            for interface, handler in ((SHORTCUTS, self._on_shortcut), (REQUEST, self._on_response), (SESSION, self._on_session)):
+                await self._bus.listen(interface, handler)
+            self._known = True
+
+    async def _request(self, wait_s: float, method: str, signature: str, *arguments: Any) -> dict[str, Any]:
+        """Call a method of the portal whose result comes later, as the ``Response`` of a request with a path we choose the end of."""
+        token = _token()
+        *others, options = arguments
+        path = f"{PATH}/request/{self._bus.name.lstrip(':').replace('.', '_')}/{token}"
+        waiting = self._requests[path] = asyncio.get_running_loop().create_future()
+        try:
+            await self._bus.call(Call(SERVICE, PATH, SHORTCUTS, method, signature), *others, options | {"handle_token": ("s", token)})
+            response, results = await asyncio.wait_for(waiting, wait_s)
+        except BaseException as error:
+            if not isinstance(error, BusError):
+                self._bus.tell(Call(SERVICE, path, REQUEST, "Close"))
+            if isinstance(error, TimeoutError):
+                raise Refused(_("The desktop did not decide about the key in time.")) from None
+            raise
+        finally:
+            self._requests.pop(path, None)
+        if response == CANCELLED:
+            raise Refused(_("The key was declined in the desktop's own dialog."))
+        if response != DONE:
+            raise Refused(_("The desktop did not give this key to Atelier."))
+        return dict(results)
+
+    def _on_response(self, got: Incoming) -> None:
+        waiting = self._requests.get(got.path)
+        if waiting is not None and not waiting.done() and got.sender == self._owner:
+            waiting.set_result((got.body[0], got.body[1]))
+
+    def _on_shortcut(self, got: Incoming) -> None:
+        if not self._session or got.sender != self._owner or got.body[0] != self._session:
+            return
+        if got.member == "Activated" and got.body[1] == QUICK:
+            if token := got.body[3].get("activation_token", ("s", ""))[1]:
+                os.environ["XDG_ACTIVATION_TOKEN"] = token  # Qt takes it from there when it brings the next window to the front
+            self.pressed()
+        elif got.member == "ShortcutsChanged":
+            self.changed(_shown(got.body[1]) or "")
+
+    def _on_session(self, got: Incoming) -> None:
+        if got.member == "Closed" and got.path == self._session and got.sender == self._owner:
+            self._session = ""
+            self.changed("")
+
+
+def _token() -> str:
+    return f"atelier_{secrets.token_hex(8)}"
+
+
+def _shown(shortcuts: Any) -> str | None:
+    """The desktop's words for our key among the shortcuts that were bound; None when it was not."""
+    for name, about in shortcuts:
+        if name == QUICK:
+            return str(about.get("trigger_description", ("s", ""))[1])
+    return None

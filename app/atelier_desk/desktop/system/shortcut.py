@@ -1,0 +1,116 @@
+"""The key for quick ask that works in every program: the first way this system has, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.system.bus import SessionBus
+from atelier_desk.desktop.system.keys import Keys
+from atelier_desk.desktop.system.ways import KeyTaken, NotHere, Refused, Way
+from atelier_desk.i18n import _
+
+WayName = Literal["", "portal", "x11", "windows"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """How it stands: ``way`` holds or refused the key; ``shown`` is the desktop's own words for it, ``reason`` why there is none."""
+
+    kind: Literal["off", "asking", "held", "taken", "refused", "missing"] = "off"
+    way: WayName = ""
+    shown: str = ""
+    reason: str = ""
+
+
+def ways(bus: SessionBus) -> list[tuple[WayName, Way]]:
+    """The ways of this system, the best first."""
+    if sys.platform == "win32":
+        from atelier_desk.desktop.system.windows_key import WindowsKey
+
+        return [("windows", WindowsKey())]
+    if sys.platform == "darwin":
+        return []
+    from atelier_desk.desktop.system.portal_key import PortalKey
+    from atelier_desk.desktop.system.x11_key import X11Key
+
+    return [("portal", PortalKey(bus)), ("x11", X11Key())]
+
+
+class GlobalShortcut(QObject):
+    """Follows the settings.
+
+    Signals: ``pressed``, wherever the person is; ``changed`` when ``state`` is another one.
+    """
+
+    pressed = Signal()
+    changed = Signal()
+
+    def __init__(self, found: Sequence[tuple[WayName, Way]], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.state = KeyState()
+        self.jobs = Jobs(self, lambda text: self._set(KeyState("missing", reason=text)))
+        self._ways = found
+        self._wanted = ""
+        self._turn = asyncio.Lock()
+        """One key is given back before the next is taken."""
+        for name, way in found:
+            way.pressed = self.pressed.emit
+            way.changed = lambda shown, name=name: self._on_changed(name, shown)  # type: ignore[misc]
+
+    def follow(self, on: bool, keys: str) -> None:
+        """Hold this key, or none; the same as before changes nothing."""
+        wanted = keys if on else ""
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.jobs.start(self._hold(wanted), "hold")
+
+    def again(self) -> None:
+        """Try once more to get the key: another program may have given it back."""
+        self.jobs.start(self._hold(self._wanted), "hold")
+
+    def release(self) -> None:
+        """The program ends."""
+        self._wanted = ""
+        self.jobs.cancel()
+        for _name, way in self._ways:
+            way.release()
+
+    async def _hold(self, wanted: str) -> None:
+        async with self._turn:
+            for _name, way in self._ways:
+                way.release()
+            self._set(KeyState("asking") if wanted else KeyState())
+            if wanted:
+                self._set(await self._try(wanted))
+
+    async def _try(self, wanted: str) -> KeyState:
+        """Ask each way; the first that is there at all decides."""
+        reasons = []
+        for name, way in self._ways:
+            try:
+                return KeyState("held", name, await way.hold(Keys.read(wanted)))
+            except NotHere as why:
+                reasons.append(str(why))
+            except KeyTaken:
+                return KeyState("taken", name)
+            except Refused as why:
+                return KeyState("refused", name, reason=str(why))
+        return KeyState("missing", reason=" ".join(reasons) or _("This system gives programs no keys outside their windows."))
+
+    def _on_changed(self, name: WayName, shown: str) -> None:
+        if shown:
+            self._set(KeyState("held", name, shown))
+        else:
+            self._set(KeyState("refused", name, reason=_("The desktop has taken the key back.")))
+
+    def _set(self, state: KeyState) -> None:
+        if state != self.state:
+            self.state = state
+            self.changed.emit()

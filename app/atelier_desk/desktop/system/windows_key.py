@@ -1,0 +1,62 @@
+"""A key by Windows: ``RegisterHotKey``; its ``WM_HOTKEY`` comes through Qt's event loop to a native event filter.
+
+Numbers: ``winuser.h``; learn.microsoft.com, "RegisterHotKey function" and "WM_HOTKEY message".
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from ctypes import wintypes
+from typing import Any
+
+from PySide6.QtCore import QAbstractNativeEventFilter, QCoreApplication
+
+from atelier_desk.desktop.system.keys import Keys
+from atelier_desk.desktop.system.ways import KeyTaken, Refused
+from atelier_desk.i18n import _
+
+MASKS = {"Alt": 1, "Ctrl": 2, "Shift": 4, "Meta": 8}
+NO_REPEAT = 0x4000
+WM_HOTKEY = 0x0312
+ID = 0x0A7E
+"""Ours among the hot keys of this thread; a program may use 0x0000 to 0xBFFF."""
+
+
+class WindowsKey(QAbstractNativeEventFilter):
+    """The hot key of the window's thread. ``user32`` is the library; tests bring another."""
+
+    def __init__(self, user32: Any = None) -> None:
+        super().__init__()
+        self.pressed: Callable[[], object] = lambda: None
+        self.changed: Callable[[str], object] = lambda _text: None
+        self._user32 = user32
+        self._held = False
+
+    async def hold(self, keys: Keys) -> str:
+        self.release()
+        if not keys.virtual:
+            raise Refused(_("This key is not on the keyboard."))
+        if self._user32 is None:
+            self._user32 = ctypes.WinDLL("user32")  # type: ignore[attr-defined]
+        if not self._user32.RegisterHotKey(None, ID, sum(MASKS[name] for name in keys.held) | NO_REPEAT, keys.virtual):
+            raise KeyTaken
+        self._held = True
+        if (application := QCoreApplication.instance()) is not None:
+            application.installNativeEventFilter(self)
+        return ""
+
+    def release(self) -> None:
+        if self._held:
+            self._held = False
+            self._user32.UnregisterHotKey(None, ID)
+            if (application := QCoreApplication.instance()) is not None:
+                application.removeNativeEventFilter(self)
+
+    def nativeEventFilter(self, kind: Any, message: Any) -> tuple[bool, int]:
+        if self._held and bytes(kind) == b"windows_generic_MSG":
+            got = wintypes.MSG.from_address(int(message))
+            if got.message == WM_HOTKEY and got.wParam == ID:
+                self.pressed()
+                return True, 0
+        return False, 0

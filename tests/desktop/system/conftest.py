@@ -1,0 +1,31 @@
+"""A bus of the test's own, and waiting for what crosses it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.desktop_bus import session
+
+WAIT_S = 20.0
+"""Far more than anything here takes: a busy machine must not make a test fail."""
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait for a condition that a message from another process brings about."""
+
+    async def wait() -> None:
+        while not holds():
+            await asyncio.sleep(0.005)
+
+    await asyncio.wait_for(wait(), WAIT_S)
+
+
+@pytest.fixture
+async def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[subprocess.Popen[bytes]]:
+    async with session(tmp_path, monkeypatch) as process:
+        yield process

@@ -1,0 +1,138 @@
+"""Notifications over a real session bus, answered by a server that stands in for the desktop's."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+
+import pytest
+
+from atelier_desk.desktop.system.bus import SessionBus
+from atelier_desk.desktop.system.notice import Action, Notice
+from atelier_desk.desktop.system.notifications import DesktopNotifications
+from tests.desktop.system.conftest import until
+from tests.support.desktop_bus import FakeNotifications
+
+
+class Desk:
+    """A server, our side of it, and what was done."""
+
+    def __init__(self, *capabilities: str) -> None:
+        self.server = FakeNotifications(*capabilities)
+        self.bus = SessionBus()
+        self.ours = DesktopNotifications(self.bus)
+        self.done: list[str] = []
+
+    async def start(self) -> Desk:
+        await self.server.start()
+        self.ours.start()
+        await until(lambda: self.ours.there or self.ours.reason)
+        return self
+
+    def notice(self, about: str = "q1") -> Notice:
+        def does(what: str) -> Action:
+            return Action(what.title(), lambda: self.done.append(what))
+
+        written = lambda text: self.done.append(f"wrote {text}")  # noqa: E731
+        return Notice("Ada needs you", "Use <b>5</b> & more?", lambda: self.done.append("open"), about, (does("yes"), does("no")), written)
+
+    async def show(self, about: str = "q1") -> int:
+        before = len(self.server.calls("Notify"))
+        self.ours.show(self.notice(about), lambda: self.done.append("tray"))
+        await until(lambda: len(self.server.calls("Notify")) > before)
+        await self.ours.jobs.settled()
+        return self.server.shown[-1][0]
+
+
+@pytest.fixture
+async def desk(daemon: subprocess.Popen[bytes]) -> AsyncIterator[Desk]:
+    made = await Desk("actions", "body", "body-markup", "inline-reply").start()
+    yield made
+    made.bus.close()
+    await made.server.stop()
+
+
+async def test_it_has_buttons_a_field_and_an_escaped_text(desk: Desk) -> None:
+    await desk.show()
+    name, replaces, _icon, title, text, actions, hints, _expires = desk.server.calls("Notify")[0]
+    assert (name, replaces, title, text) == ("Atelier", 0, "Ada needs you", "Use &lt;b&gt;5&lt;/b&gt; &amp; more?")
+    assert actions == ["default", "Open", "0", "Yes", "1", "No", "inline-reply", "Answer"]
+    assert hints["x-kde-reply-placeholder-text"] == ("s", "Your answer")
+
+
+@pytest.mark.parametrize(("key", "done"), [("0", "yes"), ("1", "no"), ("default", "open")])
+async def test_a_button_and_a_click_do_their_thing_once(desk: Desk, key: str, done: str) -> None:
+    number = await desk.show()
+    await desk.server.press(number, key)
+    await desk.server.press(number, key)
+    await until(lambda: desk.done and not desk.server.shown)
+    await desk.show("q2")  # what was sent before it has arrived
+    assert desk.done == [done]
+
+
+async def test_a_reply_is_taken(desk: Desk) -> None:
+    number = await desk.show()
+    await desk.server.reply(number, "été")
+    await until(lambda: desk.done)
+    assert desk.done == ["wrote été"]
+
+
+async def test_what_no_longer_waits_is_taken_back_also_when_it_ended_on_the_way(desk: Desk) -> None:
+    await desk.show("q1")
+    await desk.show("q2")
+    desk.ours.wanted = lambda about: about == "q2"
+    desk.ours.tidy()
+    await until(lambda: [values[0] for values in desk.server.calls("CloseNotification")] == [7])
+    desk.ours.show(desk.notice("q3"), lambda: None)
+    await until(lambda: [number for number, _values in desk.server.shown] == [8] and len(desk.server.calls("Notify")) == 3)
+    desk.ours.stop()
+    await until(lambda: not desk.server.shown)
+
+
+async def test_another_program_cannot_answer_in_the_place_of_the_desktop(desk: Desk) -> None:
+    number = await desk.show()
+    stranger = FakeNotifications()
+    stranger.name = "org.example.Stranger"
+    await stranger.start()
+    await stranger.emit(stranger.path, FakeNotifications.name, "ActionInvoked", "us", number, "0")
+    await stranger.stop()
+    await desk.server.press(number, "1")
+    await until(lambda: desk.done)
+    assert desk.done == ["no"]
+
+
+async def test_a_server_without_buttons_or_markup_gets_plain_text(daemon: subprocess.Popen[bytes]) -> None:
+    desk = await Desk("body").start()
+    await desk.show()
+    assert desk.server.calls("Notify")[0][4:6] == ("Use <b>5</b> & more?", [])
+    desk.bus.close()
+    await desk.server.stop()
+
+
+async def test_a_server_that_went_away_leaves_it_to_the_tray(desk: Desk) -> None:
+    await desk.server.stop()
+    desk.ours.show(desk.notice(), lambda: desk.done.append("tray"))
+    await until(lambda: desk.done)
+    assert desk.done == ["tray"]
+    assert not desk.ours.there
+    assert desk.ours.reason
+    await desk.server.start()
+
+
+async def test_without_a_server_or_a_bus_it_says_why(daemon: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = DesktopNotifications(SessionBus())
+    ours.start()
+    await until(lambda: ours.reason)
+    assert not ours.there
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS")
+    alone = DesktopNotifications(SessionBus())
+    alone.start()
+    await until(lambda: alone.reason)
+    assert alone.reason == "No D-Bus session is running here."
+
+
+async def test_a_bus_that_ends_is_noticed(desk: Desk, daemon: subprocess.Popen[bytes]) -> None:
+    await desk.show()
+    daemon.kill()
+    await until(lambda: not desk.ours.there)
+    assert desk.ours.reason == "The D-Bus session has ended."

@@ -1,0 +1,110 @@
+"""A key by the desktop portal, over a real session bus."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+
+import pytest
+
+from atelier_desk.desktop.system.bus import SessionBus
+from atelier_desk.desktop.system.portal_key import PortalKey
+from atelier_desk.desktop.system.shortcut import GlobalShortcut, KeyState
+from tests.desktop.system.conftest import until
+from tests.support.desktop_bus import FakePortal
+
+
+class Held:
+    """A portal and the shortcut of a window."""
+
+    def __init__(self, portal: FakePortal) -> None:
+        self.portal = portal
+        self.bus = SessionBus()
+        self.shortcut = GlobalShortcut([("portal", PortalKey(self.bus))])
+        self.pressed = 0
+        self.shortcut.pressed.connect(self._count)
+
+    def _count(self) -> None:
+        self.pressed += 1
+
+    async def ask(self, keys: str = "Ctrl+Alt+Space") -> KeyState:
+        self.shortcut.follow(True, keys)
+        await self.shortcut.jobs.settled()
+        return self.shortcut.state
+
+
+@pytest.fixture
+async def held(daemon: subprocess.Popen[bytes]) -> AsyncIterator[Held]:
+    made = Held(FakePortal())
+    await made.portal.start()
+    yield made
+    made.shortcut.release()
+    made.bus.close()
+    await made.portal.stop()
+
+
+async def test_the_desktop_is_asked_and_its_own_words_for_the_key_are_shown(held: Held) -> None:
+    assert await held.ask() == KeyState("held", "portal", "Press <Control><Alt>space")
+    assert [method for method, _values in held.portal.called] == ["Register", "Get", "CreateSession", "BindShortcuts"]
+    [(_session, [(name, about)], _parent, _options)] = held.portal.calls("BindShortcuts")
+    assert (name, about["preferred_trigger"]) == ("quick-ask", ("s", "CTRL+ALT+space"))
+
+
+async def test_a_press_is_told_for_our_session_alone(held: Held) -> None:
+    await held.ask()
+    await held.portal.press(f"{held.portal.session}0")
+    await held.portal.press()
+    await until(lambda: held.pressed)
+    assert held.pressed == 1
+
+
+async def test_another_key_is_another_session_and_off_closes_it(held: Held) -> None:
+    await held.ask()
+    await held.ask("Meta+Shift+F5")
+    assert [values[1][0][1]["preferred_trigger"][1] for values in held.portal.calls("BindShortcuts")] == ["CTRL+ALT+space", "SHIFT+LOGO+F5"]
+    held.shortcut.follow(False, "Meta+Shift+F5")
+    await held.shortcut.jobs.settled()
+    assert held.shortcut.state == KeyState()
+    await until(lambda: len(held.portal.calls("Close")) == 2)
+    assert len(held.portal.calls("Register")) == 1
+
+
+async def test_the_desktop_changes_the_key_and_takes_it_back(held: Held) -> None:
+    await held.ask()
+    await held.portal.change("Meta+Q")
+    await until(lambda: held.shortcut.state.shown == "Meta+Q")
+    await held.portal.close_session()
+    await until(lambda: held.shortcut.state.kind == "refused")
+
+
+@pytest.mark.parametrize(("response", "words"), [(1, "declined"), (2, "did not give")])
+async def test_a_refusal_is_told(held: Held, response: int, words: str) -> None:
+    held.portal.response = response
+    state = await held.ask()
+    assert state.kind == "refused"
+    assert words in state.reason
+    held.portal.response = 0
+    held.shortcut.again()
+    await held.shortcut.jobs.settled()
+    assert held.shortcut.state.kind == "held"
+
+
+async def test_a_dialog_that_is_open_can_be_left(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def waits(*_: object) -> None:
+        """The person has not decided."""
+
+    monkeypatch.setattr(held.portal, "after_BindShortcuts", waits)
+    held.shortcut.follow(True, "Ctrl+Alt+Space")
+    await until(lambda: held.portal.calls("BindShortcuts"))
+    assert held.shortcut.state.kind == "asking"
+    held.shortcut.follow(False, "Ctrl+Alt+Space")
+    await held.shortcut.jobs.settled()
+    assert held.shortcut.state == KeyState()
+    await until(lambda: len(held.portal.calls("Close")) == 2)  # the request's dialog, and the session
+
+
+async def test_a_desktop_without_the_portal_is_a_reason(daemon: subprocess.Popen[bytes]) -> None:
+    alone = Held(FakePortal())
+    state = await alone.ask()
+    assert state == KeyState("missing", reason="This desktop's portal offers no keys for programs.")
+    alone.bus.close()

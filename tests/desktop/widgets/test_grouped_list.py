@@ -1,0 +1,44 @@
+"""A searched list under headings: what can be reached, and by which keys."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent, QStandardItem
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.widgets.grouped_list import PAGE, GroupedList
+
+
+def press(key: int, text: str = "") -> QKeyEvent:
+    return QKeyEvent(QEvent.Type.KeyPress, key, Qt.KeyboardModifier.NoModifier, text)
+
+
+@pytest.fixture
+def listed(qtbot: QtBot) -> GroupedList:
+    made = GroupedList(None)  # type: ignore[arg-type]
+    qtbot.addWidget(made)
+    made.fill([("", map(QStandardItem, "ab")), ("Others", map(QStandardItem, "cdefghijklm"))])
+    return made
+
+
+def test_headings_are_passed_over_and_a_single_step_goes_round(listed: GroupedList) -> None:
+    assert listed.currentIndex().data() == "a"
+    seen = []
+    moves = (*["Down"] * 2, *["PageDown"] * 2, "Down", "Up", "PageUp")
+    for key in (Qt.Key[f"Key_{name}"] for name in moves):
+        assert listed.key(press(key))
+        seen.append(listed.currentIndex().data())
+    assert seen == ["b", "c", "abcdefghijklm"[2 + PAGE], "m", "a", "m", "abcdefghijklm"[12 - PAGE]]
+
+
+def test_other_keys_are_the_fields_own(listed: GroupedList) -> None:
+    assert not listed.key(press(0x416, "Ж"))  # in no table of keys
+    assert not listed.key(press(Qt.Key.Key_Return))
+    assert listed.currentIndex().data() == "a"
+
+
+def test_nothing_found_is_no_line(listed: GroupedList) -> None:
+    listed.fill([])
+    assert listed.key(press(Qt.Key.Key_Down))
+    assert not listed.currentIndex().isValid()

@@ -1,0 +1,40 @@
+"""A test that never ends does not keep the suite from ending."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+STUCK = """
+import threading, pytest
+from tests.support import watchdog
+watchdog.GRACE_S = 0.5
+
+@pytest.fixture
+def never_ends():
+    yield
+    while True:
+        try:
+            threading.Event().wait()
+        except BaseException:
+            pass
+
+def test_it(never_ends):
+    {body}
+"""
+
+
+@pytest.mark.parametrize("body", ["assert False", "threading.Event().wait()"])
+def test_one_that_failed_and_then_waits_for_ever_is_ended_and_says_where(tmp_path: Path, body: str) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_stuck.py").write_text(STUCK.format(body=body))
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.support.watchdog", "--timeout", "0.5", "--rootdir", tmp_path, tmp_path],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert "in never_ends" in ended.stderr
