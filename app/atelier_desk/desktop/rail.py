@@ -8,13 +8,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
+from atelier_desk.desktop.dock_tabs import DockTabs
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -121,6 +122,7 @@ class Rail(QWidget):
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
         window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
+        DockTabs(window)
         window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         self._entries = {entry.name: entry for entry in panes()}
@@ -280,9 +282,4 @@ class Rail(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize and watched is self._window and self._window.isVisible():
             self._fit.ask()
-        if event.type() == QEvent.Type.ChildPolished:
-            for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-                bar.setElideMode(Qt.TextElideMode.ElideNone)  # three short words always fit; Qt would cut them
-                bar.setExpanding(False)
-                say(bar, name=N_("Panes"))
         return False

@@ -29,7 +29,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
         pytest.skip("Xvfb is not installed (Debian: apt install xvfb)")
     read, write = os.pipe()
     name = f":{1000 + os.getpid() % 50_000}"  # two servers that look for a free number at once can take the same
-    arguments = [program, name, "-displayfd", str(write), "-screen", "0", "320x240x24", "-nolisten", "tcp"]
+    arguments = [program, name, "-displayfd", str(write), "-screen", "0", "320x240x24", "-nolisten", "tcp", "-noreset"]
     process = subprocess.Popen(arguments, pass_fds=(write,), stderr=subprocess.DEVNULL)
     os.close(write)
     with os.fdopen(read) as told:  # the whole line: the server ends when nobody takes its end of it

@@ -20,7 +20,7 @@ LOCKS = (0, 2, 16, 2 | 16)
 
 
 class X11Key:
-    """One key of one X server. Its connection is read in the window's loop and never waited for but while a key is taken."""
+    """One key of one X server. Its connection is made in a thread and read in the window's loop, which never waits for it."""
 
     def __init__(self) -> None:
         self.pressed: Callable[[], object] = lambda: None
@@ -33,30 +33,14 @@ class X11Key:
             raise NotHere(_("The screen is not an X11 screen."))
         if os.environ.get("WAYLAND_DISPLAY"):
             raise NotHere(_("Under Wayland only the desktop's portal can give a program a key."))
-        from Xlib import XK, X, display, error
-
-        code = 0
+        taking = asyncio.get_running_loop().run_in_executor(None, _take, keys)
         try:
-            self._display = there = display.Display()
-            there.set_error_handler(lambda *_: None)
-            code = there.keysym_to_keycode(XK.string_to_keysym(keys.keysym)) if keys.keysym else 0
-            if not code:
-                raise Refused(_("This key is not on the keyboard."))
-            masks = {"Ctrl": CTRL, "Alt": ALT, "Shift": SHIFT, "Meta": LOGO}
-            held, taken = sum(masks[name] for name in keys.held), error.CatchError(error.BadAccess)
-            for lock in LOCKS:
-                there.screen().root.grab_key(code, held | lock, True, X.GrabModeAsync, X.GrabModeAsync, onerror=taken)
-            there.sync()
-        except (error.DisplayError, error.ConnectionClosedError, error.XauthError, OSError) as why:
-            self.release()
-            raise NotHere(_("The X11 server does not answer ({error}).", error=why)) from None
-        except Refused:
-            self.release()
+            there = self._display = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(lambda done: None if done.exception() is not None else done.result().close())
             raise
-        if taken.get_error() is not None:
-            self.release()
-            raise KeyTaken
         asyncio.get_running_loop().add_reader(there.fileno(), self._read)
+        self._read()  # what came while the key was taken was read with the answers
         return ""
 
     def release(self) -> None:
@@ -80,3 +64,29 @@ class X11Key:
         except (error.ConnectionClosedError, OSError):
             self.release()
             self.changed("")
+
+
+def _take(keys: Keys) -> Any:
+    """In a thread, because a server may be slow: a connection that holds the key."""
+    from Xlib import XK, X, display, error
+
+    there: Any = None
+    try:
+        there = display.Display()
+        there.set_error_handler(lambda *_: None)
+        code = there.keysym_to_keycode(XK.string_to_keysym(keys.keysym)) if keys.keysym else 0
+        if not code:
+            raise Refused(_("This key is not on the keyboard."))
+        masks = {"Ctrl": CTRL, "Alt": ALT, "Shift": SHIFT, "Meta": LOGO}
+        held, taken = sum(masks[name] for name in keys.held), error.CatchError(error.BadAccess)
+        for lock in LOCKS:
+            there.screen().root.grab_key(code, held | lock, True, X.GrabModeAsync, X.GrabModeAsync, onerror=taken)
+        there.sync()
+        if taken.get_error() is not None:
+            raise KeyTaken
+    except (error.DisplayError, error.ConnectionClosedError, error.XauthError, OSError) as why:
+        raise NotHere(_("The X11 server does not answer ({error}).", error=why)) from None
+    except (Refused, KeyTaken):
+        there.close()
+        raise
+    return there

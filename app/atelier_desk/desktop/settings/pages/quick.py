@@ -83,6 +83,7 @@ class QuickPage(RowsPage):
         self._key_row = self.row(self._card, self.field, N_("Shortcut"), self._key_words)
         self.again = control(QPushButton(self), "quick-key-again", N_("Try again"), on=self._again)
         fill(self._card.body, fill(QHBoxLayout(), self.again, 1))
+        self._card.body.addSpacing(8)
         words = label("", "small", self, wrap=True)
         say(
             words,

@@ -1,0 +1,63 @@
+"""The tab bars that Qt makes where panes share a place: whole words, and the wheel turns no page unasked."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication, QMainWindow, QTabBar
+
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import say
+from atelier_desk.i18n import N_
+
+FIT_MS = 50
+_SAVED = 8
+"""Pixels at 100 % that a tab gives up where not all fit: the style's padding of 7 becomes 3 on both sides."""
+
+
+class DockTabs(QObject):
+    """Looks after the tab bars of a window's docks as Qt makes them."""
+
+    def __init__(self, window: QMainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._bars: list[QTabBar] = []
+        self._fit = Soon(self, FIT_MS, self.fit)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._window:
+            if event.type() == QEvent.Type.ChildPolished:
+                self._take_up()
+        elif event.type() == QEvent.Type.Wheel:
+            if isinstance(watched, QTabBar) and not watched.hasFocus():
+                event.ignore()
+                return True
+        elif event.type() in (QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.LayoutRequest):
+            self._fit.ask()
+        return False
+
+    def _take_up(self) -> None:
+        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if bar in self._bars:
+                continue
+            bar.setElideMode(Qt.TextElideMode.ElideNone)  # Qt would cut the words
+            bar.setExpanding(False)
+            say(bar, name=N_("Panes"))
+            self._bars.append(bar)
+            bar.destroyed.connect(lambda *_, gone=bar: self._bars.remove(gone))
+            bar.installEventFilter(self)
+            self._fit.ask()
+
+    def fit(self) -> None:
+        """Move the tabs of a bar closer together where they do not fit otherwise: Qt would hide the last behind arrows."""
+        for bar in self._bars:
+            tight = bool(bar.property("tight"))
+            whole = sum(bar.tabRect(number).width() for number in range(bar.count()))
+            if tight:
+                whole += theme().px(_SAVED) * bar.count()
+            if (whole > bar.width()) != tight:
+                bar.setProperty("tight", not tight)
+                bar.style().unpolish(bar)
+                bar.style().polish(bar)
+                QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))  # the rectangles are kept until then

@@ -1,0 +1,42 @@
+"""The tabs of panes that share a place: all of them in sight in a small window, and none turned by the wheel."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QTabBar
+from pytestqt.qtbot import QtBot
+
+from atelier_desk import i18n
+from atelier_desk.desktop.window import MainWindow
+from tests.desktop.test_rail import started
+from tests.support.wheel import turn
+
+
+def rail_tabs(window: MainWindow) -> list[QTabBar]:
+    """The bars of the low window's rail, where all panes share one place."""
+    return [bar for bar in window.findChildren(QTabBar) if bar.count() >= 5]
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: str) -> None:
+    i18n.set_language(language)
+    window = await started(qtbot)
+    window.resize(1024, 700)
+
+    def fits() -> None:
+        bars = rail_tabs(window)
+        assert bars
+        widths = [(sum(bar.tabRect(number).width() for number in range(bar.count())), bar.width()) for bar in bars]
+        assert all(needed <= there for needed, there in widths), widths
+
+    qtbot.waitUntil(fits)
+
+
+async def test_the_wheel_turns_no_tab_without_the_focus(qtbot: QtBot) -> None:
+    window = await started(qtbot)
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: bool(rail_tabs(window)))
+    bar = rail_tabs(window)[0]
+    bar.setCurrentIndex(1)
+    turn(bar)
+    assert bar.currentIndex() == 1
