@@ -9,7 +9,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Effect, Input, Risk, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.shell import SECTION, running
@@ -23,7 +23,6 @@ CommandId = Annotated[str, Field(min_length=1, max_length=64, description="Id of
 class _OfCommands(DescribedTool):
     """A tool over the commands of the call's workflow."""
 
-    category = ToolCategory.WORKFLOW
     section = SECTION
     icon = "terminal"
     needs_workspace = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.tools.base import ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.shell import SECTION, running
 from atelier_desk.workspace.processes import environment
@@ -12,7 +12,6 @@ from atelier_desk.workspace.processes.process import Order
 class FixedCommand(DescribedTool):
     """Its command is made from checked arguments, never from a text that a shell reads."""
 
-    category = ToolCategory.WORKFLOW
     section = SECTION
     icon = "terminal"
     needs_workspace = True

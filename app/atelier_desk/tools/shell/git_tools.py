@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.shell import SECTION, running
@@ -20,7 +20,6 @@ _TIMEOUT_S = 30.0
 
 
 class _Git(DescribedTool):
-    category = ToolCategory.WORKFLOW
     section = SECTION
     icon = "git-branch"
     idempotent = True

@@ -11,7 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About, DescribedTool
@@ -78,7 +78,6 @@ class RunCommand(DescribedTool):
     title = N_("Run a command")
     purpose = N_("Runs a command line in the workflow's folder.")
     icon = "terminal"
-    category = ToolCategory.WORKFLOW
     section = SECTION
     effect = Effect.EXECUTE
     risk = Risk.MEDIUM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.shell import SECTION
@@ -22,7 +22,6 @@ class ListSafeCommands(DescribedTool):
     title = N_("Safe commands")
     purpose = N_("Lists the commands that run without asking.")
     icon = "shield"
-    category = ToolCategory.WORKFLOW
     section = SECTION
     idempotent = True
     needs_workspace = True

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
-from atelier_desk.tools.base import Input, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.surroundings import SECTION
@@ -32,7 +32,6 @@ class Nothing(Input):
 
 
 class _Context(DescribedTool):
-    category = ToolCategory.WORKFLOW
     section = SECTION
     icon = "folder-open"
     idempotent = True
