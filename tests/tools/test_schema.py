@@ -125,16 +125,6 @@ def test_every_description_follows_the_template_and_its_example_is_valid(name: s
                 assert f"{field}*" in tool.description
 
 
-@pytest.mark.parametrize("name", ALL.get_all_tool_names())
-def test_every_guided_example_is_valid(name: str) -> None:
-    tool = ALL.get_tool(name)
-    assert tool is not None
-    for language, request, arguments in tool.examples:
-        assert language in ("fr", "en")
-        assert request
-        validate(tool, arguments)
-
-
 def test_a_tool_without_parameters_has_an_empty_object() -> None:
     class Nothing(Thing):
         name: ClassVar[str] = "nothing"
