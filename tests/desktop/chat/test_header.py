@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.picker import Choice, Picker
+from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain.chat import Usage
 
 
@@ -20,8 +20,8 @@ def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there
     qtbot.addWidget(header)
     header.resize(900, 46)
     header.show()
-    header.set_agents([Choice("a", "Architect of everything")], "a")
-    header.set_models([Choice("p/m", "a-model-with-a-name")], "p/m", "a-model-with-a-name")
+    header.set_agents([PickerItem("a", "Architect of everything")], "a")
+    header.set_models([PickerItem("p/m", "a-model-with-a-name")], "p/m", "a-model-with-a-name")
     header.set_title("Build the shelf")
     for scale in (100, 150):
         theme().set_scale(scale)
@@ -55,8 +55,8 @@ def test_nothing_runs_into_anything_else_and_the_usage_is_whole_or_away(qtbot: Q
     header = ChatHeader(holder)
     row.addWidget(header)
     window.layout().setContentsMargins(0, 0, 0, 0)
-    header.set_agents([Choice("a", "Architecte")], "a")
-    header.set_models([Choice("p/m", "gpt-local")], "p/m", "gpt-local")
+    header.set_agents([PickerItem("a", "Architecte")], "a")
+    header.set_models([PickerItem("p/m", "gpt-local")], "p/m", "gpt-local")
     header.set_title("Can you isolate the execution of tools and add a test?")
     window.resize(width, 80)
     window.show()

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.picker import Choice, Picker, PickerMenu, matching
+from atelier_desk.desktop.widgets.picker import Picker, PickerItem, PickerMenu, matching
 
 MODELS = [
-    Choice("s/a", "Alpha", "Favourites", "128 k", (("wrench", "tools"),), True),
-    *(Choice(f"s/m{number}", f"Modèle {number}", "server", starred=False) for number in range(9)),
+    PickerItem("s/a", "Alpha", "Favourites", "128 k", (("wrench", "tools"),), True),
+    *(PickerItem(f"s/m{number}", f"Modèle {number}", "server", starred=False) for number in range(9)),
 ]
 
 
@@ -108,7 +108,7 @@ def test_a_click_on_a_line_chooses_it_and_one_on_a_heading_does_nothing(qtbot: Q
 
 
 def test_few_choices_need_no_search_and_have_the_keyboard_all_the_same(qtbot: QtBot, picker: Picker) -> None:
-    picker.set_choices([Choice("queue", "Queue", detail="later"), Choice("note", "Note", detail="quietly")], "queue")
+    picker.set_choices([PickerItem("queue", "Queue", detail="later"), PickerItem("note", "Note", detail="quietly")], "queue")
     menu = opened(picker)
     assert menu.field.isHidden()
     qtbot.keyClick(menu, Qt.Key.Key_Down)

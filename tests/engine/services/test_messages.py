@@ -164,15 +164,24 @@ async def test_a_deleted_turn_is_not_answered_again(open_atelier: Opener) -> Non
             await atelier.runs.regenerate(workflow.id, runs[1])
 
 
-async def test_after_a_purge_the_header_has_what_is_left_in_the_journal(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_what_was_spent_stays_when_branch_and_workflow_are_gone_for_good(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(["One.", "Two.", "Three."], clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         _first, second = [await turn(atelier, workflow.id, text) for text in ("first", "second")]
+        spent = summed(await atelier.usage.rows())
+        assert (await atelier.workflows.get(workflow.id)).usage == spent.usage
         await atelier.workflows.delete_branch(workflow.id, second)
         await clock.advance(601)
         await atelier.workflows.purge_expired()
-        for _again in range(2):
-            used = summed(await atelier.usage.rows()).usage
-            assert used.tokens_input > 0
-            assert (await atelier.workflows.get(workflow.id)).usage == used
-            await turn(atelier, workflow.id, "third")
+        assert len(await atelier.repos.runs.list(workflow.id)) == 1
+        rows = await atelier.usage.rows()
+        assert summed(rows) == spent
+        assert (await atelier.workflows.get(workflow.id)).usage == spent.usage
+        await turn(atelier, workflow.id, "third")
+        more = summed(await atelier.usage.rows())
+        assert more.requests == 3
+        assert (await atelier.workflows.get(workflow.id)).usage == more.usage
+        await atelier.workflows.purge(workflow.id)
+        rows = await atelier.usage.rows(days=1)
+        assert summed(rows) == more
+        assert {row.workflow for row in rows} == {"(deleted)"}

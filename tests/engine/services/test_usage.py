@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from atelier_desk.domain.usage import UsageBy, UsageRow, UsageSum, as_csv, group
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import RunHandle
+from atelier_desk.storage.repositories.used import UsingRun
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 
@@ -144,3 +146,20 @@ def test_what_has_no_price_is_unknown_and_not_nothing() -> None:
 
 def test_a_name_in_the_spreadsheet_is_no_formula() -> None:
     assert "'=cmd" in as_csv([row(UsageSum(), "=cmd()")])
+
+
+async def test_a_long_history_is_read_in_parts_and_each_run_counted_once(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("w")
+        used = Usage(tokens_input=1)
+        for _run in range(7):
+            await begin(atelier, workflow.id, "Ada", ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=used))
+        read, sizes = atelier.repos.used.runs, []
+
+        async def runs(since: datetime | None = None, *, after: str, limit: int) -> list[UsingRun]:
+            sizes.append(len(page := await read(since, after=after, limit=3)))
+            return page
+
+        monkeypatch.setattr(atelier.repos.used, "runs", runs)
+        assert summed(await atelier.usage.rows()).usage.tokens_input == 7
+        assert sizes == [3, 3, 1, 0]

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, control, fill, say
-from atelier_desk.desktop.widgets.picker import Choice, Picker
+from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -132,17 +132,17 @@ class ChatHeader(QWidget):
             self._fit()
         return done
 
-    def set_agents(self, choices: Sequence[Choice], current: str) -> None:
+    def set_agents(self, choices: Sequence[PickerItem], current: str) -> None:
         """The agents; ``current`` is an id."""
         self.agents.set_choices(choices, current)
         self.agents.setVisible(bool(choices))
 
-    def set_models(self, choices: Sequence[Choice], current: str, text: str) -> None:
+    def set_models(self, choices: Sequence[PickerItem], current: str, text: str) -> None:
         """The models; ``text`` names the current one on the button."""
         self.models.set_choices(choices, current, text)
         self.models.setVisible(bool(choices))
 
-    def set_efforts(self, choices: Sequence[Choice], current: str) -> None:
+    def set_efforts(self, choices: Sequence[PickerItem], current: str) -> None:
         """How long the model can be told to think; none where it cannot. As the agent has it, the icon alone is shown."""
         level = next((each.text for each in choices if each.key == current), "") if current else ""
         self.efforts.set_choices(choices, current, level)

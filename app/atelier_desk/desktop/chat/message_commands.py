@@ -32,7 +32,7 @@ Test = Callable[["Entry"], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class MessageAction:
     """One thing that can be done; ``method`` is the name of a method of ``MessageCommands`` that takes the entry; quoting has none.
 
     Attributes:
@@ -67,16 +67,20 @@ def _answer(entry: Entry) -> bool:
 
 
 COMMANDS = (
-    Command("copy", N_("Copy as text"), N_("Copy the message as text"), "copy", "copy_text", _said, own=False),
-    Command("copy-markdown", N_("Copy as Markdown"), N_("Copy the message as Markdown"), "file-text", "copy_markdown", _said, own=False),
-    Command("quote", N_("Quote"), N_("Quote the message"), "quote", "", _said, own=False),
-    Command("read-aloud", N_("Read aloud"), N_("Read the message aloud, or stop"), "volume-2", "read_aloud", _said, own=False),
-    Command("edit", N_("Edit and send again"), N_("Edit your last message and send it again"), "pencil", "edit", _asked),
-    Command("regenerate", N_("Answer again"), N_("Answer again"), "refresh-cw", "regenerate", _answer),
-    Command("regenerate-with", N_("Answer again with…"), N_("Answer again with another model"), "cpu", "choose_model", _answer),
-    Command("branch", N_("Branch here into a new workflow"), N_("Branch here into a new workflow"), "git-branch", "branch_here", _kept),
-    Command("pin", N_("Pin"), N_("Pin or unpin the message"), "pin", "pin", _kept),
-    Command("delete-branch", N_("Delete this branch"), N_("Delete the branch from this turn on"), "trash-2", "delete_branch", _kept),
+    MessageAction("copy", N_("Copy as text"), N_("Copy the message as text"), "copy", "copy_text", _said, own=False),
+    MessageAction(
+        "copy-markdown", N_("Copy as Markdown"), N_("Copy the message as Markdown"), "file-text", "copy_markdown", _said, own=False
+    ),
+    MessageAction("quote", N_("Quote"), N_("Quote the message"), "quote", "", _said, own=False),
+    MessageAction("read-aloud", N_("Read aloud"), N_("Read the message aloud, or stop"), "volume-2", "read_aloud", _said, own=False),
+    MessageAction("edit", N_("Edit and send again"), N_("Edit your last message and send it again"), "pencil", "edit", _asked),
+    MessageAction("regenerate", N_("Answer again"), N_("Answer again"), "refresh-cw", "regenerate", _answer),
+    MessageAction("regenerate-with", N_("Answer again with…"), N_("Answer again with another model"), "cpu", "choose_model", _answer),
+    MessageAction(
+        "branch", N_("Branch here into a new workflow"), N_("Branch here into a new workflow"), "git-branch", "branch_here", _kept
+    ),
+    MessageAction("pin", N_("Pin"), N_("Pin or unpin the message"), "pin", "pin", _kept),
+    MessageAction("delete-branch", N_("Delete this branch"), N_("Delete the branch from this turn on"), "trash-2", "delete_branch", _kept),
 )
 
 
@@ -149,7 +153,7 @@ class MessageCommands(QObject):
             self._spoken = self.speaker.available()
         return self._spoken
 
-    def _text(self, command: Command, entry: Entry, selected: str) -> str:
+    def _text(self, command: MessageAction, entry: Entry, selected: str) -> str:
         if command.name == "pin" and entry.pinned:
             return _("Take the pin away")
         if command.name == "read-aloud" and self.speaker.key == entry.id:
@@ -160,7 +164,7 @@ class MessageCommands(QObject):
             return _("Quote selection")
         return _(command.text)
 
-    def _call(self, command: Command, entry: Entry, host: TranscriptHost, selected: str = "") -> None:
+    def _call(self, command: MessageAction, entry: Entry, host: TranscriptHost, selected: str = "") -> None:
         if command.name == "quote":  # into the composer below this very transcript
             host.quote_requested.emit(selected or entry.content)
             return
@@ -170,7 +174,7 @@ class MessageCommands(QObject):
         else:
             method(entry)
 
-    def _run(self, command: Command) -> None:
+    def _run(self, command: MessageAction) -> None:
         entry = self._current(command.applies)
         if entry is None:
             self.told.emit(_("There is no message for that here."))

@@ -41,7 +41,7 @@ _RADIUS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PickerItem:
     """One line of the menu.
 
     Attributes:
@@ -66,7 +66,7 @@ class Choice:
         return ", ".join([self.text, *([self.detail] if self.detail else []), *(word for _icon, word in self.marks), *star])
 
 
-def matching(choices: Sequence[Choice], needle: str) -> list[Choice]:
+def matching(choices: Sequence[PickerItem], needle: str) -> list[PickerItem]:
     """Those in which every word of ``needle`` occurs, without case and accents, in their order."""
     return [each for each in choices if fits(needle, f"{each.text} {each.group} {each.spoken}")]
 
@@ -75,14 +75,14 @@ class _Delegate(QStyledItemDelegate):
     """A heading, or a choice with its tick, text, detail, marks and star."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        choice: Choice | None = index.data(_CHOICE)
+        choice: PickerItem | None = index.data(_CHOICE)
         if choice is None:
             return QSize(100, theme().px(28))
         return QSize(100, theme().px(46 if choice.detail else 32))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         look, rect = theme(), QRect(option.rect)
-        choice: Choice | None = index.data(_CHOICE)
+        choice: PickerItem | None = index.data(_CHOICE)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if choice is None:
@@ -145,7 +145,7 @@ class PickerMenu(QFrame):
         super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint | Qt.WindowType.NoDropShadowWindowHint)
         self.setObjectName("picker-menu")
         mark(self, "menu")
-        self._choices: list[Choice] = []
+        self._choices: list[PickerItem] = []
         self._current = ""
         self.field = control(QLineEdit(self), "picker-search", look="palette", hint=N_("Search"))
         self.list = control(GroupedList(self), "picker-list", look="plain", name=N_("Choices"))
@@ -159,7 +159,7 @@ class PickerMenu(QFrame):
         self.list.viewport().installEventFilter(self)
         self.list.entered.connect(self._on_entered)
 
-    def open(self, choices: Sequence[Choice], current: str, at: QWidget) -> None:
+    def open(self, choices: Sequence[PickerItem], current: str, at: QWidget) -> None:
         """Show it below a button, or above it where there is more room."""
         self._choices, self._current = list(choices), current
         self.field.setVisible(len(choices) >= SEARCH_FROM)
@@ -194,7 +194,7 @@ class PickerMenu(QFrame):
         if row is not None:
             self.list.go(row)
 
-    def _line(self, choice: Choice) -> QStandardItem:
+    def _line(self, choice: PickerItem) -> QStandardItem:
         item = QStandardItem(choice.text)
         item.setData(choice, _CHOICE)
         item.setData(choice.key == self._current, _Role.UserRole)
@@ -208,8 +208,8 @@ class PickerMenu(QFrame):
         choice = self._at(self.list.currentIndex().row())
         return choice.key if choice is not None else ""
 
-    def _at(self, row: int) -> Choice | None:
-        choice: Choice | None = self._model.index(row, 0).data(_CHOICE) if row >= 0 else None
+    def _at(self, row: int) -> PickerItem | None:
+        choice: PickerItem | None = self._model.index(row, 0).data(_CHOICE) if row >= 0 else None
         return choice
 
     def _on_entered(self, index: QModelIndex) -> None:
@@ -295,14 +295,14 @@ class Picker(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.choices: tuple[Choice, ...] = ()
+        self.choices: tuple[PickerItem, ...] = ()
         self.key = ""
         self._whole = ""
         self._menu: PickerMenu | None = None
         self.clicked.connect(self.open)
         theme().changed.connect(self._show_text)
 
-    def set_choices(self, choices: Sequence[Choice], key: str, text: str | None = None) -> None:
+    def set_choices(self, choices: Sequence[PickerItem], key: str, text: str | None = None) -> None:
         """What can be chosen and what is; ``text`` is shown on the button instead of the choice's own."""
         self.choices, self.key = tuple(choices), key
         chosen = next((each for each in choices if each.key == key), None)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator
 from datetime import date, datetime, timedelta, tzinfo
 
-from atelier_desk.domain.events.run import RunStarted
+from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.domain.usage import UsageRow, UsageSum
 from atelier_desk.engine.services.common.context import ServiceContext
-
-RUNS_AT_ONCE = 100
-"""Runs whose events one query reads."""
+from atelier_desk.engine.spent import RUNS_AT_ONCE, requests_of
+from atelier_desk.i18n import _
+from atelier_desk.storage.repositories.used import UsingRun
 
 _Key = tuple[date, str, str, str, str]
 
 
 class UsageService:
-    """Usage over time. Its sums are those of the workflows' headers: both count the same events."""
+    """Usage over time. Its sums are those of the workflows' headers: both count the same events, also of what was deleted since."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -32,25 +32,24 @@ class UsageService:
             since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
             since = since if zone is not None else since.replace(tzinfo=None).astimezone()  # midnight may have another offset than now
         used = self._context.repos.used
-        runs = {run.id: run for run in await used.runs(since)}
         sums: dict[_Key, UsageSum] = {}
-        ids = list(runs)
-        for start in range(0, len(ids), RUNS_AT_ONCE):
-            events = await used.events(ids[start : start + RUNS_AT_ONCE], since)
-            models = await self._models(each.run_id for each in events if not each.model)
-            for each in events:
+        async for runs in self._runs(since):
+            for each in await requests_of(self._context.repos, list(runs), since):
                 run = runs[each.run_id]
-                provider, model = (each.provider, each.model) if each.model else models[each.run_id]
-                key = (each.time.astimezone(zone).date(), run.workflow_id, run.agent_name, provider, model)
+                key = (each.time.astimezone(zone).date(), run.workflow_id, run.agent_name, each.provider, each.model)
                 sums[key] = sums.get(key, UsageSum()) + UsageSum(each.usage, 1, each.duration_ms)
+        for spent in await used.spent(since):
+            key = (spent.time.astimezone(zone).date(), spent.workflow_id, spent.agent_name, spent.provider, spent.model)
+            sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
         names = await used.names({key[1] for key in sums})
         return [
-            UsageRow(day, workflow, names.get(workflow, ""), agent, provider, model, total)
+            UsageRow(day, workflow, names.get(workflow) or _("(deleted)"), agent, provider, model, total)
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
 
-    async def _models(self, run_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Provider and model of these runs, for events that do not name them."""
-        wanted = list(dict.fromkeys(run_ids))
-        started = await self._context.repos.journal.of_runs(wanted, types=("run_started",))
-        return {each.run_id: (each.body.agent.provider, each.body.agent.model) for each in started if isinstance(each.body, RunStarted)}
+    async def _runs(self, since: datetime | None) -> AsyncIterator[dict[str, UsingRun]]:
+        """All runs since then by their ids, a few at once: memory holds no more of them and their events, however long the history is."""
+        page: list[UsingRun] = []
+        while page := await self._context.repos.used.runs(since, after=page[-1].id if page else "", limit=LIST_MAX):
+            for start in range(0, len(page), RUNS_AT_ONCE):
+                yield {run.id: run for run in page[start : start + RUNS_AT_ONCE]}

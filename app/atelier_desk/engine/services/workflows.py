@@ -22,6 +22,7 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.naming import numbered
+from atelier_desk.engine.spent import spent_by
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_storage_thread
 
@@ -252,9 +253,11 @@ class WorkflowService:
         return await self.get(workflow_id)
 
     async def purge(self, workflow_id: str) -> dict[str, int]:
-        """Remove all its rows in one transaction, then its report files; gives the number of rows by table."""
+        """Remove all its rows in one transaction, then its report files; gives the number of rows by table. What it used stays in the sums
+        of usage, under no name."""
         await self._stop(workflow_id)
-        removed = await self._context.repos.workflows.purge(workflow_id)
+        repos = self._context.repos
+        removed = await repos.workflows.purge(workflow_id, await spent_by(repos, [run.id for run in await repos.runs.list(workflow_id)]))
         self._forget(workflow_id)
         self._context.gate.forget(workflow_id)
         self._changed(workflow_id)

@@ -259,6 +259,16 @@ TABLES: dict[str, dict[str, str]] = {
         "created_at": "datetime",
         "decided_at": "option<datetime>",
     },
+    "spent": {
+        "workflow_id": "string",
+        "agent_name": "string",
+        "provider": "string",
+        "model": "string",
+        "time": "datetime",
+        "usage": "string",
+        "requests": "int",
+        "duration_ms": "int",
+    },
     "prompt_frame": {"workflow": WORKFLOW, "system": "string", "tools": "string"},
     "report": {
         "workflow": WORKFLOW,
@@ -288,6 +298,7 @@ INDEXES: dict[str, dict[str, str]] = {
     "user_question": {"by_workflow": "workflow, created_at", "by_status": "status, created_at"},
     "approval_request": {"by_workflow": "workflow, created_at", "by_status": "status, created_at"},
     "prompt_frame": {"by_workflow": "workflow"},
+    "spent": {"by_time": "time", "by_workflow": "workflow_id"},
     "report": {"by_name": "workflow, name UNIQUE"},
 }
 

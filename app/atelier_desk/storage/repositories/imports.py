@@ -51,6 +51,8 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     before = [guard(workflow.id)] if replace else []
     claimed = [record(table, each) for table, ids in rows.ids.items() if table != "workflow" for each in ids]
     before.append(Statement(errors.throw_taken(), {"claimed": claimed, **home}))
+    # Its sums are those of the runs it brings: what they had cost before they were deleted here is not counted beside them.
+    before.append(Statement("DELETE spent WHERE workflow_id = $id RETURN NONE", {"id": workflow.id}))
     after: list[Statement] = []
     old_reports = await repos.reports.list(workflow.id) if replace else []
     if replace:

@@ -13,6 +13,7 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
+from atelier_desk.storage.repositories.used import Spent, keep_spent
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.commit import Commit
@@ -68,9 +69,9 @@ class RunRepository(Repository[Run]):
         """Runs of branches that were deleted at ``moment`` or earlier."""
         return await self._select("WHERE deleted_at != NONE AND deleted_at <= $moment", moment=moment)
 
-    async def purge(self, workflow_id: str, run_ids: Sequence[str], usage: Usage) -> None:
+    async def purge(self, run_ids: Sequence[str], spent: Sequence[Spent] = ()) -> None:
         """Delete some runs with everything that was said and done in them, in one transaction. Nothing else may follow one of them.
-        ``usage`` is the workflow's without them."""
+        ``spent`` is what they used, which is kept."""
         if not run_ids:
             return
         runs = [record("run", each) for each in run_ids]
@@ -81,10 +82,7 @@ class RunRepository(Repository[Run]):
         statements += [
             Statement("DELETE $partial RETURN NONE", {"partial": [record("partial_reply", each) for each in run_ids]}),
             Statement("DELETE $runs RETURN NONE", {"runs": runs}),
-            Statement(
-                "UPDATE $row MERGE $changes RETURN NONE",
-                {"row": record("workflow", workflow_id), "changes": tables.WORKFLOWS.changes({"usage": usage})},
-            ),
+            *keep_spent(spent),
         ]
         await self._store.write(*statements)
 

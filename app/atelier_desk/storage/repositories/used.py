@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from atelier_desk.domain.chat import Usage
 from atelier_desk.storage.rows import plain_time, record
-from atelier_desk.storage.store import Store
+from atelier_desk.storage.store import Statement, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,58 @@ class Used:
     duration_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money that was spent is
+    spent."""
+
+    workflow_id: str
+    agent_name: str
+    provider: str
+    model: str
+    time: datetime
+    usage: Usage
+    requests: int
+    duration_ms: int
+
+
+def keep_spent(spent: Sequence[Spent]) -> list[Statement]:
+    """Statements for the transaction that deletes the runs."""
+    rows = [
+        {
+            "workflow_id": each.workflow_id,
+            "agent_name": each.agent_name,
+            "provider": each.provider,
+            "model": each.model,
+            "time": each.time,
+            "usage": each.usage.model_dump_json(),
+            "requests": each.requests,
+            "duration_ms": each.duration_ms,
+        }
+        for each in spent
+    ]
+    return [Statement("INSERT INTO spent $rows RETURN NONE", {"rows": rows})] if rows else []
+
+
 class UsedRepository:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def runs(self, since: datetime | None = None) -> list[UsingRun]:
-        """The runs in which something may have happened since then."""
-        where = " WHERE updated_at >= $since" if since is not None else ""
+    async def runs(
+        self, since: datetime | None = None, ids: Sequence[str] | None = None, *, after: str = "", limit: int | None = None
+    ) -> list[UsingRun]:
+        """The runs in which something may have happened since then; ``ids``: these of them. ``limit``: by their ids, no more than that, of
+        those that come after ``after``."""
+        conditions = ["updated_at >= $since"] * (since is not None) + ["id IN $ids"] * (ids is not None) + ["id > $after"] * bool(after)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        part = " ORDER BY id LIMIT $limit" if limit is not None else ""
         rows = await self._store.query(
-            f"SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM run{where}",  # noqa: S608
+            "SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM "  # noqa: S608
+            f"(SELECT id, workflow, agent_name FROM run{where}{part})",
             since=since,
+            ids=[record("run", each) for each in ids or ()],
+            after=record("run", after),
+            limit=limit,
         )
         return [UsingRun(*row) for row in rows]
 
@@ -58,6 +100,18 @@ class UsedRepository:
             since=since,
         )
         return [_used(run_id, time, json.loads(body)) for run_id, time, body in rows]
+
+    async def spent(self, since: datetime | None = None) -> list[Spent]:
+        """What runs that are deleted for good used since then."""
+        where = " WHERE time >= $since" if since is not None else ""
+        rows = await self._store.query(
+            f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM spent{where}",  # noqa: S608
+            since=since,
+        )
+        return [
+            Spent(workflow, agent, provider, model, plain_time(time), Usage.model_validate_json(usage), requests, duration_ms)
+            for workflow, agent, provider, model, time, usage, requests, duration_ms in rows
+        ]
 
     async def names(self, workflow_ids: Collection[str]) -> dict[str, str]:
         """The names of workflows by their id."""

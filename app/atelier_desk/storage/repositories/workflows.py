@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from atelier_desk.storage import errors, tables
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
+from atelier_desk.storage.repositories.used import Spent, keep_spent
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import content_words, excerpt, said_in
@@ -147,8 +148,9 @@ class WorkflowRepository(Repository[Workflow]):
         """Write the whole row, new or not."""
         await self._store.write(upsert(self.table, workflow))
 
-    async def purge(self, workflow_id: str) -> dict[str, int]:
-        """Delete a workflow and every row of it in one transaction, then its files. Returns how many rows each table lost.
+    async def purge(self, workflow_id: str, spent: Sequence[Spent] = ()) -> dict[str, int]:
+        """Delete a workflow and every row of it in one transaction, then its files; ``spent`` is what its runs used, which is kept. Returns
+        how many rows each table lost.
 
         Raises:
             NotFoundError: there is no such workflow.
@@ -159,7 +161,7 @@ class WorkflowRepository(Repository[Workflow]):
         for name in tables.OWNED:
             statements.append(Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row}))  # noqa: S608
             statements.append(Statement(f"DELETE {name} WHERE workflow = $row RETURN NONE", {"row": row}))
-        statements.append(Statement("DELETE $row RETURN NONE", {"row": row}))
+        statements += [Statement("DELETE $row RETURN NONE", {"row": row}), *keep_spent(spent)]
         results = await self._store.transact(*statements)
         counts = {name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)}
         self._purged(workflow_id)

@@ -120,12 +120,6 @@ class CalculatorTool(DescribedTool):
         ),
     )
     abilities: ClassVar[Mapping[str, str]] = {"calculate": "eval"}
-    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
-        ("en", "What is 12*7?", {"operation": "eval", "expression": "12*7"}),
-        ("fr", "Combien font 45 + 19 ?", {"operation": "eval", "expression": "45 + 19"}),
-        ("en", "Work out (3.5 + 2) / 4", {"operation": "eval", "expression": "(3.5 + 2) / 4"}),
-        ("fr", "Calcule 2**10", {"operation": "eval", "expression": "2**10"}),
-    )
 
     def describe(self, input: Any) -> Call:
         return replace(super().describe(input), summary=summary_of({"expression": _written(input)}, _CALCULATE), done=_CALCULATED)

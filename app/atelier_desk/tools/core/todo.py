@@ -127,12 +127,6 @@ class TodoTool(DescribedTool):
         ),
     )
     abilities: ClassVar[Mapping[str, str]] = {"add": "create", "list": "list", "done": "complete"}
-    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
-        ("en", "Add a task to call the plumber, it is urgent", {"operation": "create", "name": "call the plumber", "priority": 1}),
-        ("fr", "Ajoute une tâche : relire le contrat", {"operation": "create", "name": "relire le contrat"}),
-        ("en", "What is left to do?", {"operation": "list"}),
-        ("fr", "Quelles sont mes tâches ?", {"operation": "list"}),
-    )
 
     def describe(self, input: Any) -> Call:
         call = super().describe(input)

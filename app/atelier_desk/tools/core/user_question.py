@@ -77,10 +77,6 @@ class UserQuestionTool(DescribedTool):
         ),
     )
     abilities: ClassVar[Mapping[str, str]] = {"ask": "ask"}
-    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
-        ("en", "Ask me which colour I want", {"operation": "ask", "question": "Which colour do you want?", "questionType": "text"}),
-        ("fr", "Demande-moi mon prénom", {"operation": "ask", "question": "Quel est votre prénom ?", "questionType": "text"}),
-    )
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         spec = QuestionSpec(

@@ -89,16 +89,6 @@ class MemoryTool(DescribedTool):
         ),
     )
     abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
-    examples: ClassVar[tuple[tuple[str, str, dict[str, Any]], ...]] = (
-        ("en", "Remember that I like short answers", {"operation": "add", "type": "user_pref", "content": "I like short answers"}),
-        (
-            "fr",
-            "Retiens que le serveur s'appelle héron",
-            {"operation": "add", "type": "knowledge", "content": "le serveur s'appelle héron"},
-        ),
-        ("en", "What do you know about the server?", {"operation": "search", "query": "the server"}),
-        ("fr", "Que sais-tu de mes préférences ?", {"operation": "search", "query": "mes préférences"}),
-    )
 
     def describe(self, input: Any) -> Call:
         # What a scope switch changes is what the calls after it mean: none of them may run beside it.

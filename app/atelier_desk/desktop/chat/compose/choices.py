@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from atelier_desk import figures
-from atelier_desk.desktop.widgets.picker import Choice
+from atelier_desk.desktop.widgets.picker import PickerItem
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def abilities(info: ModelInfo) -> tuple[tuple[str, str], ...]:
     return tuple((icon, word) for can, icon, word in known if can)
 
 
-def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent: Sequence[str]) -> list[Choice]:
+def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent: Sequence[str]) -> list[PickerItem]:
     """The chat models: favourites, those picked last, then each provider's own. Each stands in the first group it belongs to."""
     chat = {key_of(info.provider, info.name): info for info in models if not info.embedding}
 
-    def made(key: str, group: str, detail: str) -> Choice:
+    def made(key: str, group: str, detail: str) -> PickerItem:
         info = chat[key]
         words = " · ".join(filter(None, (detail, describe(info))))
-        return Choice(key, info.label or info.name, group, words, abilities(info), starred=key in favourites)
+        return PickerItem(key, info.label or info.name, group, words, abilities(info), starred=key in favourites)
 
     starred = [made(key, _("Favourites"), chat[key].provider) for key in favourites if key in chat]
     latest = [made(key, _("Recent"), chat[key].provider) for key in recent if key in chat and key not in favourites]
@@ -68,11 +68,11 @@ def model_labels(models: Sequence[ModelInfo]) -> dict[tuple[str, str], str]:
     return {(info.provider, info.name): info.label for info in models if info.label}
 
 
-def effort_choices() -> list[Choice]:
+def effort_choices() -> list[PickerItem]:
     """How long a model can be told to think."""
-    own = Choice("", _("As the agent has it"))
+    own = PickerItem("", _("As the agent has it"))
     levels = (("off", _("Off")), ("low", _("Low")), ("medium", _("Medium")), ("high", _("High")))
-    return [own, *(Choice(key, text) for key, text in levels)]
+    return [own, *(PickerItem(key, text) for key, text in levels)]
 
 
 class WorkflowChoices(QObject):
@@ -184,14 +184,14 @@ class WorkflowChoices(QObject):
         starred = settings.favourite_agents if settings is not None else ()
         labels = self.labels
         first = sorted(self.agents, key=lambda each: each.id not in starred)
-        agents = [Choice(each.id, each.config.name, "", labels[each.id], starred=each.id in starred) for each in first]
+        agents = [PickerItem(each.id, each.config.name, "", labels[each.id], starred=each.id in starred) for each in first]
         self._header.set_agents(agents, agent.id if agent else "")
         provider, model = self.model
         favourites = settings.favourite_models if settings is not None else ()
         models = model_choices(self.models, favourites, settings.recent_models[:RECENT] if settings is not None else ())
         key, info = key_of(provider, model), self.info
         if model and info is None:
-            models.insert(0, Choice(key, model, "", provider))
+            models.insert(0, PickerItem(key, model, "", provider))
         self._header.set_models(models, key, (info.label if info is not None else "") or model)
         thinks = self.chosen.thinking is not None or (info is not None and bool(info.supports_thinking))
         self._header.set_efforts(effort_choices() if thinks else [], self.chosen.thinking.value if self.chosen.thinking is not None else "")

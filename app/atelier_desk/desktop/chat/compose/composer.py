@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.compose.attachments import SUFFIXES, AttachmentRo
 from atelier_desk.desktop.chat.compose.field import MessageField, pictures_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
-from atelier_desk.desktop.widgets.picker import Choice, Picker
+from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class Composer(Translated, QFrame):
         }
 
     def retranslate(self) -> None:
-        choices = [Choice(name, short, detail=long) for name, (short, long) in self._strategy_names().items()]
+        choices = [PickerItem(name, short, detail=long) for name, (short, long) in self._strategy_names().items()]
         self.strategies.set_choices(choices, self.strategy)
         self._refresh()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from atelier_desk.desktop.panes.wording import clock_time
@@ -10,6 +12,33 @@ from atelier_desk.desktop.widgets import Translated, control
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.engine.services.team.views import Turn
 from atelier_desk.i18n import N_, _
+
+_MOST_TEXT = 12
+"""Width of the box in wide letters: room for a turn of four digits with its time."""
+
+
+class _TurnList(QAbstractListModel):
+    """The turns, the newest first. Only those in sight are put into words: a workflow can have thousands."""
+
+    def __init__(self, parent: QComboBox) -> None:
+        super().__init__(parent)
+        self._turns: list[Turn] = []
+
+    def show(self, turns: list[Turn]) -> None:
+        self.beginResetModel()
+        self._turns = turns
+        self.endResetModel()
+
+    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:
+        return 0 if parent.isValid() else len(self._turns)
+
+    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        turn = self._turns[-1 - index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _("Turn {number} · {time}", number=turn.number, time=clock_time(turn.began))
+        return turn.run_id if role == Qt.ItemDataRole.UserRole else None
 
 
 class TurnPicker(Translated, ComboBox):
@@ -28,7 +57,11 @@ class TurnPicker(Translated, ComboBox):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         control(self, look="chip-plain", name=N_("Turn"), tip=N_("Turn of the workflow"))
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        # By its contents would put every turn into words to find the widest.
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(_MOST_TEXT)
+        self._list = _TurnList(self)
+        self.setModel(self._list)
         self.turns: list[Turn] = []
         self.wanted = ""
         self.hide()
@@ -57,11 +90,10 @@ class TurnPicker(Translated, ComboBox):
         self.picked.emit(run_id)
 
     def _choose(self) -> None:
-        self.setCurrentIndex(max(0, self.findData(self.root_run_id)))
+        run_ids = [turn.run_id for turn in reversed(self.turns)]
+        self.setCurrentIndex(run_ids.index(self.root_run_id) if run_ids else -1)
 
     def retranslate(self) -> None:
-        self.clear()
-        for turn in reversed(self.turns):
-            self.addItem(_("Turn {number} · {time}", number=turn.number, time=clock_time(turn.began)), turn.run_id)
+        self._list.show(self.turns)
         self._choose()
         self.setVisible(len(self.turns) > 1)
