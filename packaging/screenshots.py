@@ -128,13 +128,13 @@ def scripted(language: str) -> ScriptedModel:
 
 
 async def fill(atelier: Any, language: str) -> None:
-    """Agents, tasks, a memory and older workflows."""
+    """Agents, tasks, a memory and older workflows. No titles by the model: asking for one would take the next reply of the script."""
     words = WORDS[language]
     config = AgentConfig(
         name=str(words["agent"]), provider="demo", model="gpt-local", tools=("CalculatorTool", "UserQuestionTool", "TodoTool", "MemoryTool")
     )
     agent = await atelier.agents.save(config)
-    await atelier.settings.update(first_start_done=True, default_agent_id=agent.id, language=language)
+    await atelier.settings.update(first_start_done=True, default_agent_id=agent.id, language=language, name_by_model=False)
     for name in reversed(words["others"]):
         await atelier.workflows.create(str(name), agent.id)
     await atelier.repos.memories.save(Memory(type=MemoryType.USER_PREF, content=str(words["memory"]), source="user"), None)

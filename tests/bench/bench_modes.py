@@ -31,7 +31,7 @@ def measure(registry: ToolRegistry) -> dict[str, Any]:
     tools = tuple(name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL)
     modes = {}
     for mode in ToolMode:
-        cost = prompt_cost(registry, agent(tools), mode, language="en", now=NOW, workspace=True)
+        cost = prompt_cost(registry, agent(tools), mode, language="en", now=NOW)
         modes[mode.value] = {
             "definitions": cost.tools,
             "definition_tokens": cost.definitions,
@@ -45,7 +45,7 @@ def measure(registry: ToolRegistry) -> dict[str, Any]:
     for section in registry.sections.all():
         names = tuple(tool.name for tool in registry.get_tools_by_section(section.id))
         if names:
-            cost = prompt_cost(registry, agent(names), ToolMode.DIRECT, language="en", now=NOW, workspace=True)
+            cost = prompt_cost(registry, agent(names), ToolMode.DIRECT, language="en", now=NOW)
             sections[section.id] = {"tools": len(names), "tokens": cost.total}
     return {"tools": len(tools), "modes": modes, "sections": sections}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from atelier_desk.cli.dispatch import execute
 from atelier_desk.domain.chat import ChatReply, FinishReason
 from atelier_desk.domain.events.run import RunResumed
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.ipc.request import Request
@@ -155,5 +156,47 @@ async def test_words_that_were_shown_before_the_holder_ended_are_not_shown_again
         model.gate.set()
         request = replace(first.request, again=True, streaming=True)
         second = Typing(request)
+        assert await execute(atelier, ["run", "count"], second) == 0, second.err
+        assert second.out == "\nOne, two, three, four.\n"
+
+
+async def test_a_reply_read_from_the_journal_before_its_event_came_is_shown_once(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journal has a reply a moment before its event is published: its words wait then, and nothing durable stands behind them."""
+    model = ScriptedModel(["One, two, three.", "One, two, three, four."], gate=asyncio.Event(), chunk=5)
+    assert model.gate is not None
+    async with opened(model) as atelier:
+        first = RecordingTerminal()
+        running = asyncio.create_task(execute(atelier, ["run", "count"], first))
+        async with asyncio.timeout(20):
+            while "One, " not in first.out:
+                first.noted.clear()
+                await first.noted.wait()
+        running.cancel()
+        await asyncio.wait([running])
+        model.gate.set()
+        subscribe, replay = atelier.bus.subscribe, atelier.runs.replay
+        held: list[Callable[[], None]] = []
+
+        def late(callback: Callable[[StreamEvent], None], workflow_id: str) -> Callable[[], None]:
+            def take(event: StreamEvent) -> None:
+                if event.durable:
+                    held.append(lambda: callback(event))
+                else:
+                    callback(event)
+
+            return subscribe(take, workflow_id)
+
+        async def of_the_whole_run(workflow_id: str) -> AsyncIterator[StreamEvent]:
+            run = await atelier.workflows.get(workflow_id)
+            assert run.head_run_id is not None
+            await atelier.runs.wait(run.head_run_id)
+            async for event in replay(workflow_id):
+                yield event
+            for publish in held:
+                asyncio.get_running_loop().call_soon(publish)
+
+        monkeypatch.setattr(atelier.bus, "subscribe", late)
+        monkeypatch.setattr(atelier.runs, "replay", of_the_whole_run)
+        second = Typing(replace(first.request, again=True, streaming=True))
         assert await execute(atelier, ["run", "count"], second) == 0, second.err
         assert second.out == "\nOne, two, three, four.\n"

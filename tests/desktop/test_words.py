@@ -140,6 +140,6 @@ async def test_every_text_follows_the_language(windows: list[QWidget]) -> None:
     assert [text for widget in walked(windows) for text in texts(widget).values() if "«" in text] == []
 
 
-DATA = {"Atelier", "First", "starter", "local", "Ollama", "Ada", "English", "Français", "Assistant", "Researcher"}
+DATA = {"Atelier", "First", "diff", "starter", "local", "Ollama", "Ada", "English", "Français", "Assistant", "Researcher"}
 NAMES = re.compile(r"^\w+Tool$|^\w+_\w+$|^Ctrl|^Atelier \d|^/|^https?:|^$")
 """What is called alike in every language: names of tools, places and servers."""

@@ -109,6 +109,7 @@ class Desk:
         self.failures: list[BaseException] = []
         self.bridge.failed.connect(self.failures.append)
         self.window.show()
+        self.window.activateWindow()  # what a window manager does
         self.bridge.start_engine()
 
     @asynccontextmanager

@@ -42,6 +42,7 @@ _DEFAULTS: dict[str, Any] = {
     "tasks.list": [],
     "tools.list": [],
     "reports.list": [],
+    "files.list": [],
     "memories.list": [],
     "memories.describe": {},
     "stepping.waiting": (),

@@ -46,11 +46,13 @@ class Calls:
         from dataclasses import replace
 
         self._count += 1
-        state = self.states.get(tool, {})
+        known = self.registry.get_tool(tool)
+        kept = (known.state_of if known is not None else "") or tool
+        state = self.states.get(kept, {})
         context = replace(self.context, call_id=call_id or f"call-{self._count}", tasks=self.tasks, state=state)
         outcome = await self.registry.execute(tool, arguments, context)
         if isinstance(outcome, ToolResult) and outcome.state is not None:
-            self.states[tool] = outcome.state
+            self.states[kept] = {**state, **outcome.state} if kept != tool else outcome.state
         for changed in outcome.tasks if isinstance(outcome, ToolResult) else ():
             self.announced.append((changed.action, changed.task))
             if changed.action == "delete":

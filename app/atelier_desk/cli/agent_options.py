@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TOOL_MODES = ("direct", "sections", "invoke")
 DIALECTS = ("auto", "native", "xml", "guided")
-APPROVALS = ("auto", "manual", "selective")
+APPROVALS = ("auto", "edit", "manual", "plan", "selective")
 EFFORTS = ("off", "low", "medium", "high")
 ON_APPROVAL = ("ask", "allow", "deny")
 

@@ -18,6 +18,10 @@ REASONS = {
     "selective": N_("the agent asks before calls of this kind"),
     "risk_high": N_("calls of high risk are always confirmed"),
     "repaired": N_("the arguments were mended before they could be read"),
+    "protected": N_("it changes a file that programs run or agents obey"),
+    "unparsed": N_("its command could not be taken apart"),
+    "installs": N_("it installs a package, whose scripts run here"),
+    "tainted": N_("the team read something from outside, and this call sends data out or writes outside the workspace"),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""
 RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
@@ -91,7 +95,7 @@ def described(asked: ApprovalRequest) -> list[str]:
     """All a person needs to decide, line by line: who, which call, why, with what, and what happens when nobody decides."""
     lines = [
         _("{agents} asks for your approval: {call}", agents=lineage(asked.lineage, asked.agent_name), call=asked_for(asked)),
-        f"  {risk(asked.risk)} · {reason(asked.reason)}",
+        f"  {risk(asked.risk)} · {reason(asked.reason)}" + (f" ({asked.about})" if asked.about else ""),
     ]
     if asked.server:
         lines.append("  " + _("Server: {name}", name=asked.server))

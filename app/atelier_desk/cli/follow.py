@@ -82,6 +82,8 @@ class Follower:
         """Status of the newest ``workflow_complete``."""
         self._caught_up = 0
         """Number of the last durable event that was read from the journal instead of being waited for."""
+        self._replies: dict[str, int] = {}
+        """By run, the number of the last whole reply that was read from the journal."""
         self.owns = True
         """Whether the run is this command's: then it is interrupted when the command is."""
 
@@ -152,7 +154,7 @@ class Follower:
                 if status is not None:
                     return status
                 continue
-            if event.durable and event.seq <= self._caught_up:
+            if self._was_caught_up(event):
                 continue
             self._show(event, run_id)
             self._respond(event)
@@ -191,16 +193,17 @@ class Follower:
                 else:
                     self._show(event, run_id)
                 self._caught_up = event.seq
-        self._drop_what_was_shown()
+                if isinstance(said := event.payload, payloads.MessageSaid) and said.role == "assistant":
+                    self._replies[event.run_id] = event.seq
 
-    def _drop_what_was_shown(self) -> None:
-        """Words that wait before a durable event that was caught up with belong to a reply that stands there whole already."""
-        waiting: list[StreamEvent | None] = []
-        while not self._events.empty():
-            waiting.append(self._events.get_nowait())
-        shown = [at for at, event in enumerate(waiting) if event is not None and event.durable and event.seq <= self._caught_up]
-        for event in waiting[max(shown, default=-1) + 1 :] + [event for event in waiting[: max(shown, default=-1) + 1] if event is None]:
-            self._events.put_nowait(event)
+    def _was_caught_up(self, event: StreamEvent) -> bool:
+        """Whether the journal has shown it already: the event itself, or the whole reply this word is of.
+
+        A reply can be read from the journal before its event, or some of its words, have come through the queue.
+        """
+        if event.durable:
+            return event.seq <= self._caught_up
+        return isinstance(event.payload, payloads.Words) and event.seq < self._replies.get(event.run_id, 0)
 
     def _streamed_before(self, event: StreamEvent, run_id: str) -> bool:
         """Whether the process that ended has shown this part of a reply already, word by word."""

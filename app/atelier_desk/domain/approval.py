@@ -82,6 +82,11 @@ class AllowRule(Model):
     what: Literal["tool", "section", "server"]
     target: str = Field(min_length=1, max_length=128)
 
+    @property
+    def text(self) -> str:
+        """The rule as people write it: ``send_letter``, ``section:core_ops``, ``mcp__files``."""
+        return {"tool": "", "section": "section:", "server": "mcp__"}[self.what] + self.target
+
 
 class ApprovalSettings(Model):
     """The owner's choice for all runs. ``timeout_s`` is 0 (wait for ever) or 30–300 seconds in which the card can be seen."""
@@ -141,7 +146,8 @@ class ApprovalRequest(Model):
     Attributes:
         root_run_id: the run a person started.
         lineage: the runs above ``run_id``, the root first; empty for a root run.
-        reason: the rule that asked: ``manual``, ``selective``, ``risk_high`` or ``repaired`` (its arguments were mended to parse).
+        reason: why it is asked: a reason of ``Verdict``, such as ``manual`` or ``protected``.
+        rule, about: the rule that asked, if one did, and the part of the call that it, or the reason, is about.
         details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
             ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
             ``tasks``.
@@ -168,6 +174,8 @@ class ApprovalRequest(Model):
     effect: str = ""
     risk: RiskName = "low"
     reason: str = ""
+    rule: str = ""
+    about: str = ""
     arguments: dict[str, Any] = {}
     edited: dict[str, Any] | None = None
     details: dict[str, Any] = {}

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
+    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 log = logging.getLogger(__name__)
 
@@ -262,7 +263,14 @@ class Atelier(Services):
         """What the tools work on; ``start`` adds the memory search and the question gate."""
         from atelier_desk.tools.services import ToolServices
 
-        return ToolServices(memories=self.repos.memories, reports=self.repos.reports)
+        return ToolServices(memories=self.repos.memories, reports=self.repos.reports, files=self.workspace_files)
+
+    @cached_property
+    def workspace_files(self) -> WorkspaceFiles:
+        """What changes files of workspaces, and takes changes back."""
+        from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+
+        return WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now)
 
     @cached_property
     def given_tools(self) -> GivenTools:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
@@ -16,10 +16,13 @@ from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events
 from atelier_desk.engine.run.projection.project import Totals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
+from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 from atelier_desk.storage.repositories import Repositories
 
 CACHED_RUNS = 16
+RUNS_AT_ONCE = 100
+"""Turns whose events are read by one query."""
 
 
 async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterator[RunEvent]:
@@ -116,12 +119,26 @@ class Conversations:
             chain.append(run_id)
             run_id = row.previous_run_id
         history = self._cache[run_id] if run_id is not None else ()
-        for each in reversed(chain):
-            state = fold(await run_events(self._repos, each), history)
-            history = carried(state) if state is not None else history
-            if rows[each].status.final:
-                self._keep(each, history)
+        chain.reverse()
+        for start in range(0, len(chain), RUNS_AT_ONCE):
+            few = chain[start : start + RUNS_AT_ONCE]
+            events = await self._events(few)
+            for each in few:
+                state = fold(events[each], history)
+                history = carried(state) if state is not None else history
+                if rows[each].status.final:
+                    self._keep(each, history)
         return history
+
+    async def _events(self, run_ids: Sequence[str]) -> dict[str, list[RunEvent]]:
+        """The journals of some runs: of thousands of turns a query each would take seconds."""
+        found: dict[str, list[RunEvent]] = {run_id: [] for run_id in run_ids}
+        of_runs = self._repos.journal.of_runs
+        for event in await all_rows(lambda offset, limit: of_runs(run_ids, offset=offset, limit=limit)):
+            found[event.run_id].append(event)
+        for events in found.values():
+            events.sort(key=lambda event: event.seq)
+        return found
 
     def finished(self, state: RunState) -> None:
         """Remember the conversation of a run that is over, so that the next turn folds nothing."""

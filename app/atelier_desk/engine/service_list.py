@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.agents import AgentService
     from atelier_desk.engine.services.approvals import ApprovalService
     from atelier_desk.engine.services.data import DataService
+    from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.inspector import InspectorService
     from atelier_desk.engine.services.memories import MemoryService
     from atelier_desk.engine.services.messages import MessageService
@@ -36,6 +37,7 @@ class Services(Protocol):
     tasks: TaskService
     memories: MemoryService
     reports: ReportService
+    files: FileService
     questions: QuestionService
     approvals: ApprovalService
     teams: TeamService

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.events.run import RunStarted
 from atelier_desk.storage.repositories.used import Spent, Used
 
 if TYPE_CHECKING:
@@ -19,6 +18,8 @@ RUNS_AT_ONCE = 100
 
 async def requests_of(repos: Repositories, run_ids: Sequence[str], since: datetime | None = None) -> list[Used]:
     """What the requests of these runs used since then, each with its provider and model: those of the agent where its event names none."""
+    from atelier_desk.domain.events.run import RunStarted  # not for a listing
+
     found: list[Used] = []
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         events = await repos.used.events(run_ids[start : start + RUNS_AT_ONCE], since)

@@ -72,8 +72,9 @@ class Tool(ABC):
             None when there is none, or when the journal announces it already.
         timeout_s: seconds after which a call is stopped; 0 never stops it.
         awaits_external_response: the loop stops at the call until its result comes from outside; no other call runs beside it.
+        needs_workspace: it is offered only where the person granted a folder.
+        state_of: the name under which a run keeps the tool's state; tools with one name share it. Empty: the tool's own.
         hands_on: its calls name other tools, or hand them on to sub-agents.
-        needs_workspace: it works in the folders a person granted; it is offered only where there are some.
         reaches_sections: an agent in sections mode reaches its tools with it.
         rest_hint: what the model should do to read what was cut from a long result.
         abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it.
@@ -96,8 +97,9 @@ class Tool(ABC):
     timeout_s: ClassVar[float] = 60.0
     changes: ClassVar[Topic | None] = None
     awaits_external_response: ClassVar[bool] = False
-    hands_on: ClassVar[bool] = False
     needs_workspace: ClassVar[bool] = False
+    state_of: ClassVar[str] = ""
+    hands_on: ClassVar[bool] = False
     reaches_sections: ClassVar[bool] = False
     rest_hint: ClassVar[str] = "Ask for less: narrow the request or lower its limit."
     abilities: ClassVar[Mapping[str, str]] = {}

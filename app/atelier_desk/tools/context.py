@@ -36,6 +36,7 @@ class ToolContext:
             after a kill finds what the first attempt made.
         enabled_tools: names the agent may call besides the control tools; None means every registered tool.
         workspace: the folder where relative paths start, None when the person granted none.
+        roots: all granted folders, ``workspace`` first.
         state: what the tool left with ``ToolResult.state`` in this run; it is in the journal, so a kill or a fork changes nothing of it.
         team: the run's sub-agents and colleagues, which are another run's every time; None outside of a run.
         cancelled: true once the call was stopped or its time is over.
@@ -52,6 +53,7 @@ class ToolContext:
     language: str = "en"
     enabled_tools: tuple[str, ...] | None = None
     workspace: Path | None = None
+    roots: tuple[Path, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     team: Team | None = None
     cancelled: Cancellation = field(default_factory=Cancellation)
@@ -66,14 +68,25 @@ class ToolContext:
     def facts(self) -> dict[str, Any]:
         """The plain values among them, as a tool in a process of its own gets them (``ToolContext.of_facts``)."""
         facts = {name: getattr(self, name) for name in _PLAIN}
-        return {**facts, "state": dict(self.state), "workspace": str(self.workspace) if self.workspace is not None else None}
+        return {
+            **facts,
+            "state": dict(self.state),
+            "roots": [str(each) for each in self.roots],
+            "workspace": str(self.workspace) if self.workspace is not None else None,
+        }
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any], progress: Callable[[int, str], None]) -> ToolContext:
         """The inverse of ``facts``."""
         workspace = facts["workspace"]
         plain = {name: facts[name] for name in _PLAIN}
-        return cls(**plain, state=facts["state"], workspace=Path(workspace) if workspace else None, progress=progress)
+        return cls(
+            **plain,
+            state=facts["state"],
+            workspace=Path(workspace) if workspace else None,
+            roots=tuple(map(Path, facts.get("roots", ()))),
+            progress=progress,
+        )
 
 
 _PLAIN = ("workflow_id", "run_id", "call_id", "agent_id", "agent_name", "depth", "language", "enabled_tools")

@@ -19,6 +19,7 @@ from atelier_desk.tools.context import Cancellation
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.sections import PLANNING, SectionRegistry
 from atelier_desk.tools.validation import InvalidArgumentsError, closest, describe_errors, validate
+from atelier_desk.workspace.places import NO_WORKSPACE
 
 log = logging.getLogger(__name__)
 
@@ -129,14 +130,12 @@ class ToolRegistry:
     def configured(self, tools: Sequence[str], sections: Sequence[str], *, workspace: bool = True) -> list[str]:
         """The names an agent's configuration gives it: its tools, then those of its sections.
 
-        What is no longer there, a custom tool that was removed or a section, is left out; without a ``workspace``, a folder to work in,
-        the tools that need one are too.
+        What is no longer there, a custom tool that was removed or a section, is left out; without a ``workspace`` also what needs one.
         """
         there = [section for section in sections if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
-        return [
-            name for name in dict.fromkeys(names) if (tool := self._tools.get(name)) is not None and (workspace or not tool.needs_workspace)
-        ]
+        found = ((name, self.get_tool(name)) for name in dict.fromkeys(names))
+        return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace)]
 
     def get_definitions_by_names(self, names: Sequence[str]) -> list[ToolSpec]:
         """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out."""
@@ -165,11 +164,9 @@ class ToolRegistry:
         tool = self._tools.get(name)
         if tool is None:
             return self.unknown(name, own)
-        near, hint = self._hint(name, own)
         if tool.needs_workspace and not workspace:
-            return ToolResult.failure(
-                f"{name} needs a folder to work in, and none was granted to this workflow. Ask the user to grant one.", "no_workspace"
-            )
+            return ToolResult.failure(NO_WORKSPACE, "no_workspace")
+        near, hint = self._hint(name, own)
         if tool.section == PLANNING and max_depth is not None and depth >= max_depth:
             why = f"You are at depth {depth} of at most {max_depth}, where no more agents can be started: {name} cannot be used here."
             mine = ", ".join(own) or "none"
@@ -261,8 +258,8 @@ class ToolRegistry:
         if tool.category is ToolCategory.CONTROL or context.enabled_tools is None or tool.name in context.enabled_tools:
             return None
         max_depth = context.team.max_depth if context.team is not None else None
-        granted = context.workspace is not None
-        return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth, workspace=granted)
+        there = bool(context.roots)
+        return self.refusal(tool.name, context.enabled_tools, depth=context.depth, max_depth=max_depth, workspace=there)
 
     async def _run(self, tool: Tool, args: Mapping[str, Any], context: ToolContext) -> Outcome:
         context = replace(context, cancelled=Cancellation())

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
     from atelier_desk.workspace.processes.commands import Commands
 
 
@@ -37,4 +38,5 @@ class ToolServices:
     memory_search: MemorySearch | None = None
     reports: ReportRepository | None = None
     questions: QuestionGate | None = None
+    files: WorkspaceFiles | None = None
     commands: Commands | None = None

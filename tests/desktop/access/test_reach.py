@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from atelier_desk.desktop.chat.transcript.messages import make_widget
 from atelier_desk.desktop.firststart import FirstStart
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.desktop.panes.context.pane import ContextPane
+from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.panes.inbox.pane import InboxPane
 from atelier_desk.desktop.panes.memory.pane import MemoryPane
 from atelier_desk.desktop.panes.reports_pane import ReportsPane
@@ -27,11 +29,12 @@ from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.desktop.settings.registry import pages
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Report
+from atelier_desk.domain.workflow import Report, Workflow
 from tests.desktop.chat.conftest import Team
 from tests.desktop.questions.approvals import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
@@ -87,6 +90,24 @@ PANES: dict[str, tuple[type[Any], dict[str, dict[str, Any]]]] = {
     "memory": (
         MemoryPane,
         {"memories": {"list": [Memory(type=MemoryType.USER_PREF, content="Short answers")], "describe": {"tags": {"style": 1}}}},
+    ),
+    "files": (
+        FilesPane,
+        {
+            "workflows": {"get": Workflow(id="w1", name="W", workspace=("/home/ada/project",))},
+            "files": {
+                "list": [
+                    Change(
+                        id="1",
+                        workflow_id="w1",
+                        at=datetime(2026, 11, 1, tzinfo=UTC),
+                        action="changed",
+                        root="/home/ada/project",
+                        path="a.py",
+                    )
+                ]
+            },
+        },
     ),
     "reports": (ReportsPane, {"reports": {"list": [Report(workflow_id="w1", name="Findings")], "read": "# Findings"}}),
 }

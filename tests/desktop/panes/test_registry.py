@@ -86,7 +86,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
 
 def test_a_name_is_given_once() -> None:
     known = [entry.name for entry in panes()]
-    assert known == ["tasks", "activity", "memory", "reports", "questions", "timeline", "context"]
+    assert known == ["tasks", "activity", "memory", "reports", "questions", "files", "timeline", "context"]
 
     with pytest.raises(ValueError, match="tasks"):
 

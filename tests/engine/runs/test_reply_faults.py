@@ -59,7 +59,7 @@ async def run_on(clock: ManualClock, atelier: Atelier, each: Callable[[], bool] 
     while not running.done():
         on = each()
         await asyncio.sleep(0)
-        await (clock.advance(1) if on and clock.sleepers else asyncio.sleep(0))
+        await (clock.advance(0.2) if on and clock.sleepers else asyncio.sleep(0))
     return await running
 
 

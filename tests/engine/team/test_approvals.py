@@ -80,12 +80,14 @@ async def test_the_request_names_agents_that_the_model_called_by_their_ids(open_
 
 @pytest.mark.parametrize("mode", ApprovalMode)
 async def test_sub_agents_work_under_every_mode(open_atelier: Opener, mode: ApprovalMode) -> None:
-    """In ``selective`` a sub-agent's start is asked about and its sums are not; in ``manual`` both; in ``auto`` nothing."""
+    """In ``selective`` a sub-agent's start is asked about and its sums are not; in ``manual`` both; in ``auto`` and ``plan`` nothing."""
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[calculate()], "It is 42."])
     expected = {
         ApprovalMode.AUTO: [],
         ApprovalMode.SELECTIVE: ["SpawnAgentTool"],
         ApprovalMode.MANUAL: ["SpawnAgentTool", "CalculatorTool"],
+        ApprovalMode.EDIT: ["SpawnAgentTool"],
+        ApprovalMode.PLAN: [],
     }
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.settings.update(approvals=ApprovalSettings(auto_approve_low=False))

@@ -27,8 +27,10 @@ PROMPTS = (Path(__file__).parent / "prompts.txt").read_text("utf-8").splitlines(
 
 @pytest.fixture
 def specs() -> list[ToolSpec]:
+    """The tools of a workflow without a folder: offered all, a model this small calls the same one for every prompt."""
     registry = create_default_tool_registry()
-    return registry.get_definitions_by_names(registry.get_all_tool_names())
+    known = [registry.get_tool(name) for name in registry.get_all_tool_names()]
+    return registry.get_definitions_by_names([tool.name for tool in known if tool is not None and not tool.needs_workspace])
 
 
 @pytest.fixture

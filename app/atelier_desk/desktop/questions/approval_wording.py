@@ -34,6 +34,10 @@ _REASONS = {
     "manual": N_("This run asks before every call (manual approval)."),
     "risk_high": N_("Calls of high risk are always confirmed."),
     "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
+    "protected": N_("It changes a file that programs run or agents obey."),
+    "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
+    "installs": N_("It installs a package, whose scripts run here."),
+    "tainted": N_("The team read something from outside, and this call sends data out or writes outside the workspace."),
 }
 
 
@@ -95,6 +99,8 @@ def title(request: ApprovalRequest) -> str:
 def why(request: ApprovalRequest) -> str:
     """The rule that asked."""
     text = _(_SELECTIVE[request.kind]) if request.reason == "selective" else _(_REASONS.get(request.reason, request.reason))
+    if request.about:
+        text = f"{text} ({request.about})"
     if request.round > 1:
         text = " ".join(filter(None, (text, _("Nobody decided in time, so it is asked again."))))
     return text

@@ -60,8 +60,10 @@ CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
         (Effort.HIGH, N_("At length")),
     ),
     "approval": (
+        (ApprovalMode.PLAN, N_("Plan: only reads")),
         (ApprovalMode.SELECTIVE, N_("Selective, as in the settings")),
         (ApprovalMode.MANUAL, N_("Manual: before every call")),
+        (ApprovalMode.EDIT, N_("Edit: may change files of the workspace")),
         (ApprovalMode.AUTO, N_("Automatic: never")),
     ),
     "lifecycle": ((Lifecycle.PERMANENT, N_("Permanent")), (Lifecycle.TEMPORARY, N_("Temporary"))),

@@ -39,7 +39,7 @@ LOOKS: dict[str, tuple[str, Role, PillKind]] = {
     "interrupted": ("power", "warn", "warn"),
     "completed": ("check", "ok", "ok"),
     "error": ("circle-x", "err", "err"),
-    "cancelled": ("circle-x", "muted", ""),
+    "cancelled": ("square", "muted", ""),
     "abandoned": ("x", "muted", ""),
 }
 

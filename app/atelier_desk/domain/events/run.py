@@ -35,6 +35,7 @@ from atelier_desk.domain.events.team import (
     TitleWritten,
 )
 from atelier_desk.domain.parts import ResultPart
+from atelier_desk.domain.permission import Verdict
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -223,7 +224,8 @@ class ToolsRefused(Event):
 class ToolCallStarted(Event):
     """The intent: committed before the tool runs.
 
-    ``tool`` is what runs, ``via`` the control tool that named it; the rest is what the tool said of this call.
+    ``tool`` is what runs, ``via`` the control tool that named it; ``verdict`` what was decided about it (None: a call that
+    nothing is decided about), the rest what the tool said of it.
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
@@ -238,6 +240,7 @@ class ToolCallStarted(Event):
     idempotent: bool = False
     subjects: Subjects = Subjects()
     presentation: Presentation = Presentation()
+    verdict: Verdict | None = None
 
 
 class ToolCallFinished(Event):
@@ -247,6 +250,7 @@ class ToolCallFinished(Event):
         end: the tool ended the run.
         parts: texts, pictures, kept files and changes of files.
         state: what the tool's later calls in this run find as their state; None leaves it.
+        state_of: the name of a state that several tools share: ``state`` is put into what is there. Empty: the tool's own, replaced.
     """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
@@ -262,6 +266,7 @@ class ToolCallFinished(Event):
     truncated: bool = False
     parts: tuple[ResultPart, ...] = ()
     state: dict[str, Any] | None = None
+    state_of: str = ""
     end: Literal["completed", "abandoned"] | None = None
     end_summary: str = ""
 

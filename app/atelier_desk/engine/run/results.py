@@ -23,6 +23,7 @@ def call_finished(
     duration_ms: int = 0,
     status: CallStatus | None = None,
     parts: Sequence[ResultPart] = (),
+    state_of: str = "",
 ) -> ToolCallFinished:
     """The journal's event for a result, whose ``parts`` were kept."""
     if status is None:
@@ -39,6 +40,7 @@ def call_finished(
         truncated=result.truncated,
         parts=tuple(parts),
         state=result.state,
+        state_of=state_of,
         end=result.end,
         end_summary=result.end_summary,
     )

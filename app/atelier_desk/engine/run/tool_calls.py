@@ -26,11 +26,13 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
 )
 from atelier_desk.domain.parts import ResultPart
+from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.permissions import refusal, verdict
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
@@ -66,7 +68,7 @@ EFFECT_UNKNOWN = (
 class Prepared:
     """A call as it will run. ``failure`` is set when it cannot: the error goes straight to the model.
 
-    ``described`` is what the tool says of it, None with a failure; ``asks`` names the rule that makes a person allow it first.
+    ``described`` is what the tool says of it, None with a failure; ``asks`` is the verdict that makes a person allow it first.
     """
 
     call: ToolCall
@@ -74,7 +76,7 @@ class Prepared:
     tool: Tool | None = None
     described: Call | None = None
     failure: ToolResult | None = None
-    asks: str | None = None
+    asks: Verdict | None = None
 
 
 def question_id(run_id: str, call_id: str) -> str:
@@ -160,8 +162,7 @@ class ToolCalls:
         tool = registry.get_tool(name)
         if failure is None and not registry.is_control_tool(name):
             own = enabled_names(self._env, state) if via else direct_names(self._env, state)
-            granted = bool(state.workspace)
-            failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth, workspace=granted)
+            failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth, workspace=bool(state.workspace))
         described: Call | None = None
         if failure is None and tool is not None:
             try:
@@ -170,7 +171,15 @@ class ToolCalls:
                 # The model is told, and nobody is asked about a call that cannot run.
                 failure = ToolResult.failure(str(error), error.code)
         intent = self._intent(state, call, tool, described, name=name, arguments=arguments, via=via)
-        asks = None if described is None or tool is None or allowed else self._asks(state, call, intent, tool, described)
+        asks: Verdict | None = None
+        if described is not None and tool is not None and self._is_judged(tool, described):
+            said = verdict(state, intent, described, repaired=call.repaired)
+            intent = intent.model_copy(update={"verdict": said})
+            if said.action is Action.DENY:
+                # Also when a person allowed the call: with other arguments it may touch what is forbidden.
+                failure, described = ToolResult.failure(refusal(said), "denied"), None
+            elif said.action is Action.ASK and not allowed:
+                asks = said
         return Prepared(call=call, intent=intent, tool=tool, described=described, failure=failure, asks=asks)
 
     @staticmethod
@@ -194,20 +203,10 @@ class ToolCalls:
             presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary, done=said.done),
         )
 
-    def _asks(self, state: RunState, call: ToolCall, intent: ToolCallStarted, tool: Tool, described: Call) -> str | None:
-        """The rule that makes a person allow this call first. Talking to a person or to the loop is never asked about."""
-        if tool.category is ToolCategory.CONTROL or described.effect is Effect.INTERACT:
-            return None
-        facts = approvals.Facts(
-            tool=intent.tool,
-            kind=described.kind,
-            risk=approvals.risk_of(state.approvals, intent.tool, described.risk.value),
-            section=intent.section,
-            server=intent.server,
-            changes=described.effect is not Effect.READ,
-            repaired=call.repaired,
-        )
-        return approvals.reason(state.approvals, facts, state.allowed)
+    @staticmethod
+    def _is_judged(tool: Tool, described: Call) -> bool:
+        """Talking to a person or to the loop is never asked about."""
+        return tool.category is not ToolCategory.CONTROL and described.effect is not Effect.INTERACT
 
     async def _tried(self, one: Prepared) -> Prepared:
         """The call, or the error it would come to once a person allowed it: the model is told then, and nobody is bothered."""
@@ -254,7 +253,9 @@ class ToolCalls:
             section=intent.section,
             effect=intent.effect,
             risk=approvals.risk_of(state.approvals, intent.tool, described.risk.value),
-            reason=prepared.asks,
+            reason=prepared.asks.reason,
+            rule=prepared.asks.rule,
+            about=prepared.asks.about,
             arguments=intent.arguments,
             details=described.details,
             presentation=intent.presentation,
@@ -309,7 +310,9 @@ class ToolCalls:
                 parts = await kept(self._env.repos.artefacts, self._handle.workflow_id, outcome)
             except AtelierError as error:
                 outcome = ToolResult.failure(f"The call was made, but the files it gave could not be kept: {error}", error.code)
-            done = call_finished(prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms, parts=parts)
+            done = call_finished(
+                prepared.call.id, prepared.intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of
+            )
             bodies = [*outcome.tasks, *self._shown(prepared, outcome), done]
             stale = bool(outcome.tasks)
 
@@ -422,7 +425,8 @@ class ToolCalls:
             language=state.language,
             enabled_tools=tuple(enabled_names(env, state)),
             workspace=Path(state.workspace[0]) if state.workspace else None,
-            state=state.tool_state.get(prepared.intent.tool, {}),
+            roots=tuple(map(Path, state.workspace)),
+            state=state.tool_state.get((prepared.tool.state_of if prepared.tool else "") or prepared.intent.tool, {}),
             team=self._teams.desk(self._handle),
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             progress=progress,

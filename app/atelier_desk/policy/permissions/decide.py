@@ -38,6 +38,9 @@ def _of_level(level: Level, facts: Facts) -> Verdict:
         found = _first(((rule, read) for rule, read in rules if rule.action is action), facts)
         if found is not None:
             return found
+    if level.policy.mode is ApprovalMode.PLAN and facts.changes:
+        # "Reads only" is what was chosen for this workflow: a yes that was given elsewhere does not undo it.
+        return _said(Action.DENY, "plan")
     allowed = _allowed([(rule, read) for rule, read in rules if rule.action is Action.ALLOW], facts)
     verdict = allowed or by_mode(level.policy, facts)
     if verdict.action is not Action.ALLOW:
@@ -117,7 +120,7 @@ def by_mode(policy: ApprovalPolicy, facts: Facts) -> Verdict:
     """What the run's mode says where no rule does. Source: the specification, "Modes for people"; reference "originals", 1.3."""
     mode = policy.mode
     if mode is ApprovalMode.PLAN:
-        return _said(Action.DENY if facts.changes else Action.ALLOW, "plan")
+        return _said(Action.ALLOW, "plan")
     if facts.risk == "high" and policy.always_confirm_high:
         return _said(Action.ASK, "risk_high")
     if mode is ApprovalMode.AUTO or (facts.risk == "low" and policy.auto_approve_low):

@@ -61,6 +61,11 @@ class DataDir:
         return self.root / "attachments"
 
     @property
+    def checkpoints(self) -> Path:
+        """What files of workspaces held before agents changed them, and what agents deleted."""
+        return self.root / "checkpoints"
+
+    @property
     def exports(self) -> Path:
         return self.root / "exports"
 

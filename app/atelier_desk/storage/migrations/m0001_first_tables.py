@@ -243,6 +243,8 @@ TABLES: dict[str, dict[str, str]] = {
         "effect": "string",
         "risk": "string",
         "reason": "string",
+        "rule": "string",
+        "about": "string",
         "arguments": "string",
         "edited": "option<string>",
         "details": "string",

@@ -1,3 +1,1 @@
 """Section ``shell_ops``: commands, git, scripts and packages."""
-
-SECTION = "shell_ops"

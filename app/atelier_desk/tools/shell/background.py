@@ -12,7 +12,8 @@ from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.shell import SECTION, running
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import running
 from atelier_desk.workspace.processes.commands import Kept
 
 PART = 24 * 1024
@@ -23,7 +24,7 @@ CommandId = Annotated[str, Field(min_length=1, max_length=64, description="Id of
 class _OfCommands(DescribedTool):
     """A tool over the commands of the call's workflow."""
 
-    section = SECTION
+    section = SHELL
     icon = "terminal"
     needs_workspace = True
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.describe import DescribedTool
-from atelier_desk.tools.shell import SECTION, running
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import running
 from atelier_desk.workspace.processes import environment
 from atelier_desk.workspace.processes.process import Order
 
@@ -12,7 +13,7 @@ from atelier_desk.workspace.processes.process import Order
 class FixedCommand(DescribedTool):
     """Its command is made from checked arguments, never from a text that a shell reads."""
 
-    section = SECTION
+    section = SHELL
     icon = "terminal"
     needs_workspace = True
 

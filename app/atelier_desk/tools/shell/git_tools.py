@@ -12,7 +12,8 @@ from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.shell import SECTION, running
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import running
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes.commands import Kept
 
@@ -20,7 +21,7 @@ _TIMEOUT_S = 30.0
 
 
 class _Git(DescribedTool):
-    section = SECTION
+    section = SHELL
     icon = "git-branch"
     idempotent = True
     needs_workspace = True

@@ -18,6 +18,7 @@ from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, Tool
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About
+from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.shell import running
 from atelier_desk.tools.shell.fixed import FixedCommand
 
@@ -102,7 +103,7 @@ class InstallPackage(FixedCommand):
     name = "install_package"
     title = N_("Install a package")
     purpose = N_("Installs a package from a registry; its own scripts may run.")
-    section = "file_ops"
+    section = FILES
     icon = "download"
     effect = Effect.NETWORK
     risk = Risk.HIGH

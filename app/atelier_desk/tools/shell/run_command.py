@@ -15,7 +15,8 @@ from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, Tool
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.shell import SECTION, running
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import running
 from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
 from atelier_desk.workspace.commands.line import LONGEST
 from atelier_desk.workspace.processes.output import MOST_BYTES, MOST_LINES
@@ -78,7 +79,7 @@ class RunCommand(DescribedTool):
     title = N_("Run a command")
     purpose = N_("Runs a command line in the workflow's folder.")
     icon = "terminal"
-    section = SECTION
+    section = SHELL
     effect = Effect.EXECUTE
     risk = Risk.MEDIUM
     needs_workspace = True

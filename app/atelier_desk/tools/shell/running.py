@@ -17,6 +17,7 @@ from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.commands.line import Line, Simple, Word
 from atelier_desk.workspace.commands.options import UnknownOptionError
+from atelier_desk.workspace.places import NO_WORKSPACE
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
 from atelier_desk.workspace.processes.process import Order
@@ -40,11 +41,7 @@ def where(context: ToolContext, folder: str = "") -> Where:
     """The workspace; raises ``ToolError`` when there is none, or when ``folder`` is not a folder in it."""
     root = context.workspace
     if root is None:
-        raise ToolError(
-            "This workflow has no folder to work in. Ask the user to grant one: in the window with “Folder”, or with "
-            "`atelier run --workspace DIR`.",
-            code="no_workspace",
-        )
+        raise ToolError(NO_WORKSPACE, code="no_workspace")
     if not root.is_dir():
         raise ToolError(f"The workspace folder {root} is not there any more. Tell the user.", code="no_workspace")
     wanted = root / folder

@@ -8,7 +8,7 @@ from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.shell import SECTION
+from atelier_desk.tools.sections import SHELL
 from atelier_desk.workspace.commands import git, table
 
 
@@ -22,7 +22,7 @@ class ListSafeCommands(DescribedTool):
     title = N_("Safe commands")
     purpose = N_("Lists the commands that run without asking.")
     icon = "shield"
-    section = SECTION
+    section = SHELL
     idempotent = True
     needs_workspace = True
     input = SafeInput

@@ -1,3 +1,1 @@
 """Section ``context_ops``: where an agent works."""
-
-SECTION = "context_ops"

@@ -14,7 +14,7 @@ from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.surroundings import SECTION
+from atelier_desk.tools.sections import CONTEXT
 from atelier_desk.workspace.commands.places import inside
 from atelier_desk.workspace.processes import environment
 
@@ -32,7 +32,7 @@ class Nothing(Input):
 
 
 class _Context(DescribedTool):
-    section = SECTION
+    section = CONTEXT
     icon = "folder-open"
     idempotent = True
     needs_workspace = True

@@ -22,11 +22,12 @@ LONGEST = 20_000
 """Characters of a line that is read; a longer one asks."""
 
 GLOB = "*?["
-_KEYWORDS = frozenset({
-    "time", "coproc", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select",
-    "function", "eval", "exec", "source", ".", "command", "builtin", "alias", "unalias", "export", "declare", "typeset", "local",
-    "readonly", "set", "unset", "shopt", "trap", "enable", "hash", "let", "read", "mapfile", "readarray",
-})  # fmt: skip
+_SHELL_WORDS = """
+time coproc if then elif else fi for while until do done case esac in select function
+eval exec source . command builtin alias unalias export declare typeset
+local readonly set unset shopt trap enable hash let read mapfile readarray
+"""
+_KEYWORDS = frozenset(_SHELL_WORDS.split())
 """First words that change how what follows is read, or run it: no program of the disk is meant."""
 
 _READS, _WRITES, _APPENDS = "<", ">", ">>"

@@ -65,6 +65,8 @@ _RIPGREP = Rules(
     operands=Operands.PATTERN,
 )  # fmt: skip
 
+_DF = "all human-readable si inodes local portability print-type total"
+
 READS: dict[str, Rules] = {
     "basename": Rules(_core("basename"), flags="az", values="s", long=("multiple", "zero"), long_values=("suffix",),
         operands=Operands.WORDS),
@@ -81,8 +83,7 @@ READS: dict[str, Rules] = {
     ),
     "date": Rules(_core("date"), flags="uR", values="d", long=("utc", "universal", "rfc-email", "iso-8601="), long_values=("date",),
                   operands=Operands.WORDS, most=1),
-    "df": Rules(_core("df"), flags="ahHiklmPT", long=("all", "human-readable", "si", "inodes", "local", "portability", "print-type",
-        "total")),
+    "df": Rules(_core("df"), flags="ahHiklmPT", long=tuple(_DF.split())),
     "diff": Rules(
         "https://www.gnu.org/software/diffutils/manual/html_node/diff-Options.html",
         flags="abBcdeEiNpqsStTuwyZ", values="UCWxI",

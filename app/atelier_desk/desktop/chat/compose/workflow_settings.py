@@ -15,8 +15,10 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Choices
 from atelier_desk.i18n import N_, _
 
 APPROVALS = (
+    (ApprovalMode.PLAN, N_("Plan: only reads")),
     (ApprovalMode.SELECTIVE, N_("Selective, as in the settings")),
     (ApprovalMode.MANUAL, N_("Manual: before every call")),
+    (ApprovalMode.EDIT, N_("Edit: may change files of the workspace")),
     (ApprovalMode.AUTO, N_("Automatic: never")),
 )
 CAPS = (

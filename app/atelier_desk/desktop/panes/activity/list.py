@@ -81,6 +81,8 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.NUDGE: ("list-todo", "muted"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
+_ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("square", "muted"), "abandoned": ("x", "muted"), "error": ("circle-x", "err")}
+"""Of runs that did not complete."""
 
 
 def entry_title(entry: Entry) -> str:
@@ -140,6 +142,8 @@ def _telling(said: payloads.Payload | None) -> str:
 def entry_icon(entry: Entry) -> tuple[str, Role]:
     """Icon name and colour role; a call's says how it went."""
     if not entry.is_call:
+        if isinstance(entry.payload, payloads.WorkflowComplete):
+            return _ENDS.get(entry.payload.status, ("circle-check", "muted"))
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
     states["skipped"] = states["rejected"] = ("minus", "muted")

@@ -282,7 +282,9 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
     )
     state = team.handed_over(team.told(state, call), body)
     if body.state is not None:
-        state = evolve(state, tool_state={**state.tool_state, body.tool: body.state})
+        # Calls that share a state may run side by side: each adds what it knows.
+        kept = {**state.tool_state.get(body.state_of, {}), **body.state} if body.state_of else body.state
+        state = evolve(state, tool_state={**state.tool_state, body.state_of or body.tool: kept})
     if call.waits_for == "parent":
         state = evolve(state, asked_parent="")
     requests = tuple(request for request in state.requests if request.call_id != body.call_id)

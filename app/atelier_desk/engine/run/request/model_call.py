@@ -91,7 +91,7 @@ def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
     return visible_names(
         env.registry,
         mode=state.agent.tool_mode,
-        enabled=env.registry.configured(state.agent.tools, state.agent.sections, workspace=bool(state.workspace)),
+        enabled=configured(env, state),
         depth=state.depth,
         max_depth=state.max_depth,
         has_parent=state.parent_run_id is not None,
@@ -104,10 +104,15 @@ def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
     return usable_names(
         env.registry,
         mode=state.agent.tool_mode,
-        enabled=env.registry.configured(state.agent.tools, state.agent.sections, workspace=bool(state.workspace)),
+        enabled=configured(env, state),
         depth=state.depth,
         max_depth=state.max_depth,
     )
+
+
+def configured(env: RunEnvironment, state: RunState) -> list[str]:
+    """The names the agent's configuration gives it, as far as the run has what they need."""
+    return env.registry.configured(state.agent.tools, state.agent.sections, workspace=bool(state.workspace))
 
 
 class _Described(NamedTuple):
@@ -274,7 +279,7 @@ class ModelCall:
         return tools_text(
             self._env.registry,
             mode=state.agent.tool_mode,
-            enabled=self._env.registry.configured(state.agent.tools, state.agent.sections, workspace=bool(state.workspace)),
+            enabled=configured(self._env, state),
             depth=state.depth,
             max_depth=state.max_depth,
         )

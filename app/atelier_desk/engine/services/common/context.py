@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 
 class SettingsAccess(Protocol):
@@ -103,5 +104,8 @@ class ServiceContext(Protocol):
 
     @property
     def settings(self) -> SettingsAccess: ...
+
+    @property
+    def workspace_files(self) -> WorkspaceFiles: ...
 
     async def use_embedder(self, settings: Settings) -> None: ...

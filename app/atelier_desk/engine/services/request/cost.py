@@ -34,11 +34,9 @@ class PromptCost:
         return self.system + self.definitions
 
 
-def prompt_cost(
-    registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime, workspace: bool = False
-) -> PromptCost:
-    """The cost with ``mode`` in place of the configuration's own; ``workspace``: in a workflow with a folder to work in."""
-    enabled = registry.configured(config.tools, config.sections, workspace=workspace)
+def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime) -> PromptCost:
+    """The cost with ``mode`` in place of the configuration's own."""
+    enabled = registry.configured(config.tools, config.sections, workspace=False)
     text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
     names = visible_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False)
     state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)

@@ -1,0 +1,122 @@
+"""``atelier files``: what agents changed in a workflow's folders, as a list and as diffs, and taking it back."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.ids import add_id
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.domain.change import Change
+    from atelier_desk.engine.atelier import Atelier
+
+ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
+
+
+def register(add: Adder) -> None:
+    group = add.group("files", _("what agents changed in a workflow's folders, and undoing it"))
+    listing = group.command("list", _("the changes, the newest first"), "files:list_")
+    diff = group.command("diff", _("what changed, as unified diffs"), "files:diff")
+    undo = group.command("undo", _("take changes back; a file somebody else changed since is left as it is"), "files:undo")
+    for command in (listing, diff, undo):
+        add_id(command, "workflow", "workflow")
+    for command in (diff, undo):
+        command.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; diff: none is all"))
+    undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))
+    undo.add_argument("--since", metavar="MESSAGE", default="", help=_("all changes since this message"))
+    undo.add_argument("--all", action="store_true", help=_("all changes of the workflow"))
+    undo.add_argument("--force", action="store_true", help=_("also over what somebody else changed since; that is kept as a change"))
+
+
+async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    workflow = await atelier.workflows.get(arguments.workflow)
+    changes = await atelier.files.list(workflow.id)
+    if out.json:
+        data(out, [change.model_dump(mode="json") for change in changes])
+        return 0
+    rows = [
+        (
+            change.id,
+            f"{change.at:%Y-%m-%d %H:%M}",
+            _(ACTIONS[change.action]),
+            f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else ""),
+            change.agent_name,
+            _("undone") if change.undone_by else "",
+        )
+        for change in changes
+    ]
+    table(out, rows, (_("id"), _("date"), _("action"), _("path"), _("agent"), _("state")))
+    return 0
+
+
+async def diff(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data
+
+    workflow = await atelier.workflows.get(arguments.workflow)
+    changes = await atelier.files.list(workflow.id)
+    chosen = _named(changes, arguments.change) if arguments.change else [change for change in changes if not change.undone_by]
+    parts = [await atelier.files.diff(workflow.id, change.id) for change in reversed(chosen)]
+    if out.json:
+        data(out, [part.model_dump(mode="json") for part in parts])
+        return 0
+    for part in parts:
+        out.write((part.diff or f"{_(ACTIONS[part.action])}: {part.path}{f' → {part.moved_to}' if part.moved_to else ''}") + "\n")
+    return 0
+
+
+async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 0 when all was undone, 1 when something was left as it is."""
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import UsageError
+
+    workflow = await atelier.workflows.get(arguments.workflow)
+    changes = await atelier.files.list(workflow.id)
+    ways = [bool(arguments.change), bool(arguments.run), bool(arguments.since), arguments.all]
+    if sum(ways) != 1:
+        raise UsageError(N_("Say what to undo: ids of changes, --run, --since or --all, and one of them alone."))
+    if arguments.change:
+        chosen = _named(changes, arguments.change)
+    elif arguments.run:
+        chosen = await atelier.files.of_run(workflow.id, arguments.run)
+    elif arguments.since:
+        chosen = await atelier.files.since(workflow.id, arguments.since)
+    else:
+        chosen = [change for change in changes if not change.undone_by]
+    done = await atelier.files.undo(workflow.id, [change.id for change in chosen], force=arguments.force)
+    if out.json:
+        data(
+            out,
+            [{"id": each.change.id, "path": each.change.path, "error": each.problem.localized(_) if each.problem else ""} for each in done],
+        )
+    else:
+        for each in done:
+            if each.problem is None:
+                line(out, _("Undone: {path}", path=each.change.path))
+            else:
+                out.note(_("Left: {reason}", reason=each.problem.localized(_)), "warn")
+        if not done:
+            line(out, _("There is nothing to undo."))
+    return int(any(each.problem is not None for each in done))
+
+
+def _named(changes: list[Change], ids: list[str]) -> list[Change]:
+    """The changes that ids, whole or shortened at either end, name.
+
+    Raises:
+        NotFoundError: none, or several.
+    """
+    from atelier_desk.domain.errors import NotFoundError
+
+    found = []
+    for id in ids:
+        fitting = [change for change in changes if change.id.startswith(id) or change.id.endswith(id)]
+        if len(fitting) != 1:
+            raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
+        found += fitting
+    return found

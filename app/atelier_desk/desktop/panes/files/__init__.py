@@ -1,0 +1,1 @@
+"""The pane of files: the folders agents may use, and what they changed there."""

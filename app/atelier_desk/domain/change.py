@@ -1,0 +1,42 @@
+"""A change of a workspace's files that can be undone."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from atelier_desk.domain.base import Model, Timestamp
+
+
+class Change(Model):
+    """One file or folder that a call changed.
+
+    Attributes:
+        id: sorts by time.
+        root: the granted folder, absolute; ``path`` and ``moved_to`` are relative to it, ``moved_root`` is another one when it went there.
+        folder: it is a folder with all it holds.
+        before, after: SHA-256 of the content (of names and contents of a folder), empty where there was or is nothing.
+        mode: permission bits the file had, None when there was none.
+        made: folders that were made for it, the topmost first.
+        temporary: name of the unfinished file beside it, for whoever clears up after a crash.
+        undoes: the change that this one took back; ``undone_by`` the one that took this back.
+    """
+
+    id: str
+    workflow_id: str
+    run_id: str = ""
+    call_id: str = ""
+    agent_name: str = ""
+    at: Timestamp
+    action: Literal["created", "changed", "deleted", "moved"]
+    root: str
+    path: str
+    moved_root: str = ""
+    moved_to: str = ""
+    folder: bool = False
+    before: str = ""
+    after: str = ""
+    mode: int | None = None
+    made: tuple[str, ...] = ()
+    temporary: str = ""
+    undoes: str = ""
+    undone_by: str = ""

@@ -1,0 +1,138 @@
+"""What a call touches, as the rules see it, and the refusal that a model reads when the verdict is no.
+
+The verdict itself is pure (``policy.permissions``); only here are links of the machine followed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path as File
+from urllib.parse import urlsplit
+
+from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
+from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.policy.approvals import risk_of
+from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions.decide import Level, decide
+from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+from atelier_desk.policy.permissions.protected import protected
+from atelier_desk.tools.base import Call, Effect
+from atelier_desk.workspace.commands import line
+
+PLAN_REFUSAL = (
+    "Refused: this run only reads (profile Plan), and this call would change something or send something out. "
+    "Say what you would do instead of doing it."
+)
+
+
+def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool) -> Verdict:
+    """What is decided about a call of this run.
+
+    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
+    """
+    level = Level(rules(state.approvals, state.allowed, state.root_run_id or state.run_id), state.approvals)
+    return decide([level], facts(state, intent, described, repaired=repaired))
+
+
+def rules(policy: ApprovalPolicy, allowed: frozenset[str], root_run_id: str) -> tuple[PermissionRule, ...]:
+    """The rules of a run: those of its policy, and the tools that a person allowed for the whole run."""
+    always = [PermissionRule(id=rule.text, text=rule.text, action=Action.ALLOW) for rule in policy.allowed if _is_readable(rule.text)]
+    run = [PermissionRule(id=tool, text=tool, action=Action.ALLOW, scope=RuleScope.RUN, scope_id=root_run_id) for tool in sorted(allowed)]
+    return (*always, *run)
+
+
+def _is_readable(text: str) -> bool:
+    try:
+        pattern.parse(text)
+    except UsageError:
+        return False
+    return True
+
+
+def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool) -> Facts:
+    """The facts of a call, from what its tool says of it."""
+    home = File.home().as_posix()
+    risk = risk_of(state.approvals, intent.tool, described.risk.value)
+    roots = tuple(_slashed(root) for root in state.workspace)
+    paths = tuple(_path(text, roots, state.workspace) for text in described.subjects.paths)
+    commands, unparsed = _commands(described.subjects.command, home)
+    about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
+    changes = described.effect is not Effect.READ
+    if changes and (guarded := protected(paths)):
+        about[Concern.PROTECTED] = guarded
+    if repaired and changes:
+        about[Concern.REPAIRED] = ""
+    return Facts(
+        tool=intent.tool,
+        kind=described.kind,
+        risk=risk,
+        section=intent.section,
+        server=intent.server,
+        changes=_acts(described, risk),
+        writes=described.effect is Effect.WRITE and described.kind is ApprovalKind.FILE_OP,
+        paths=paths,
+        commands=commands,
+        hosts=tuple(_hosts(described.subjects)),
+        agents=tuple(Target(name) for name in described.subjects.agents),
+        home=home,
+        concerns=tuple(about),
+        about=tuple(about.items()),
+    )
+
+
+def refusal(said: Verdict) -> str:
+    """What the model is told of a forbidden call."""
+    if said.reason != "rule":
+        return PLAN_REFUSAL
+    what = f" It is about {said.about}." if said.about else ""
+    return (
+        f"Refused by the permission rule “{said.rule}”.{what} Do not try to reach the same in another way: "
+        "go on without it, or ask the user."
+    )
+
+
+def _acts(described: Call, risk: str) -> bool:
+    """Whether the call does more than read.
+
+    An agent's own notes (tasks, memories) and sub-agents, which act no more freely, do not count.
+    """
+    if described.effect in (Effect.READ, Effect.INTERACT, Effect.SPAWN):
+        return False
+    return not (described.effect is Effect.WRITE and described.kind is ApprovalKind.TOOL and risk == "low")
+
+
+def _path(text: str, roots: tuple[str, ...], folders: tuple[str, ...]) -> Path:
+    start = folders[0] if folders else ""
+    whole = os.path.normpath(File(start) / _at_home(text))
+    spellings = (_slashed(whole), _slashed(os.path.realpath(whole)))
+    # A granted folder may itself be reached through a link: the real one counts as granted too.
+    granted = dict.fromkeys([*roots, *(_slashed(os.path.realpath(folder)) for folder in folders)])
+    return Path(tuple(dict.fromkeys(spellings)), tuple(granted))
+
+
+def _at_home(text: str) -> File:
+    return File.home() / text[2:] if text.startswith("~/") else File(text)
+
+
+def _slashed(path: str) -> str:
+    return File(path).as_posix()
+
+
+def _commands(text: str, home: str) -> tuple[tuple[Command, ...], bool]:
+    """The simple commands of a line, and whether it could not be taken apart."""
+    if not text:
+        return (), False
+    try:
+        return tuple(Command(one.arguments) for one in line.read(text, home).commands), False
+    except line.UnreadableError:
+        return (), True
+
+
+def _hosts(subjects: Subjects) -> Iterator[Host]:
+    for text in subjects.hosts:
+        yield Host((urlsplit(text).hostname or text) if "://" in text else text)

@@ -1,0 +1,112 @@
+"""What agents changed in the folders of a workflow: the list, what each change is, and taking it back."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import AtelierError, NotFoundError
+from atelier_desk.domain.parts import FileChange
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_storage_thread
+from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.diffs import file_change
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneChange:
+    """What came of undoing one change; ``problem`` says why it was left, None when it was undone."""
+
+    change: Change
+    problem: AtelierError | None = None
+
+
+class FileService:
+    """Changes of files. They are announced as ``file`` with the workflow's id."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    @property
+    def _files(self) -> WorkspaceFiles:
+        return self._context.workspace_files
+
+    async def list(self, workflow_id: str) -> list[Change]:
+        """The changes of a workflow's files, the newest first; those that only took others back are left out."""
+        changes = await in_storage_thread(self._listed, workflow_id)
+        return [change for change in reversed(changes) if not change.undoes]
+
+    async def diff(self, workflow_id: str, change_id: str) -> FileChange:
+        """A change as a part of a result has it. A file that is no text, and a folder, have no diff.
+
+        Raises:
+            NotFoundError: there is no such change.
+        """
+        return await in_storage_thread(self._diff, workflow_id, change_id)
+
+    async def undo(self, workflow_id: str, ids: Sequence[str], *, force: bool = False) -> builtins.list[UndoneChange]:
+        """Take changes back, the newest first. A file that somebody else changed since is left as it is, and said in the result.
+
+        Args:
+            force: overwrite such files, too; what they held is kept as a change of its own.
+
+        Raises:
+            NotFoundError: there is no such change.
+        """
+        done = await in_storage_thread(self._undo, workflow_id, tuple(ids), force)
+        self._context.bus.changed("file", workflow_id)
+        return done
+
+    async def of_run(self, workflow_id: str, run_id: str) -> builtins.list[Change]:
+        """The changes of a run that are not undone, the newest first."""
+        return [change for change in await self.list(workflow_id) if change.run_id == run_id and not change.undone_by]
+
+    async def since(self, workflow_id: str, message_id: str) -> builtins.list[Change]:
+        """The changes since a message that are not undone, the newest first.
+
+        Raises:
+            NotFoundError: there is no such message.
+        """
+        message = await self._context.repos.messages.get(message_id)
+        if message.workflow_id != workflow_id:
+            raise NotFoundError(N_("There is no message {id} in this workflow."), id=message_id)
+        return [change for change in await self.list(workflow_id) if change.at >= message.created_at and not change.undone_by]
+
+    def _listed(self, workflow_id: str) -> builtins.list[Change]:
+        self._files.recover()
+        return self._files.kept.of(workflow_id)
+
+    def _diff(self, workflow_id: str, change_id: str) -> FileChange:
+        kept = self._files.kept
+        change = kept.get(workflow_id, change_id)
+        shown = change.path + ("/" if change.folder else "")
+        if change.action == "moved":
+            return FileChange(action="moved", path=shown, moved_to=change.moved_to, before=change.before, after=change.after)
+        if change.action == "deleted":
+            path = kept.trash(change.id) / "content"
+            before = path.read_bytes() if path.is_file() and not path.is_symlink() and path.stat().st_size < _SHOWN else None
+            return _part(change, shown, before, None)
+        before = kept.content(change.before) if change.before and kept.has(change.before) else None
+        after = kept.content(change.after) if change.after and kept.has(change.after) else None
+        return _part(change, shown, before, after)
+
+    def _undo(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> builtins.list[UndoneChange]:
+        self._files.recover()
+        known = {change.id: change for change in self._files.kept.of(workflow_id)}
+        for id in ids:
+            if id not in known:
+                raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
+        return [UndoneChange(each.change, each.problem) for each in undo(self._files, [known[id] for id in ids], force=force)]
+
+
+_SHOWN = 2 * 1024 * 1024
+"""Bytes of a deleted file whose text is shown."""
+
+
+def _part(change: Change, shown: str, before: bytes | None, after: bytes | None) -> FileChange:
+    part = file_change(shown, before, after)
+    return part.model_copy(update={"action": change.action, "before": change.before, "after": change.after})

@@ -1,0 +1,132 @@
+"""What the tools of this section share: where paths lead, what was read in this run, and parts that show changes."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.parts import FileChange
+from atelier_desk.policy.permissions.facts import Path as RulePath
+from atelier_desk.policy.permissions.protected import protected
+from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
+from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.tools.sections import FILES
+from atelier_desk.tools.validation import closest
+from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
+from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.places import NO_WORKSPACE, PATH, Place, place
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.text import Text, decode
+
+SEEN = "file_ops.seen"
+"""Under which a run keeps the hashes of the files it read: one state for all tools of the section."""
+
+FilePath = Annotated[
+    str, Field(min_length=1, max_length=PATH, description="Path relative to the workspace, or an absolute one inside of it.")
+]
+
+
+class FileTool(DescribedTool):
+    """A tool that reads or changes files of the workspace."""
+
+    category: ClassVar[ToolCategory] = ToolCategory.COMMON
+    section: ClassVar[str] = FILES
+    needs_workspace: ClassVar[bool] = True
+    state_of: ClassVar[str] = SEEN
+    icon: ClassVar[str] = "file-text"
+
+    def files(self, context: ToolContext) -> WorkspaceFiles:
+        files = self.services.files
+        if files is None:
+            raise ToolError("Files cannot be used here.", code="no_workspace")
+        return files
+
+    def place(self, text: str, context: ToolContext) -> Place:
+        """Where a path leads; relative to the first granted folder."""
+        if not context.roots:
+            raise ToolError(NO_WORKSPACE, code="no_workspace")
+        return place(text, context.roots)
+
+    def root(self, where: Place, context: ToolContext) -> ConfinedRoot:
+        return self.files(context).root(where.root)
+
+    def missing(self, where: Place, context: ToolContext) -> ToolError:
+        """The error for a file that is not there: the nearest names."""
+        near = near_names(self.root(where, context), where)
+        hint = f" Closest: {', '.join(near)}." if near else " Use list_directory or glob_files to find it."
+        return ToolError("{text}", code="not_found", text=f"{where.shown} does not exist.{hint}")
+
+
+class ChangingTool(FileTool):
+    """A tool that changes files: asked about, and undoable."""
+
+    effect: ClassVar[Effect] = Effect.WRITE
+    changes: ClassVar[Topic | None] = "file"
+    risk: ClassVar[Risk] = Risk.MEDIUM
+
+    def describe(self, input: Any) -> Call:
+        """As said by the class; more of a risk when a program or an agent would obey what is written."""
+        call = super().describe(input)
+        return replace(call, risk=self.risk_of(call.subjects.paths))
+
+    def risk_of(self, paths: Sequence[str]) -> Risk:
+        spelled = [RulePath((posixpath.normpath(f"/{path.lstrip('/')}"),)) for path in paths]
+        return Risk.HIGH if protected(spelled) else self.risk
+
+    def content(self, where: Place, context: ToolContext) -> tuple[bytes, Text]:
+        """The bytes and text of a file that is to be changed, which must be as this run read it.
+
+        Raises:
+            ToolError: ``changed`` when it is not; ``binary``; ``not_found`` with the nearest names.
+        """
+        try:
+            data = self.root(where, context).read(where.path, FILE)
+        except ToolError as error:
+            raise self.missing(where, context) if error.code == "not_found" else error from error
+        self.refuse_changed(where, data, context)
+        text = decode(data)
+        if text is None:
+            raise ToolError("{path} is a binary file: it cannot be edited as text.", code="binary", path=where.shown)
+        return data, text
+
+    @staticmethod
+    def refuse_changed(where: Place, data: bytes, context: ToolContext) -> None:
+        seen = context.state.get(key_of(where))
+        if seen and seen != digest(data):
+            raise ToolError(
+                "{path} was changed by somebody else since you read it. Read it again, then decide anew.", code="changed", path=where.shown
+            )
+
+
+def author(context: ToolContext) -> Author:
+    return Author(context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id)
+
+
+def key_of(where: Place) -> str:
+    """Under which name a file's hash is kept in the run's state."""
+    return f"{where.root.as_posix().rstrip('/')}/{where.path}"
+
+
+def seen(where: Place, data: bytes | None) -> dict[str, str]:
+    """The state after this content of a file was read or written."""
+    return {key_of(where): digest(data) if data is not None else ""}
+
+
+def changed(result: Mapping[str, Any], parts: Sequence[FileChange], state: Mapping[str, str]) -> ToolResult:
+    return ToolResult({"success": True, **result}, parts=tuple(parts), state=dict(state))
+
+
+def near_names(root: ConfinedRoot, where: Place) -> list[str]:
+    """Paths like one that does not exist: names in its folder, or the same name elsewhere near the top."""
+    folder, _slash, name = where.path.rpartition("/")
+    shown = where.shown.rpartition("/")[0]
+    try:
+        names = [each for each, _found in root.names(folder)]
+    except ToolError:
+        return []
+    return [f"{shown}/{each}" if shown else each for each in closest(name, names)]

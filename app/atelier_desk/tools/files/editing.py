@@ -1,0 +1,170 @@
+"""``edit_file``: parts of files, in the forms that models know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from atelier_desk.domain.call import Subjects, Words
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.parts import FileChange
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.files.base import ChangingTool, author, changed, seen
+from atelier_desk.workspace.checkpoints.undo import all_or_none
+from atelier_desk.workspace.diffs import file_change
+from atelier_desk.workspace.edits import appended, replaced, with_lines
+from atelier_desk.workspace.patch import FilePatch, applied, parse
+from atelier_desk.workspace.places import PATH, Place
+from atelier_desk.workspace.text import Text
+
+TEXT = 200_000
+EDITS = 50
+FORMS = (
+    "Give path and one of: old_string with new_string; edits; start_line, end_line, expected and new_string; append. Or give patch alone."
+)
+
+
+class Edit(Input):
+    old_string: str = Field(min_length=1, max_length=TEXT)
+    new_string: str = Field(max_length=TEXT)
+    replace_all: bool = False
+
+
+class EditInput(Input):
+    path: str = Field(default="", max_length=PATH, description="The file; not with patch.")
+    old_string: str | None = Field(default=None, max_length=TEXT, description="Text as it stands in the file, exactly, and only once.")
+    new_string: str | None = Field(default=None, max_length=TEXT, description="What takes its place.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence of old_string.")
+    edits: list[Edit] | None = Field(default=None, max_length=EDITS, description="Several of these, one after the other; all or none.")
+    start_line: int | None = Field(default=None, ge=1, description="First line to replace, from 1.")
+    end_line: int | None = Field(default=None, ge=1, description="Last line to replace.")
+    expected: str | None = Field(default=None, max_length=TEXT, description="These lines as they are now.")
+    append: str | None = Field(default=None, max_length=TEXT, description="Text for the end of the file.")
+    patch: str | None = Field(default=None, max_length=TEXT, description="*** Begin Patch … *** End Patch, for one or several files.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> EditInput:
+        given = {
+            "old_string": self.old_string is not None,
+            "edits": bool(self.edits),
+            "start_line": self.start_line is not None or self.end_line is not None or self.expected is not None,
+            "append": self.append is not None,
+            "patch": self.patch is not None,
+        }
+        forms = [name for name, there in given.items() if there]
+        if len(forms) != 1:
+            raise ValueError(f"{'no change is given' if not forms else ' and '.join(forms) + ' cannot be given together'}. {FORMS}")
+        if (forms[0] == "patch") == bool(self.path):
+            raise ValueError("patch names its files itself: leave path away" if self.path else "path is missing")
+        if forms[0] in ("old_string", "start_line") and self.new_string is None:
+            raise ValueError("new_string is missing; an empty one deletes")
+        if forms[0] == "start_line" and None in (self.start_line, self.end_line, self.expected):
+            raise ValueError("start_line, end_line and expected belong together")
+        return self
+
+
+@builtin(order=302)
+class EditFileTool(ChangingTool):
+    """Change parts of files."""
+
+    name: ClassVar[str] = "edit_file"
+    title: ClassVar[str] = N_("Edit file")
+    purpose: ClassVar[str] = N_("Changes parts of files of the workspace")
+    icon: ClassVar[str] = "pencil"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Edit {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Edited {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    input: ClassVar[Any] = EditInput
+    rest_hint: ClassVar[str] = "The whole change was made; read the file to see it."
+    about: ClassVar[About] = About(
+        what="Changes parts of text files and gives back the diff. Text must be exactly what is there: nothing is guessed. Undoable.",
+        when="you change some lines of a file that you have read.",
+        when_not="the file is new or most of it changes (write_file).",
+        example={"path": "src/main.py", "old_string": "timeout = 10\n", "new_string": "timeout = 30\n"},
+        limits=(FORMS.rstrip("."), "line numbers of read_file are no part of the text", f"{EDITS} edits at once"),
+    )
+
+    def describe(self, input: EditInput) -> Call:
+        call = super().describe(input)
+        if input.patch is None:
+            return call
+        try:
+            files = parse(input.patch)
+        except ToolError:
+            return call
+        paths = tuple(path for file in files for path in (file.path, file.moved_to) if path)
+        named = replace(
+            call, subjects=Subjects(paths=paths), summary=Words(text=self.summaries[""], params={"path": ", ".join(paths)[:200]})
+        )
+        return replace(named, risk=self.risk_of(paths))
+
+    async def run(self, input: EditInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._patch if input.patch is not None else self._edit, input, context)
+
+    def _edit(self, input: EditInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        data, text = self.content(where, context)
+        after = _edited(text, input, where.shown).encoded()
+        if after == data:
+            raise ToolError("Nothing would change: the file is like that already.", code="no_change")
+        self.files(context).write(author(context), where, after, expected=data)
+        part = file_change(where.shown, data, after)
+        facts = {"path": where.shown, "added": part.added, "removed": part.removed, "diff": part.diff}
+        return changed(facts, [part], seen(where, after))
+
+    def _patch(self, input: EditInput, context: ToolContext) -> ToolResult:
+        """All files of a patch are looked at before the first is touched; one that fails in the middle takes back those before it."""
+        planned = [self._planned(each, context) for each in parse(input.patch or "")]
+        files, who = self.files(context), author(context)
+        parts: list[FileChange] = []
+        state: dict[str, str] = {}
+        with all_or_none(files) as made:
+            for _patch, where, before, after, target in planned:
+                # Each one is in the list before the next is tried.
+                if after is None:
+                    made.append(files.delete(who, where))
+                elif after != before and (change := files.write(who, where, after, new=before is None, expected=before)) is not None:
+                    made.append(change)
+                if target is not None:
+                    made += files.move(who, where, target)
+                parts.append(file_change(where.shown, before, after, moved_to=target.shown if target is not None else ""))
+                state |= seen(where, None if target is not None else after)
+                state |= seen(target, after) if target is not None else {}
+        rows = [{"path": part.moved_to or part.path, "action": part.action, "added": part.added, "removed": part.removed} for part in parts]
+        return changed({"files": rows, "diff": "\n".join(part.diff for part in parts if part.diff)}, parts, state)
+
+    def _planned(self, patch: FilePatch, context: ToolContext) -> tuple[FilePatch, Place, bytes | None, bytes | None, Place | None]:
+        where = self.place(patch.path, context)
+        target = self.place(patch.moved_to, context) if patch.moved_to else None
+        if patch.action == "add":
+            if self.root(where, context).look(where.path) is not None:
+                raise ToolError("{path} exists already: use Update File.", code="exists", path=where.shown)
+            return patch, where, None, "".join(f"{line}\n" for line in patch.lines).encode(), None
+        data, text = self.content(where, context)
+        if patch.action == "delete":
+            return patch, where, data, None, None
+        if target is not None and self.root(target, context).look(target.path, follow=False) is not None:
+            raise ToolError("{path} exists already: nothing is moved over it.", code="exists", path=target.shown)
+        return patch, where, data, applied(text, patch).encoded(), target
+
+
+def _edited(text: Text, input: EditInput, path: str) -> Text:
+    if input.append is not None:
+        return appended(text, input.append)
+    if input.edits:
+        for number, each in enumerate(input.edits, 1):
+            prefix = f"Edit {number} of {len(input.edits)}, and none was made: " if len(input.edits) > 1 else ""
+            text = replaced(text, each.old_string, each.new_string, every=each.replace_all, path=path, number=prefix)
+        return text
+    new = input.new_string or ""
+    if input.old_string is not None:
+        return replaced(text, input.old_string, new, every=input.replace_all, path=path)
+    return with_lines(text, input.start_line or 0, input.end_line or 0, input.expected or "", new, path)

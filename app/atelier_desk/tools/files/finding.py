@@ -1,0 +1,225 @@
+"""Finding files and what stands in them: ``list_directory``, ``glob_files`` and ``search_files``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.files.base import FilePath, FileTool
+from atelier_desk.workspace.globs import compiled
+from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.search import FILE, Hit, search
+from atelier_desk.workspace.walk import DEPTH, Walk
+
+ENTRIES = 1_000
+"""Entries of one list."""
+FOUND = 500
+"""Files one glob names."""
+PATTERN = 1_000
+SECONDS = 20.0
+CHARACTERS = 24_000
+"""Characters of what a search shows, so that a page with its JSON stays within what a model is sent."""
+
+
+class ListInput(Input):
+    path: FilePath = "."
+    recursive: bool = Field(default=False, description="Also what the folders in it hold.")
+    show_hidden: bool = Field(default=False, description="Also hidden files and those .gitignore leaves out.")
+
+
+@builtin(order=303)
+class ListDirectoryTool(FileTool):
+    """What a folder holds."""
+
+    name: ClassVar[str] = "list_directory"
+    title: ClassVar[str] = N_("List folder")
+    purpose: ClassVar[str] = N_("Lists what a folder holds")
+    icon: ClassVar[str] = "folder-open"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("List {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Listed {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = ListInput
+    rest_hint: ClassVar[str] = "List a folder further down, or use glob_files."
+    about: ClassVar[About] = About(
+        what="Lists the files and folders in a folder of the workspace; what .gitignore leaves out and hidden files only with show_hidden.",
+        when="you want to know what there is: begin with the path '.'.",
+        when_not="you know a part of the name (glob_files) or of the content (search_files).",
+        example={"path": "src", "recursive": True},
+        limits=(f"{ENTRIES} entries",),
+    )
+
+    async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._list, input, context)
+
+    def _list(self, input: ListInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        root = self.root(where, context)
+        there = root.look(where.path)
+        if there is None:
+            raise self.missing(where, context)
+        if there.kind != "folder":
+            raise ToolError("{path} is no folder: use read_file.", code="not_a_folder", path=where.shown)
+        walk = Walk(root, everything=input.show_hidden, seconds=SECONDS, stopped=lambda: context.cancelled)
+        rows: list[dict[str, Any]] = []
+        cut = ""
+        for entry in walk.files(where.path, folders=True, depth=DEPTH if input.recursive else 1):
+            if len(rows) == ENTRIES:
+                cut = f"only the first {ENTRIES} entries are listed"
+                break
+            name = entry.path[len(where.path) :].lstrip("/")
+            row: dict[str, Any] = {"name": f"{name}/" if entry.found.kind == "folder" else name, "type": entry.found.kind}
+            rows.append({**row, "size": entry.found.size} if entry.found.kind == "file" else row)
+        rows.sort(key=lambda row: (row["type"] != "folder", row["name"]) if not input.recursive else (False, row["name"]))
+        cut = cut or walk.cut
+        return ToolResult.ok(path=where.shown, count=len(rows), entries=rows, **({"note": cut} if cut else {}))
+
+
+class GlobInput(Input):
+    pattern: str = Field(min_length=1, max_length=PATTERN, description="For example **/*.py or src/*.{ts,tsx}.")
+    cwd: FilePath = Field(default=".", description="Folder in which the pattern begins.")
+    ignore: list[str] = Field(default=[], max_length=50, description="Patterns of what is left out.")
+
+
+@builtin(order=304)
+class GlobFilesTool(FileTool):
+    """Find files by name."""
+
+    name: ClassVar[str] = "glob_files"
+    title: ClassVar[str] = N_("Find files")
+    purpose: ClassVar[str] = N_("Finds files by their names")
+    icon: ClassVar[str] = "search"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Find {pattern}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {pattern}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"cwd": "paths"}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = GlobInput
+    rest_hint: ClassVar[str] = "Use a narrower pattern."
+    about: ClassVar[About] = About(
+        what="Finds files by a pattern of their paths, the newest first: * and ? within a name, ** over folders, {a,b} for choices.",
+        when="you know how a file is called, or which kind of files you want.",
+        when_not="you look for what stands in files (search_files).",
+        example={"pattern": "**/*_test.py", "cwd": "src"},
+        limits=(f"{FOUND} files",),
+    )
+
+    async def run(self, input: GlobInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._glob, input, context)
+
+    def _glob(self, input: GlobInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.cwd, context)
+        root = self.root(where, context)
+        wanted = compiled(input.pattern)
+        without = [compiled(each, anywhere=True) for each in input.ignore]
+        hidden = any(part.startswith(".") for part in input.pattern.split("/"))
+        walk = Walk(root, everything=hidden, seconds=SECONDS, stopped=lambda: context.cancelled)
+        hits = []
+        for entry in walk.files(where.path):
+            below = entry.path[len(where.path) :].lstrip("/")
+            if wanted.fullmatch(below) and not any(_leaves_out(each, below) for each in without):
+                hits.append(entry)
+        hits.sort(key=lambda entry: (-entry.found.modified, entry.path))
+        rows = [
+            {
+                "path": _shown(where, entry.path),
+                "size": entry.found.size,
+                "modified": datetime.fromtimestamp(entry.found.modified, UTC).isoformat(timespec="seconds"),
+            }
+            for entry in hits[:FOUND]
+        ]
+        cut = walk.cut or (f"only the {FOUND} newest of {len(hits)} files are listed" if len(hits) > FOUND else "")
+        return ToolResult.ok(count=len(hits), files=rows, **({"note": cut} if cut else {}))
+
+
+class SearchInput(Input):
+    pattern: str = Field(min_length=1, max_length=PATTERN, description="Regular expression, matched line by line.")
+    path: FilePath = Field(default=".", description="File or folder to search in.")
+    glob: str = Field(default="", max_length=PATTERN, description="Only in files whose path fits, for example *.py.")
+    ignore_case: bool = False
+    context_lines: int = Field(default=0, ge=0, le=10, description="Lines shown before and after each match.")
+    max_results: int = Field(default=100, ge=1, le=1000)
+
+
+@builtin(order=305)
+class SearchFilesTool(FileTool):
+    """Find what stands in files."""
+
+    name: ClassVar[str] = "search_files"
+    title: ClassVar[str] = N_("Search in files")
+    purpose: ClassVar[str] = N_("Searches the text of files")
+    icon: ClassVar[str] = "search"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search {pattern}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Searched {pattern}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = SearchInput
+    rest_hint: ClassVar[str] = "Use a narrower pattern, a glob, or a folder further down."
+    about: ClassVar[About] = About(
+        what="Searches the lines of text files by a regular expression. Hidden, binary and ignored (.gitignore) files are left out.",
+        when="you look for a name, a call, a message or a setting and do not know where it is.",
+        when_not="you know the file: read it (read_file).",
+        example={"pattern": "def parse_\\w+", "glob": "*.py", "context_lines": 2},
+        limits=("100 matches unless max_results says more", f"files up to {FILE // 1024 // 1024} MB", f"{SECONDS:g} seconds"),
+    )
+
+    async def run(self, input: SearchInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._search, input, context)
+
+    def _search(self, input: SearchInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        root = self.root(where, context)
+        if root.look(where.path) is None:
+            raise self.missing(where, context)
+        results = search(
+            root,
+            input.pattern,
+            start=where.path,
+            glob=input.glob,
+            ignore_case=input.ignore_case,
+            context=input.context_lines,
+            most=input.max_results,
+            seconds=SECONDS,
+            stopped=lambda: context.cancelled,
+        )
+        rows: list[dict[str, Any]] = []
+        used, cut = 0, results.cut
+        for hit in results.hits:
+            row = _row(where, hit)
+            used += len(str(row))
+            if used > CHARACTERS and rows:
+                cut = f"only the first {len(rows)} of {len(results.hits)} matches fit here: narrow the search"
+                break
+            rows.append(row)
+        notes = {"note": cut} if cut else {}
+        if results.skipped:
+            notes["too_large"] = ", ".join(results.skipped[:10])
+        return ToolResult.ok(count=len(results.hits), files=results.files, searched=results.searched, matches=rows, **notes)
+
+
+def _row(where: Place, hit: Hit) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": _shown(where, hit.path), "line": hit.line, "text": hit.text}
+    if hit.before or hit.after:
+        around = [*hit.before, (hit.line, hit.text), *hit.after]
+        row["text"] = "\n".join(f"{number:>6}\t{text}" for number, text in around)
+    return row
+
+
+def _shown(where: Place, path: str) -> str:
+    """A path of the same granted folder as ``where``, as the model can write it again."""
+    below = path[len(where.path) :].lstrip("/")
+    return where.below(below).shown if below else where.shown
+
+
+def _leaves_out(pattern: Any, path: str) -> bool:
+    parts = path.split("/")
+    return any(pattern.fullmatch("/".join(parts[:end])) for end in range(1, len(parts) + 1))

@@ -1,0 +1,252 @@
+"""Looking into files: ``read_file``, ``file_exists`` and ``get_file_info``."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.parts import PicturePart
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.files.base import FilePath, FileTool, near_names, seen
+from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.text import Text, decode, is_binary
+
+LINES = 2_000
+LINE = 2_000
+"""Characters of a line that are shown."""
+PAGE = 24_000
+"""Characters of one answer, so that a page with its JSON stays within what a model is sent."""
+WHOLE = 20 * 1024 * 1024
+"""Bytes up to which a file is read whole: its lines are counted, and a change of it is noticed. Of a larger one the page alone is read."""
+_PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+
+
+class ReadInput(Input):
+    path: FilePath
+    offset: int = Field(default=1, ge=1, description="First line, from 1.")
+    limit: int = Field(default=LINES, ge=1, le=LINES, description="Most lines.")
+
+
+@builtin(order=300)
+class ReadFileTool(FileTool):
+    """Read a file of the workspace."""
+
+    name: ClassVar[str] = "read_file"
+    title: ClassVar[str] = N_("Read file")
+    purpose: ClassVar[str] = N_("Reads files of the workspace")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Looked into {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = ReadInput
+    rest_hint: ClassVar[str] = "Read on with offset, or search with search_files."
+    about: ClassVar[About] = About(
+        what="Reads a text file of the workspace with line numbers (a number, a tab, the line); pictures are shown to you as pictures.",
+        when="you need what a file says, and always before you edit it. Several files can be read by several calls at once.",
+        when_not="you look for something in many files (search_files), or for files by name (glob_files).",
+        example={"path": "src/main.py", "offset": 1, "limit": 200},
+        limits=(
+            f"{LINES} lines and {PAGE} characters at once; next_offset says where to go on",
+            f"longer lines are cut at {LINE} characters",
+        ),
+    )
+
+    async def run(self, input: ReadInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._read, input, context)
+
+    def _read(self, input: ReadInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        root = self.root(where, context)
+        try:
+            with root.file(where.path) as handle:
+                size = os.fstat(handle).st_size
+            if size > WHOLE:
+                return _streamed(root, where, input, size)
+            data = root.read(where.path, WHOLE)
+        except ToolError as error:
+            raise self.missing(where, context) if error.code == "not_found" else error from error
+        picture = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
+        if picture and (picture != "image/webp" or data[8:12] == b"WEBP"):
+            return _picture(where, data, picture)
+        text = decode(data)
+        if text is None:
+            raise ToolError(
+                "{path} is a binary file of {size} bytes{kind}: it is not shown.",
+                code="binary",
+                path=where.shown,
+                size=len(data),
+                kind=" (PDF)" if data.startswith(b"%PDF") else "",
+            )
+        return ToolResult({**_page(where, text, input), "size": len(data)}, state=seen(where, data))
+
+
+def _page(where: Place, text: Text, input: ReadInput) -> dict[str, Any]:
+    lines = text.lines
+    if input.offset > max(1, len(lines)):
+        raise ToolError(
+            "{path} has {count} lines; offset {offset} is past its end.", path=where.shown, count=len(lines), offset=input.offset
+        )
+    shown: list[str] = []
+    used = 0
+    for number, line in enumerate(lines[input.offset - 1 : input.offset - 1 + input.limit], input.offset):
+        row = f"{number:>6}\t{_cut(line)}"
+        if used + len(row) > PAGE and shown:
+            break
+        shown.append(row)
+        used += len(row) + 1
+    after = input.offset + len(shown)
+    more = {"next_offset": after} if after <= len(lines) else {}
+    encoding = {} if text.encoding == "utf-8" else {"encoding": text.encoding}
+    empty = {} if lines else {"note": "The file is empty."}
+    return {"success": True, "path": where.shown, "content": "\n".join(shown), "total_lines": len(lines), **more, **encoding, **empty}
+
+
+def _streamed(root: ConfinedRoot, where: Place, input: ReadInput, size: int) -> ToolResult:
+    """A page of a file too large to be read whole: lines are found by going through it."""
+    with root.file(where.path) as handle, os.fdopen(os.dup(handle), "rb") as file:
+        if is_binary(file.read(8_192)):
+            raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=size)
+        file.seek(0)
+        shown: list[str] = []
+        used = number = 0
+        for line in itertools.islice(iter(lambda: _line(file), None), input.offset - 1 + input.limit):
+            number += 1
+            if number < input.offset:
+                continue
+            row = f"{number:>6}\t{_cut(line.decode('utf-8', 'replace'))}"
+            if used + len(row) > PAGE:
+                break
+            shown.append(row)
+            used += len(row) + 1
+        more = {"next_offset": input.offset + len(shown)} if shown else {}
+    note = "The file is large: its lines were not counted, and whether somebody changes it is not noticed."
+    return ToolResult.ok(path=where.shown, content="\n".join(shown), size=size, note=note, **more)
+
+
+def _line(file: Any) -> bytes | None:
+    """The next line, of which no more than is shown is kept."""
+    first: bytes = file.readline(LINE * 4)
+    if not first:
+        return None
+    part = first
+    while not part.endswith(b"\n") and (part := file.readline(1024 * 1024)):
+        pass
+    return first.rstrip(b"\r\n")
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE else f"{line[:LINE]}… [{len(line) - LINE} characters more]"
+
+
+def _picture(where: Place, data: bytes, kind: str) -> ToolResult:
+    if len(data) > limits.IMPORT_FILE // 2:
+        raise ToolError("The picture {path} is too large to be shown: {size} bytes.", code="too_large", path=where.shown, size=len(data))
+    image = ImagePart(data=base64.b64encode(data).decode(), media_type=kind)
+    result = ToolResult.ok(path=where.shown, media_type=kind, size=len(data), message="The picture is shown.")
+    return ToolResult(result.data, parts=(PicturePart(title=where.shown, image=image),), state=seen(where, data))
+
+
+class ExistsInput(Input):
+    path: FilePath
+
+
+@builtin(order=306)
+class FileExistsTool(FileTool):
+    """Whether a file or folder exists."""
+
+    name: ClassVar[str] = "file_exists"
+    title: ClassVar[str] = N_("File exists")
+    purpose: ClassVar[str] = N_("Says whether a file or folder exists")
+    icon: ClassVar[str] = "circle-help"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look for {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = ExistsInput
+    about: ClassVar[About] = About(
+        what="Says whether a path of the workspace exists, and whether it is a file or a folder.",
+        when="all you need to know is whether something is there.",
+        when_not="you are going to read it anyway: read_file says so too, and names what is like it.",
+        example={"path": "pyproject.toml"},
+    )
+
+    async def run(self, input: ExistsInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._look, input, context)
+
+    def _look(self, input: ExistsInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        root = self.root(where, context)
+        try:
+            there = root.look(where.path)
+        except ToolError as error:
+            if error.code != "not_a_folder":
+                raise
+            there = None
+        if there is None:
+            near = near_names(root, where)
+            return ToolResult.ok(path=where.shown, exists=False, **({"closest": near} if near else {}))
+        return ToolResult.ok(path=where.shown, exists=True, type=there.kind)
+
+
+@builtin(order=307)
+class FileInfoTool(FileTool):
+    """What is known of a file without reading it."""
+
+    name: ClassVar[str] = "get_file_info"
+    title: ClassVar[str] = N_("File details")
+    purpose: ClassVar[str] = N_("Size, times and permissions of a file")
+    icon: ClassVar[str] = "info"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Details of {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = ExistsInput
+    about: ClassVar[About] = About(
+        what="Gives type, size in bytes, time of the last change, permissions, and for text the encoding, line ends and number of lines.",
+        when="you need these facts and not the content.",
+        when_not="you need what the file says (read_file).",
+        example={"path": "data/table.csv"},
+    )
+
+    async def run(self, input: ExistsInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._look, input, context)
+
+    def _look(self, input: ExistsInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        root = self.root(where, context)
+        there = root.look(where.path)
+        if there is None:
+            raise self.missing(where, context)
+        facts: dict[str, Any] = {
+            "path": where.shown,
+            "type": there.kind,
+            "size": there.size,
+            "modified": datetime.fromtimestamp(there.modified, UTC).isoformat(timespec="seconds"),
+            "permissions": f"{there.mode:03o}",
+        }
+        if there.kind == "folder":
+            facts["entries"] = len(root.names(where.path))
+        elif there.kind == "file" and there.size <= WHOLE:
+            data = root.read(where.path, WHOLE)
+            text = decode(data)
+            facts["sha256"] = digest(data)
+            facts["binary"] = text is None
+            if text is not None:
+                ends = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}[text.newline]
+                facts |= {"encoding": text.encoding, "line_ends": ends, "lines": len(text.lines)}
+        return ToolResult.ok(**facts)

@@ -1,0 +1,81 @@
+"""``write_file``: a whole file at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.files.base import ChangingTool, FilePath, author, changed, seen
+from atelier_desk.workspace.checkpoints.files import FILE
+from atelier_desk.workspace.diffs import file_change
+from atelier_desk.workspace.edits import rewritten
+from atelier_desk.workspace.text import Text, decode
+
+
+class WriteInput(Input):
+    path: FilePath
+    content: str = Field(max_length=limits.RESULT_STORED, description="The whole file.")
+
+
+@builtin(order=301)
+class WriteFileTool(ChangingTool):
+    """Write a whole file."""
+
+    name: ClassVar[str] = "write_file"
+    title: ClassVar[str] = N_("Write file")
+    purpose: ClassVar[str] = N_("Writes whole files of the workspace")
+    icon: ClassVar[str] = "save"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Write {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Wrote {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = WriteInput
+    about: ClassVar[About] = About(
+        what="Writes a whole text file, new or in place of the old content; folders above it are made. The user can undo it.",
+        when="a file is new, or most of it changes.",
+        when_not="a part of a file changes: edit_file needs fewer words and leaves the rest alone.",
+        example={"path": "notes/plan.md", "content": "# Plan\n"},
+        limits=(f"content {limits.RESULT_STORED} characters",),
+    )
+
+    async def run(self, input: WriteInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._write, input, context)
+
+    def _write(self, input: WriteInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        files = self.files(context)
+        before: bytes | None = None
+        text = Text("")
+        try:
+            before = files.root(where.root).read(where.path, FILE)
+        except ToolError as error:
+            if error.code != "not_found":
+                raise
+        if before is not None:
+            old = decode(before)
+            if old is None:
+                raise ToolError("{path} is a binary file: it is not overwritten with text.", code="binary", path=where.shown)
+            text = old
+        data = rewritten(text, input.content).encoded()
+        if before == data:
+            # The same call again after a kill, too: nothing is left to do.
+            return ToolResult({"success": True, "path": where.shown, "message": "The file holds this already."}, state=seen(where, data))
+        if before is not None:
+            self.refuse_changed(where, before, context)
+        files.write(author(context), where, data, expected=before, new=before is None)
+        part = file_change(where.shown, before, data)
+        what = "created" if before is None else "overwritten"
+        facts = {"path": where.shown, "size": len(data), "message": f"{where.shown} {what}"}
+        if before is not None:
+            facts["diff"] = part.diff
+        return changed(facts, [part], seen(where, data))

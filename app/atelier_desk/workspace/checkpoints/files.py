@@ -1,0 +1,337 @@
+"""Every change of a workspace's files, made so that it can be undone: what was there is kept before anything is touched.
+
+A record is written before a change and moved to the others after it. After a kill the record that is left tells which file to look at: the
+change is found made, or not made, and a temporary file it left is deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import secrets
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.workspace import transfer
+from atelier_desk.workspace.checkpoints.store import CheckpointFiles
+from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.root import ConfinedRoot, temporary_name
+
+log = logging.getLogger(__name__)
+
+FILE = 50 * 1024 * 1024
+"""Bytes of a file that is written or changed."""
+_TRASHED = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Whose call makes a change."""
+
+    workflow_id: str
+    run_id: str = ""
+    call_id: str = ""
+    agent_name: str = ""
+
+
+class WorkspaceFiles:
+    """The changing half of the files of all workspaces of one data folder.
+
+    Args:
+        folder: where checkpoints are kept, in the data folder.
+        closed: folders that no tool may touch: the data folder.
+
+    All calls block. One change is made at a time.
+    """
+
+    def __init__(self, folder: Path, closed: Sequence[Path] = (), now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.kept = CheckpointFiles(folder)
+        self._closed = tuple(closed)
+        self._now = now
+        self.lock = threading.RLock()
+        self._last = 0
+
+    def root(self, folder: Path | str) -> ConfinedRoot:
+        """The granted folder, confined."""
+        return ConfinedRoot(Path(folder), self._closed)
+
+    def write(
+        self, author: Author, place: Place, data: bytes, *, new: bool = False, mode: int | None = None, expected: bytes | None = None
+    ) -> Change | None:
+        """Write a whole file and the folders above it; None when it holds just this already.
+
+        Args:
+            expected: the content it must still have.
+
+        Raises:
+            ToolError: ``changed`` when it has another; what ``ConfinedRoot.write`` raises.
+        """
+        if len(data) > FILE:
+            raise ToolError("The file would have {size} bytes; at most {most} are allowed.", code="too_large", size=len(data), most=FILE)
+        root = self.root(place.root)
+        with self.lock:
+            before = self._content(root, place)
+            if expected is not None and before != expected:
+                raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
+            if before == data and not new:
+                return None
+            if before is not None and new:
+                raise ToolError("{path} exists already.", code="exists", path=place.shown)
+            there = root.look(place.path)
+            change = self._change(
+                author,
+                place,
+                action="created" if before is None else "changed",
+                before=self.kept.keep(before) if before is not None else "",
+                after=self.kept.keep(data),
+                mode=there.mode if there is not None else None,
+                temporary=temporary_name(),
+                made=_missing(root, place.path.rpartition("/")[0]),
+            )
+            with self._recorded(change) as done:
+                made = root.make_folder(place.path.rpartition("/")[0])
+                root.write(place.path, data, new=before is None, mode=mode, temporary=change.temporary)
+                return done(made=tuple(made))
+
+    def delete(self, author: Author, place: Place) -> Change:
+        """Put a file, a link or a whole folder into the trash."""
+        root = self.root(place.root)
+        with self.lock:
+            root.refuse_whole(place.path)
+            with root.located(place.path, follow=False) as (folder, name):
+                info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                change = self._change(
+                    author,
+                    place,
+                    action="deleted",
+                    before=transfer.digest_of(folder, name),
+                    mode=stat.S_IMODE(info.st_mode),
+                    folder=stat.S_ISDIR(info.st_mode),
+                )
+                with self._recorded(change) as done, self.kept.trash_folder(change.id, make=True) as trash:
+                    _take(folder, name, trash, _TRASHED)
+                    os.fsync(folder)
+                    return done()
+
+    def move(self, author: Author, source: Place, target: Place, *, overwrite: bool = False) -> list[Change]:
+        """Give a file or folder another place; what was there goes to the trash first, with ``overwrite``."""
+        root, other = self.root(source.root), self.root(target.root)
+        with self.lock:
+            there = other.look(target.path, follow=False)
+            here = root.look(source.path, follow=False)
+            if here is None:
+                raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
+            if there is not None and here.identity == there.identity:
+                raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
+            if there is not None and (not overwrite or there.kind == "folder"):
+                raise ToolError("{path} exists already.", code="exists", path=target.shown)
+            if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/"):
+                raise ToolError("{path} cannot be moved into itself.", code="into_itself", path=source.shown)
+            root.refuse_whole(source.path)
+            changes = [self.delete(author, target)] if there is not None else []
+            with root.located(source.path, follow=False) as (folder, name):
+                content = transfer.digest_of(folder, name)
+            change = self._change(
+                author,
+                source,
+                action="moved",
+                before=content,
+                after=content,
+                moved_to=target.path,
+                moved_root=str(target.root),
+                folder=here.kind == "folder",
+                made=_missing(other, target.path.rpartition("/")[0]),
+            )
+            with self._recorded(change) as done:
+                made = other.make_folder(target.path.rpartition("/")[0])
+                root.rename(source.path, other, target.path)
+                changes.append(done(made=tuple(made)))
+            return changes
+
+    def copy(self, author: Author, source: Place, target: Place, *, overwrite: bool = False) -> list[Change]:
+        """Copy a file or folder: first under a temporary name beside the target, then renamed."""
+        root, other = self.root(source.root), self.root(target.root)
+        with self.lock:
+            there = other.look(target.path, follow=False)
+            here = root.look(source.path)
+            if here is None:
+                raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
+            if here.kind == "special" or here.kind == "link":
+                raise ToolError("{path} is neither a file nor a folder: it is not copied.", code="not_a_file", path=source.shown)
+            if there is not None and (not overwrite or there.kind == "folder" or there.identity == here.identity):
+                raise ToolError("{path} exists already.", code="exists", path=target.shown)
+            if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/" if source.path else ""):
+                raise ToolError("{path} cannot be copied into itself.", code="into_itself", path=source.shown)
+            changes = [self.delete(author, target)] if there is not None else []
+            with root.located(source.path) as (folder, name):
+                change = self._change(
+                    author,
+                    target,
+                    action="created",
+                    after=transfer.digest_of(folder, name),
+                    folder=here.kind == "folder",
+                    temporary=temporary_name(),
+                    made=_missing(other, target.path.rpartition("/")[0]),
+                )
+                with self._recorded(change) as done:
+                    made = other.make_folder(target.path.rpartition("/")[0])
+                    with other.located(target.path, follow=False) as (into, new):
+                        try:
+                            transfer.copy(folder, name, into, change.temporary)
+                        except BaseException:
+                            transfer.delete(into, change.temporary)
+                            raise
+                        beside = f"{target.path.rpartition('/')[0]}/{change.temporary}".lstrip("/")
+                        other.rename(beside, other, target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new)
+                    changes.append(done(made=tuple(made)))
+            return changes
+
+    def make_folder(self, author: Author, place: Place) -> Change | None:
+        """Make a folder and those above it; None when it is there."""
+        root = self.root(place.root)
+        with self.lock:
+            here = root.look(place.path)
+            if here is not None and here.kind == "folder":
+                return None
+            if here is not None:
+                raise ToolError("{path} exists already, and is no folder.", code="exists", path=place.shown)
+            change = self._change(author, place, action="created", folder=True, made=_missing(root, place.path.rpartition("/")[0]))
+            with self._recorded(change) as done:
+                made = root.make_folder(place.path)
+                with root.located(place.path) as (folder, name):
+                    return done(made=tuple(made[:-1]), after=transfer.digest_of(folder, name))
+
+    def recover(self) -> None:
+        """Settle what a kill left unfinished."""
+        with self.lock:
+            for change in self.kept.pending():
+                try:
+                    self._settle(change)
+                except (AtelierError, OSError):
+                    log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
+                    if change.action != "deleted":  # what is in the trash is not forgotten
+                        self.kept.drop(change)
+
+    def _settle(self, change: Change) -> None:
+        target = self.root(change.moved_root or change.root)
+        if change.temporary:
+            with contextlib.suppress(ToolError), self.root(change.root).located(change.path) as (folder, _name):
+                transfer.delete(folder, change.temporary)
+            with contextlib.suppress(ToolError), self.root(change.root).located(change.path, follow=False) as (folder, _name):
+                transfer.delete(folder, change.temporary)
+        now = self.digest_at(target, change.moved_to or change.path)
+        old = self.digest_at(self.root(change.root), change.path)
+        trashed = (self.kept.trash(change.id) / _TRASHED).exists()
+        match change.action:
+            case "deleted":
+                # What stands at the place by now may be somebody else's: the trash is given up only when nothing was lost.
+                made = trashed and old != change.before
+            case "moved":
+                made = old == "" and now == change.after
+            case _:
+                made = now != "" and (now == change.after or (change.folder and not change.after))
+        if made:
+            self.kept.finish(change.model_copy(update={"after": change.after or now}))
+        else:
+            self.kept.drop(change)
+            self.kept.remove(change)
+
+    def digest_at(self, root: ConfinedRoot, path: str, *, follow: bool = True) -> str:
+        """The hash of what stands at a path, empty for nothing."""
+        try:
+            with root.located(path, follow=follow) as (folder, name):
+                return transfer.digest_of(folder, name)
+        except ToolError as error:
+            if error.code in ("not_found", "not_a_folder"):
+                return ""
+            raise
+
+    def bring_back(self, change: Change, root: ConfinedRoot) -> None:
+        """Move what a change put into the trash to its place again, which must be free."""
+        root.make_folder(change.path.rpartition("/")[0])
+        with self.kept.trash_folder(change.id) as trash, root.located(change.path, follow=False) as (folder, name):
+            if transfer.digest_of(folder, name):
+                raise ToolError("{path} exists already.", code="exists", path=change.path)
+            _take(trash, _TRASHED, folder, name)
+            os.fsync(folder)
+
+    def _content(self, root: ConfinedRoot, place: Place) -> bytes | None:
+        try:
+            return root.read(place.path, FILE)
+        except ToolError as error:
+            if error.code == "not_found":
+                return None
+            raise
+
+    def _change(self, author: Author, place: Place, **facts: object) -> Change:
+        # Two changes of one nanosecond, or a clock that was set back, must not change places.
+        self._last = max(time.time_ns(), self._last + 1)
+        return Change.model_validate(
+            {
+                "id": f"{self._last:020d}-{secrets.token_hex(3)}",
+                "workflow_id": author.workflow_id,
+                "run_id": author.run_id,
+                "call_id": author.call_id,
+                "agent_name": author.agent_name,
+                "at": self._now(),
+                "root": str(place.root),
+                "path": place.path,
+                **facts,
+            }
+        )
+
+    @contextlib.contextmanager
+    def _recorded(self, change: Change) -> Iterator[Callable[..., Change]]:
+        """Around the change itself: its record before, and after it when ``done`` was called."""
+        self.kept.begin(change)
+        finished = False
+
+        def done(**facts: object) -> Change:
+            nonlocal finished, change
+            change = change.model_copy(update=facts)
+            self.kept.finish(change)
+            finished = True
+            return change
+
+        try:
+            yield done
+        except BaseException:
+            if finished:
+                raise
+            if change.action == "deleted":  # between two disks it may have failed in its middle, with the copy in the trash
+                with contextlib.suppress(AtelierError, OSError):
+                    self._settle(change)
+            else:
+                self.kept.drop(change)
+            raise
+
+
+def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
+    """Which folders have to be made so that this one exists, the topmost first."""
+    parts = folder.split("/") if folder else []
+    paths = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    return tuple(path for path in paths if root.look(path) is None)
+
+
+def _take(source: int, name: str, target: int, new: str) -> None:
+    """Move between two folders, which may be on different disks."""
+    try:
+        os.rename(name, new, src_dir_fd=source, dst_dir_fd=target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        try:
+            transfer.copy(source, name, target, new)
+        except BaseException:
+            transfer.delete(target, new)
+            raise
+        transfer.delete(source, name)

@@ -1,0 +1,108 @@
+"""Taking changes back. What somebody else changed meanwhile is never overwritten unless a person says so, and is kept then too."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import AtelierError, ConflictError
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What came of one change: ``problem`` is why it was left, None when it was taken back."""
+
+    change: Change
+    problem: AtelierError | None = None
+
+
+@contextlib.contextmanager
+def all_or_none(files: WorkspaceFiles) -> Iterator[list[Change]]:
+    """Several changes: those put into the list are taken back, and forgotten, when the block fails."""
+    with files.lock:
+        made: list[Change] = []
+        try:
+            yield made
+        except BaseException:
+            for change in reversed(made):
+                with contextlib.suppress(AtelierError, OSError):
+                    by = take_back(files, change)
+                    files.kept.remove(change)
+                    if by != change.id:
+                        files.kept.remove(files.kept.get(change.workflow_id, by))
+            raise
+
+
+def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = False) -> list[Undone]:
+    """Take changes back, the newest first. ``force``: also over what somebody else changed meanwhile, which is kept as a change itself."""
+    done = []
+    with files.lock:
+        for change in sorted(changes, key=lambda each: each.id, reverse=True):
+            if change.undone_by:
+                continue
+            try:
+                by = take_back(files, change, force=force)
+                files.kept.save(change.model_copy(update={"undone_by": by}))
+                done.append(Undone(change))
+            except AtelierError as error:
+                done.append(Undone(change, error))
+    return done
+
+
+def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> str:
+    """Take one change back; gives the id of the change that did it, or its own.
+
+    Raises:
+        ConflictError: ``changed``, the file is not as the change left it; never with ``force``.
+        AtelierError: what it held is no longer kept, or the file cannot be written.
+    """
+    author = Author(change.workflow_id)
+    here = Place(Path(change.root), change.path, change.path)
+    by: Change | None = None
+    match change.action:
+        case "created":
+            _expect(files, change.root, change.path, change.after, force)
+            by = files.delete(author, here)
+        case "changed":
+            _expect(files, change.root, change.path, change.after, force, follow=True)
+            by = files.write(author, here, files.kept.content(change.before), mode=change.mode)
+        case "deleted":
+            _make_room(files, author, here, force)
+            files.bring_back(change, files.root(change.root))
+        case "moved":
+            there = Place(Path(change.moved_root), change.moved_to, change.moved_to)
+            _expect(files, change.moved_root, change.moved_to, change.after, force)
+            _make_room(files, author, here, force)
+            by = files.move(author, there, here)[-1]
+    for made in reversed(change.made):
+        with contextlib.suppress(AtelierError):
+            files.root(change.moved_root or change.root).remove_empty(made)
+    if by is None:
+        return change.id
+    files.kept.save(by.model_copy(update={"undoes": change.id}))
+    return by.id
+
+
+def _expect(files: WorkspaceFiles, root: str, path: str, wanted: str, force: bool, *, follow: bool = False) -> None:
+    if not force and files.digest_at(files.root(root), path, follow=follow) != wanted:
+        raise _conflict(path)
+
+
+def _make_room(files: WorkspaceFiles, author: Author, place: Place, force: bool) -> None:
+    """Make sure that nothing stands where something comes back to; with ``force`` what is there goes to the trash."""
+    if files.digest_at(files.root(place.root), place.path, follow=False):
+        if not force:
+            raise _conflict(place.path)
+        files.delete(author, place)
+
+
+def _conflict(path: str) -> ConflictError:
+    return ConflictError(
+        N_("{path} was changed by somebody else since: undoing would lose that. Leave it, or undo it anyway."), code="changed", path=path
+    )

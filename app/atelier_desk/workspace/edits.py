@@ -1,0 +1,137 @@
+"""Changes of a text: exact passages, lines with a check of what they are now, text at the end. Pure; nothing is taken by likeness.
+
+Line ends are no content: a passage written with ``\\n`` is found in a file with ``\\r\\n``, and what takes its place gets the file's ends.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.text import Text
+
+_NEAR_LINES = 20_000
+"""Lines among which what is nearly there is looked for."""
+_SHOWN = 12
+"""Lines of the file that a failed edit shows."""
+_WIDE = 200
+
+
+def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str = "", number: str = "") -> Text:
+    """The text with a passage replaced, which occurs once (or, with ``every``, at least once).
+
+    Raises:
+        ToolError: ``not_found`` with the nearest lines, ``not_unique`` with the lines of each, ``no_change``.
+    """
+    if not old:
+        raise ToolError(f"{number}old_string is empty. To add text, repeat a line that is there, or use append.", code="invalid_arguments")
+    if old == new:
+        raise ToolError(f"{number}old_string and new_string are the same: nothing would change.", code="no_change")
+    pattern = re.compile(_exactly(old))
+    places = [match.span() for match in pattern.finditer(file.text)]
+    if not places:
+        raise ToolError("{text}", code="no_match", text=f"{number}old_string does not occur in {path}. {nearest(file, old)}")
+    if len(places) > 1 and not every:
+        lines = ", ".join(str(_line_of(file.text, start)) for start, _end in places[:20])
+        where = f"occurs {len(places)} times in {path}, at lines {lines}"
+        more = "Add lines around it until it is unique, or set replace_all."
+        raise ToolError("{text}", code="not_unique", text=f"{number}old_string {where}. {more}")
+    fitting = file.with_ends(new)
+    return file.with_text(pattern.sub(lambda _match: fitting, file.text))
+
+
+def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: str = "") -> Text:
+    """The text with the lines ``start`` to ``end`` (from 1, both counted) replaced, which must be ``expected`` now; an empty ``new``
+    takes them away.
+
+    Raises:
+        ToolError: ``bad_range``, or ``changed`` with the lines as they are.
+    """
+    lines = file.lines
+    if not 1 <= start <= end <= len(lines):
+        raise ToolError(
+            "{path} has {count} lines: {start} to {end} are none of them.",
+            code="bad_range", path=path, count=len(lines), start=start, end=end,
+        )  # fmt: skip
+    now, wanted = lines[start - 1 : end], Text(expected).lines or [""]
+    if now != wanted:
+        shown = numbered(now[:_SHOWN], start)
+        raise ToolError("{text}", code="no_match", text=f"Lines {start} to {end} of {path} are not what expected says. They are:\n{shown}")
+    pieces = _pieces(file.text)
+    last = pieces[end - 1]
+    ending = last[len(lines[end - 1]) :]
+    fitting = file.with_ends(new)
+    if fitting and not re.search(r"[\r\n]$", fitting):
+        fitting += ending
+    elif fitting and not ending:
+        fitting = re.sub(r"(\r\n|\n|\r)$", "", fitting)
+    return file.with_text("".join(pieces[: start - 1]) + fitting + "".join(pieces[end:]))
+
+
+def appended(file: Text, text: str) -> Text:
+    """The text with lines at the end; the file ends in a newline as it did."""
+    ended = not file.text or file.text.endswith(("\n", "\r"))
+    joined = file.text + ("" if ended else file.newline) + file.with_ends(text)
+    if ended and file.text and not joined.endswith(("\n", "\r")):
+        joined += file.newline
+    return file.with_text(joined)
+
+
+def rewritten(file: Text, content: str) -> Text:
+    """The file with another content, in its encoding and with its line ends; a newline at its end is kept."""
+    text = file.with_ends(content) if file.text else content
+    if file.text.endswith(("\n", "\r")) and text and not text.endswith(("\n", "\r")):
+        text += file.newline
+    return file.with_text(text)
+
+
+def nearest(file: Text, old: str) -> str:
+    """What of a passage is nearly there, with line numbers, in a sentence for the model."""
+    wanted = Text(old).lines
+    lines = file.lines[:_NEAR_LINES]
+    if not lines:
+        return "The file is empty."
+    stripped = [line.strip() for line in lines]
+    parts = [part.strip() for part in wanted]
+    best, score = -1, 0
+    first = {text for text in parts if text}
+    for start in (index - offset for index, line in enumerate(stripped) if line in first for offset in _offsets(parts, line)):
+        if start < 0:
+            continue
+        same = sum(1 for mine, theirs in zip(parts, stripped[start : start + len(parts)], strict=False) if mine and mine == theirs)
+        if same > score:
+            best, score = start, same
+    if best < 0:
+        key = max(parts, key=len, default="")
+        close = difflib.get_close_matches(key, dict.fromkeys(stripped[:4_000]), n=1, cutoff=0.6) if key and len(key) < 500 else []
+        if not close:
+            return "Nothing like it is there. Read the file again and copy the passage exactly."
+        best = max(0, stripped.index(close[0]) - parts.index(key))
+    end = min(len(lines), best + max(1, len(wanted)))
+    why = " Only blanks at the beginnings or ends of lines differ." if stripped[best:end] == parts else ""
+    shown = numbered(lines[best : min(end, best + _SHOWN)], best + 1)
+    return f"Nearly there is, at line {best + 1}:\n{shown}\n{f'{why} Copy the lines exactly.'.strip()}"
+
+
+def numbered(lines: Sequence[str], start: int) -> str:
+    """Lines with their numbers, long ones cut."""
+    return "\n".join(f"{number:>6}\t{line if len(line) <= _WIDE else line[:_WIDE] + '…'}" for number, line in enumerate(lines, start))
+
+
+def _offsets(parts: list[str], line: str) -> list[int]:
+    return [offset for offset, part in enumerate(parts) if part == line][:3]
+
+
+def _exactly(old: str) -> str:
+    return r"(?:\r\n|\n|\r)".join(re.escape(part) for part in re.split(r"\r\n|\n|\r", old))
+
+
+def _pieces(text: str) -> list[str]:
+    """The lines with their ends."""
+    return [piece for piece in re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$", text) if piece]
+
+
+def _line_of(text: str, place: int) -> int:
+    return len(re.findall(r"\r\n|\n|\r", text[:place])) + 1

@@ -1,0 +1,79 @@
+"""Patterns of file names, as shells and ripgrep know them: ``*``, ``?``, ``[a-z]``, ``{a,b}`` and ``**`` over folders."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from atelier_desk.domain.errors import ToolError
+
+_MOST = 200
+"""Patterns that braces may become."""
+
+
+@lru_cache(maxsize=256)
+def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
+    """The pattern for paths relative to where it starts. ``anywhere``: one without a slash fits a name in any folder.
+
+    Raises:
+        ToolError: ``bad_pattern``.
+    """
+    plain = pattern.removeprefix("./").removeprefix("/")
+    if anywhere and "/" not in pattern.rstrip("/"):
+        plain = f"**/{plain}"
+    try:
+        return re.compile("|".join(f"(?:{_regex(each)})" for each in _braces(plain)), re.DOTALL)
+    except re.error as error:
+        raise ToolError("The pattern {pattern} cannot be read: {reason}.", code="bad_pattern", pattern=pattern, reason=error) from error
+
+
+def _braces(pattern: str) -> list[str]:
+    done: list[str] = []
+    rest = [pattern]
+    while rest:
+        if len(done) + len(rest) > _MOST:
+            raise ToolError("The pattern has too many braces.", code="bad_pattern")
+        each = rest.pop()
+        inner = re.search(r"\{([^{}]*)\}", each)
+        if inner is None or "," not in inner.group(1):
+            done.append(each)
+        else:
+            rest += [each[: inner.start()] + choice + each[inner.end() :] for choice in inner.group(1).split(",")]
+    return done
+
+
+def _regex(pattern: str) -> str:
+    parts = pattern.split("/")
+    out = ""
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
+        if part == "**":
+            out += ".*" if last else "(?:[^/]+/)*"
+        else:
+            out += _segment(part) + ("" if last else "/")
+    return out
+
+
+def _segment(part: str) -> str:
+    """One part of a path. What stands before the last star is taken as soon as it fits and never tried again, so that no name and pattern
+    take long."""
+    pieces = [_piece(each) for each in re.split(r"\*+", part)]
+    if len(pieces) == 1:
+        return pieces[0]
+    middle = "".join(f"(?>[^/]*?{piece})" for piece in pieces[1:-1])
+    return f"{pieces[0]}{middle}[^/]*{pieces[-1]}"
+
+
+def _piece(text: str) -> str:
+    out, place = "", 0
+    while place < len(text):
+        letter = text[place]
+        close = text.find("]", place + 2) if letter == "[" else -1
+        if close > 0:
+            inner = text[place + 1 : close].replace("\\", "\\\\").replace("[", "\\[")
+            out += f"[{'^' + inner[1:] if inner[0] in '!^' else inner}]"
+            place = close
+        else:
+            out += "[^/]" if letter == "?" else re.escape(letter)
+        place += 1
+    return out

@@ -1,0 +1,419 @@
+"""One granted folder: everything that touches files goes through it, and nothing outside of it can be reached.
+
+All calls block: they belong into a thread. A path has its parts joined by ``/``, as ``Place.path``. A link is followed as long as what it
+names lies in the folder; deleting and moving take the link itself. A hard link cannot be told from a file: reading it reads the file,
+writing replaces the name and leaves the file behind other names as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.beneath import LINKS, NO_FOLLOW, open_folder, supported
+
+TEMPORARY = ".atelier-"
+"""How the names of unfinished files begin."""
+_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands at a path: ``kind`` is ``file``, ``folder``, ``link`` (one that leads nowhere or is not followed) or ``special``.
+
+    Attributes:
+        size: bytes; ``modified`` in seconds since 1970; ``mode`` the permission bits.
+        identity: device and number of the file, the same for all its names.
+    """
+
+    kind: str
+    size: int
+    modified: float
+    mode: int
+    identity: tuple[int, int]
+
+
+class ConfinedRoot:
+    """A granted folder.
+
+    Args:
+        folder: absolute.
+        closed: folders whose content nobody may touch through it: the program's own data.
+        walk: resolve paths part by part also where the system has a call for it.
+    """
+
+    def __init__(self, folder: Path, closed: Sequence[Path] = (), *, walk: bool = False) -> None:
+        self.folder = folder
+        self._closed = [Path(os.path.realpath(each)) for each in closed]
+        self._walk = walk
+
+    @contextlib.contextmanager
+    def opened(self, path: str = "") -> Iterator[int]:
+        """A descriptor of a folder in it, closed at the end.
+
+        Raises:
+            ToolError: in words for the model; ``outside`` when the path leads out of the folder.
+        """
+        with self._errors(path):
+            root = self._root()
+            try:
+                folder = open_folder(root, path, walk=self._walk)
+            finally:
+                os.close(root)
+        try:
+            self._refuse_closed(folder, path)
+            yield folder
+        finally:
+            os.close(folder)
+
+    @contextlib.contextmanager
+    def located(self, path: str, *, follow: bool = True) -> Iterator[tuple[int, str]]:
+        """The folder in which a file stands (a descriptor) and its name there; with ``follow`` a link at the end was followed.
+
+        The name may not exist. It is ``.`` for the root, and for a link to one of the folders above it.
+        """
+        with self._errors(path):
+            root = self._root()
+            try:
+                folder, name = self._locate(root, path, follow)
+            finally:
+                os.close(root)
+        try:
+            self._refuse_closed(folder, path)
+            with self._errors(path):
+                yield folder, name
+        finally:
+            os.close(folder)
+
+    def look(self, path: str, *, follow: bool = True) -> Found | None:
+        """What stands there, or None."""
+        try:
+            with self.located(path, follow=follow) as (folder, name):
+                return found(os.stat(name, dir_fd=folder, follow_symlinks=False))
+        except ToolError as error:
+            if error.code == "not_found":
+                return None
+            raise
+
+    @contextlib.contextmanager
+    def file(self, path: str) -> Iterator[int]:
+        """A descriptor of a plain file, for reading. Never waits: pipes, sockets and devices are refused unopened."""
+        with self.located(path) as (folder, name):
+            before = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            _must_be_file(before, path)
+            handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | NO_FOLLOW, dir_fd=folder)
+            try:
+                _must_be_file(os.fstat(handle), path)
+                yield handle
+            finally:
+                os.close(handle)
+
+    def read(self, path: str, most: int) -> bytes:
+        """The bytes of a plain file.
+
+        Raises:
+            ToolError: ``too_large`` for more than ``most`` bytes, ``not_found``, ``not_a_file``, ``outside``, ``denied`` …
+        """
+        with self.file(path) as handle:
+            size = os.fstat(handle).st_size
+            if size > most:
+                raise ToolError("{path} has {size} bytes; at most {most} can be used.", code="too_large", path=path, size=size, most=most)
+            return _all_of(handle, path, most)
+
+    def names(self, path: str = "") -> list[tuple[str, Found]]:
+        """What stands in a folder, in the order of names; what vanishes meanwhile is left out."""
+        result = []
+        with self.opened(path) as folder, self._errors(path):
+            for name in sorted(os.listdir(folder)):  # noqa: PTH208 (a Path knows no descriptors)
+                with contextlib.suppress(FileNotFoundError):
+                    result.append((name, found(os.stat(name, dir_fd=folder, follow_symlinks=False))))
+        return result
+
+    def write(self, path: str, data: bytes, *, new: bool = False, mode: int | None = None, temporary: str = "") -> None:
+        """Write a whole file: a temporary file beside it, synced, renamed into place, then the folder synced.
+
+        A crash leaves the old content or the new. Permissions (or ``mode``), owner and extended attributes of the old file are kept.
+
+        Args:
+            new: the name must be free, also when somebody takes it in the last moment.
+            temporary: name of the temporary file (see ``temporary_name``), for whoever wants to find it after a crash.
+
+        Raises:
+            ToolError: as ``read``; ``exists`` with ``new``; ``no_space``; ``read_only``.
+        """
+        with self.located(path) as (folder, name):
+            before = _stat(folder, name)
+            if before is not None:
+                if new:
+                    raise ToolError("{path} exists already.", code="exists", path=path)
+                _must_be_file(before, path)
+            else:
+                _plain(name)
+            beside = temporary or temporary_name()
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o666 if mode is None else mode, dir_fd=folder)
+            try:
+                try:
+                    _write_all(handle, data)
+                    if before is not None:
+                        _same_owner(handle, folder, name, before)
+                    if mode is not None:
+                        os.fchmod(handle, stat.S_IMODE(mode))
+                    elif before is not None:
+                        os.fchmod(handle, stat.S_IMODE(before.st_mode))
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+                if new:
+                    _place_new(folder, beside, name)
+                else:
+                    os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(beside, dir_fd=folder)
+                raise
+            os.fsync(folder)
+
+    def make_folder(self, path: str) -> list[str]:
+        """Make a folder and those above it that are missing; the paths of those that were made, the topmost first."""
+        made: list[str] = []
+        parts = path.split("/") if path else []
+        for end in range(1, len(parts) + 1):
+            each = "/".join(parts[:end])
+            here = self.look(each)
+            if here is None:
+                _plain(parts[end - 1])
+                with self.located(each) as (folder, name):
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=folder)
+                        made.append(each)
+                    os.fsync(folder)
+            elif here.kind != "folder":
+                raise ToolError("{path} is no folder.", code="not_a_folder", path=each)
+        return made
+
+    def remove(self, path: str) -> None:
+        """Delete a file or a link itself. A folder is deleted by ``move_out``, or by ``remove_empty``."""
+        with self.located(path, follow=False) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+            os.fsync(folder)
+
+    def remove_empty(self, path: str) -> None:
+        """Delete a folder with nothing in it."""
+        with self.located(path, follow=False) as (folder, name):
+            os.rmdir(name, dir_fd=folder)
+
+    def rename(self, path: str, other: ConfinedRoot, target: str, *, overwrite: bool = False) -> None:
+        """Give a file, link or folder another place, in this folder or in another granted one on the same disk.
+
+        Raises:
+            ToolError: ``exists`` without ``overwrite``; ``into_itself``; ``other_disk``.
+        """
+        self.refuse_whole(path)
+        with self.located(path, follow=False) as (folder, name), other.located(target, follow=False) as (into, new):
+            moved = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            there = _stat(into, new)
+            if there is not None and (there.st_dev, there.st_ino) == (moved.st_dev, moved.st_ino) and stat.S_ISDIR(moved.st_mode):
+                raise ToolError("{path} cannot be moved onto itself.", code="into_itself", path=path)
+            if there is not None and (not overwrite or stat.S_ISDIR(there.st_mode)):
+                raise ToolError("{path} exists already.", code="exists", path=target)
+            _plain(new)
+            try:
+                if there is None and stat.S_ISREG(moved.st_mode):
+                    _place_new(into, name, new, source=folder)
+                else:
+                    os.rename(name, new, src_dir_fd=folder, dst_dir_fd=into)
+            except OSError as error:
+                if error.errno == errno.EINVAL:
+                    raise ToolError("{path} cannot be moved into itself.", code="into_itself", path=path) from error
+                if error.errno == errno.EXDEV:
+                    raise ToolError("{path} is on another disk: copy it, then delete it.", code="other_disk", path=path) from error
+                raise
+            os.fsync(into)
+            os.fsync(folder)
+
+    def refuse_whole(self, path: str) -> None:
+        """Refuse to move or delete the granted folder itself, or one with the program's own data in it."""
+        if not path:
+            raise ToolError("The granted folder itself cannot be moved or deleted.", code="whole")
+        real = Path(os.path.realpath(self.folder)) / path
+        if any(each == real or each.is_relative_to(real) for each in self._closed):
+            raise ToolError("{path} holds the data of Atelier itself.", code="closed", path=path)
+
+    def _root(self) -> int:
+        if not supported():
+            raise ToolError("Files of a workspace cannot be used on this system yet. Go on without them.", code="unsupported")
+        try:
+            return os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise ToolError(
+                "The granted folder {folder} cannot be opened: {reason}. Tell the user.",
+                code="workspace_gone",
+                folder=self.folder,
+                reason=error.strerror or str(error),
+            ) from error
+
+    def _locate(self, root: int, path: str, follow: bool) -> tuple[int, str]:
+        for _link in range(LINKS):
+            head, _slash, name = path.rstrip("/").rpartition("/")
+            if name in ("", ".", ".."):
+                return open_folder(root, path, walk=self._walk), "."
+            folder = open_folder(root, head, walk=self._walk)
+            try:
+                there = _stat(folder, name)
+                if not follow or there is None or not stat.S_ISLNK(there.st_mode):
+                    return os.dup(folder), name
+                target = os.readlink(name, dir_fd=folder)
+            finally:
+                os.close(folder)
+            if target.startswith("/"):
+                raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
+            path = f"{head}/{target}" if head else target
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+
+    def _refuse_closed(self, folder: int, path: str) -> None:
+        """Refuse a folder that is, or lies in, one of ``closed``: found by going up from it, which no spelling can mislead."""
+        closed = set()
+        for each in self._closed:
+            with contextlib.suppress(OSError):
+                info = each.stat()
+                closed.add((info.st_dev, info.st_ino))
+        if not closed:
+            return
+        here = os.dup(folder)
+        try:
+            last: tuple[int, int] | None = None
+            while True:
+                info = os.fstat(here)
+                identity = (info.st_dev, info.st_ino)
+                if identity in closed:
+                    raise ToolError("{path} belongs to the data of Atelier itself, which is closed to tools.", code="closed", path=path)
+                if identity == last:
+                    return
+                last = identity
+                try:
+                    above = os.open("..", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
+                except PermissionError:
+                    return
+                os.close(here)
+                here = above
+        finally:
+            os.close(here)
+
+    @contextlib.contextmanager
+    def _errors(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise problem(error, path or ".") from error
+
+
+def temporary_name() -> str:
+    """A name for an unfinished file that nobody else has."""
+    return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
+
+
+def found(info: os.stat_result) -> Found:
+    mode = info.st_mode
+    kind = "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "special"
+    return Found(kind, info.st_size, info.st_mtime, stat.S_IMODE(mode), (info.st_dev, info.st_ino))
+
+
+_WORDS = {
+    errno.ENOENT: ("not_found", "{path} does not exist."),
+    errno.EXDEV: ("outside", "{path} leads out of the workspace through a link: it cannot be used."),
+    errno.ELOOP: ("outside", "{path} goes through links in a circle, or through one that may not be followed."),
+    errno.EAGAIN: ("changing", "{path} is being moved at this moment. Try again."),
+    errno.EACCES: ("denied", "{path}: the system does not allow it."),
+    errno.EPERM: ("denied", "{path}: the system does not allow it."),
+    errno.EROFS: ("read_only", "{path} is on a disk that cannot be written to."),
+    errno.ENOSPC: ("no_space", "The disk is full: {path} was not written, and is as it was. Tell the user."),
+    errno.EDQUOT: ("no_space", "The disk quota is used up: {path} was not written, and is as it was. Tell the user."),
+    errno.ENAMETOOLONG: ("bad_path", "{path} is too long a path for this system."),
+    errno.ENOTDIR: ("not_a_folder", "{path}: a part of it, or it itself, is no folder."),
+    errno.EISDIR: ("not_a_file", "{path} is a folder, not a file."),
+    errno.ENOTEMPTY: ("not_empty", "{path} is not empty."),
+    errno.EEXIST: ("exists", "{path} exists already."),
+    errno.EINVAL: ("bad_path", "{path} is no path this system can use."),
+}
+
+
+def problem(error: OSError, path: str) -> ToolError:
+    """The error in words for the model."""
+    code, words = _WORDS.get(error.errno or 0, ("io", "{path}: {reason}."))
+    return ToolError(words, code=code, path=path[:200], reason=error.strerror or str(error))
+
+
+def _stat(folder: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _must_be_file(info: os.stat_result, path: str) -> None:
+    if stat.S_ISDIR(info.st_mode):
+        raise ToolError("{path} is a folder, not a file.", code="not_a_file", path=path)
+    if not stat.S_ISREG(info.st_mode):
+        raise ToolError("{path} is no plain file but a device, pipe, socket or link: it is left alone.", code="not_a_file", path=path)
+
+
+def _plain(name: str) -> None:
+    """Refuse a new name that people could not read or that temporary files have."""
+    if any(ord(letter) < 32 or ord(letter) == 127 for letter in name) or name.startswith(TEMPORARY):
+        raise ToolError("A new name may hold no line ends and other control characters, nor begin with {start}.", start=TEMPORARY)
+
+
+def _all_of(handle: int, path: str, most: int) -> bytes:
+    parts, total = [], 0
+    while part := os.read(handle, _CHUNK):
+        total += len(part)
+        if total > most:
+            raise ToolError("{path} grows while it is read; at most {most} bytes can be used.", code="too_large", path=path, most=most)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _same_owner(handle: int, folder: int, name: str, before: os.stat_result) -> None:
+    """Owner and extended attributes of the file that is replaced, as far as the system lets us."""
+    if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+        with contextlib.suppress(OSError):
+            os.fchown(handle, before.st_uid, before.st_gid)
+    if not hasattr(os, "listxattr"):
+        return
+    with contextlib.suppress(OSError):
+        old = os.open(name, os.O_RDONLY | os.O_NONBLOCK | NO_FOLLOW, dir_fd=folder)
+        try:
+            for key in os.listxattr(old):
+                with contextlib.suppress(OSError):
+                    os.setxattr(handle, key, os.getxattr(old, key))
+        finally:
+            os.close(old)
+
+
+def _place_new(folder: int, name: str, new: str, *, source: int | None = None) -> None:
+    """Rename without ever replacing: a link to the file under the new name, then the old name is taken away."""
+    source = folder if source is None else source
+    try:
+        os.link(name, new, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS):
+            raise
+        # A file system without hard links: somebody may take the name between the look and the rename.
+        if _stat(folder, new) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from error
+        os.rename(name, new, src_dir_fd=source, dst_dir_fd=folder)
+        return
+    os.unlink(name, dir_fd=source)

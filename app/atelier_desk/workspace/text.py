@@ -1,0 +1,98 @@
+"""Text files as they are on the disk: encoding, byte order mark, line ends and last newline survive a change."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass, replace
+
+from atelier_desk.domain.errors import ToolError
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_LOOKED_AT = 8_192
+"""Bytes in which a zero byte makes a file binary, as git decides it."""
+_ENDS = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text file.
+
+    Attributes:
+        text: with the line ends of the file.
+        mark: its byte order mark, empty for most.
+    """
+
+    text: str
+    encoding: str = "utf-8"
+    mark: bytes = b""
+
+    @property
+    def newline(self) -> str:
+        """The line end most of its lines have; ``\\n`` for a file with none."""
+        counts = {"\r\n": self.text.count("\r\n")}
+        counts["\n"] = self.text.count("\n") - counts["\r\n"]
+        counts["\r"] = self.text.count("\r") - counts["\r\n"]
+        most = max(counts, key=lambda end: counts[end])
+        return most if counts[most] and (most != "\r" or (not counts["\n"] and not counts["\r\n"])) else "\n"
+
+    @property
+    def lines(self) -> list[str]:
+        """Its lines without line ends; a newline at the end begins no line of its own."""
+        lines = _ENDS.split(self.text)
+        return lines[:-1] if lines[-1] == "" else lines
+
+    def with_ends(self, text: str) -> str:
+        """A text for this file: its lines end as those of the file do."""
+        return _ENDS.sub(self.newline, text)
+
+    def with_text(self, text: str) -> Text:
+        return replace(self, text=text)
+
+    def encoded(self) -> bytes:
+        """The bytes of the file.
+
+        Raises:
+            ToolError: the file's encoding has no such character.
+        """
+        try:
+            return self.mark + self.text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise ToolError(
+                "The file is written in {encoding}, which has no {letter}. Use other characters.",
+                code="encoding",
+                encoding=self.encoding,
+                letter=repr(error.object[error.start]),
+            ) from error
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether bytes are no text: a zero byte near the beginning, and no mark of UTF-16 or UTF-32."""
+    return not any(data.startswith(mark) for mark, _encoding in _MARKS) and b"\0" in data[:_LOOKED_AT]
+
+
+def decode(data: bytes) -> Text | None:
+    """The text of a file: by its byte order mark, else UTF-8, else Windows-1252, else Latin-1; None for a binary file.
+
+    Windows-1252 is tried before anything that guesses: guessing reads French in it as another language.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            try:
+                return Text(data[len(mark) :].decode(encoding), encoding, mark)
+            except UnicodeDecodeError:
+                return None
+    if is_binary(data):
+        return None
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return Text(data.decode(encoding), encoding)
+        except UnicodeDecodeError:
+            continue
+    return Text(data.decode("latin-1"), "latin-1")

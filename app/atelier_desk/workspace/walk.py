@@ -1,0 +1,130 @@
+"""Going through the folders of a workspace: what ``.gitignore`` and the like leave out, and nothing behind links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+import pathspec
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.root import ConfinedRoot, Found
+from atelier_desk.workspace.text import decode
+
+IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
+"""Read in this order in each folder; what comes later wins. Those of ripgrep."""
+_IGNORE_SIZE = 1024 * 1024
+ENTRIES = 200_000
+"""Files and folders of one walk."""
+DEPTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something a walk found: ``path`` is relative to the granted folder."""
+
+    path: str
+    found: Found
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The ignore files of one folder: patterns hold below it."""
+
+    folder: str
+    spec: pathspec.GitIgnoreSpec
+
+    def says(self, path: str, folder: bool) -> bool | None:
+        below = path[len(self.folder) + 1 :] if self.folder else path
+        return self.spec.check_file(f"{below}/" if folder else below).include
+
+
+class Walk:
+    """One walk below a folder.
+
+    Args:
+        everything: also hidden files and those that ``.gitignore`` leaves out (``.git`` stays out).
+        seconds: after which it ends, as ``ENTRIES`` does; ``cut`` says so.
+        stopped: asked again and again; true ends it.
+    """
+
+    def __init__(
+        self, root: ConfinedRoot, *, everything: bool = False, seconds: float = 20.0, stopped: Callable[[], object] = lambda: False
+    ) -> None:
+        self._root = root
+        self._everything = everything
+        self._ends = monotonic() + seconds
+        self._stopped = stopped
+        self._entries = 0
+        self.cut = ""
+
+    def files(self, start: str = "", *, folders: bool = False, depth: int = DEPTH) -> Iterator[Entry]:
+        """The plain files below ``start`` (and with ``folders`` folders and links too), a folder's own before those further down."""
+        yield from self._below(start, self._rules_above(start), folders, depth)
+
+    @property
+    def seconds_left(self) -> float:
+        return self._ends - monotonic()
+
+    def _below(self, start: str, rules: Sequence[_Rules], folders: bool, depth: int) -> Iterator[Entry]:
+        try:
+            names = self._root.names(start)
+        except ToolError as error:
+            if error.code in ("outside", "denied", "not_found", "not_a_folder", "closed", "changing") and self._entries:
+                return
+            raise
+        own = rules if self._everything else (*rules, *self._rules_of(start, {name for name, _found in names}))
+        further = []
+        for name, found in names:
+            self._entries += 1
+            if self._entries > ENTRIES:
+                self.cut = self.cut or f"only the first {ENTRIES} entries were looked at"
+            if self._stopped() or (self._entries % 64 == 0 and self.seconds_left < 0):
+                self.cut = self.cut or "the time was over before everything was looked at"
+            if self.cut:
+                return
+            path = f"{start}/{name}" if start else name
+            if self._left_out(name, path, found.kind == "folder", own):
+                continue
+            if found.kind == "file" or folders:
+                yield Entry(path, found)
+            if found.kind == "folder":
+                further.append(path)
+        if depth <= 1:
+            return
+        for path in further:
+            if self.cut:
+                return
+            yield from self._below(path, own, folders, depth - 1)
+
+    def _left_out(self, name: str, path: str, folder: bool, rules: Sequence[_Rules]) -> bool:
+        if name == ".git":
+            return True
+        if self._everything:
+            return False
+        for each in reversed(rules):
+            said = each.says(path, folder)
+            if said is not None:
+                return said
+        return name.startswith(".")
+
+    def _rules_above(self, start: str) -> list[_Rules]:
+        """Those of the folders above ``start``, the topmost first."""
+        if self._everything or not start:
+            return []
+        parts = start.split("/")
+        return [rules for end in range(len(parts)) for rules in self._rules_of("/".join(parts[:end]))]
+
+    def _rules_of(self, folder: str, names: set[str] | None = None) -> list[_Rules]:
+        found = []
+        for name in IGNORE_FILES:
+            if names is not None and name not in names:
+                continue
+            try:
+                text = decode(self._root.read(f"{folder}/{name}" if folder else name, _IGNORE_SIZE))
+            except ToolError:
+                continue
+            if text is not None:
+                found.append(_Rules(folder, pathspec.GitIgnoreSpec.from_lines(text.lines)))
+        return found

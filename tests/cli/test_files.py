@@ -1,0 +1,62 @@
+"""``atelier files``: what agents changed, as a list and as diffs, and taking it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.chat import ToolCall
+from tests.cli.conftest import Cli
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    return folder
+
+
+@pytest.fixture
+def workflow(cli: Cli, project: Path) -> str:
+    """An agent edited a file and made another, each with a yes."""
+    edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
+    write = ToolCall(id="c2", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
+    made = cli("run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[edit], [write], "done"])
+    assert made.status == 0, made.err
+    return str(made.events[0]["workflow_id"])
+
+
+def test_changes_are_listed_shown_and_undone(cli: Cli, project: Path, workflow: str) -> None:
+    assert (project / "a.py").read_text() == "x = 2\n"
+    listed = cli("files", "list", workflow, "--json").json
+    assert [(each["action"], each["path"], each["agent_name"]) for each in listed] == [
+        ("created", "docs/b.md", "Assistant"),
+        ("changed", "a.py", "Assistant"),
+    ]
+    assert "docs/b.md" in cli("files", "list", workflow).out
+    assert "-x = 1\n+x = 2\n" in cli("files", "diff", workflow).out
+    assert "+# B" in cli("files", "diff", workflow, listed[0]["id"]).out
+    assert "a.py" in cli("files", "undo", workflow, listed[1]["id"]).out
+    assert (project / "a.py").read_text() == "x = 1\n"
+    assert (project / "docs" / "b.md").exists()
+    assert cli("files", "undo", workflow, "--run", listed[0]["run_id"]).status == 0
+    assert not (project / "docs").exists()
+    assert "nothing to undo" in cli("files", "undo", workflow, "--all").out
+
+
+def test_an_undo_never_overwrites_what_somebody_else_changed(cli: Cli, project: Path, workflow: str) -> None:
+    (project / "a.py").write_text("x = 3  # mine\n")
+    left = cli("files", "undo", workflow, "--all")
+    assert (left.status, "somebody else" in left.err) == (1, True)
+    assert (project / "a.py").read_text() == "x = 3  # mine\n"
+    assert not (project / "docs").exists(), "the others are undone"
+    assert cli("files", "undo", workflow, "--all", "--force").status == 0
+    assert (project / "a.py").read_text() == "x = 1\n"
+
+
+def test_what_to_undo_must_be_said_once(cli: Cli, workflow: str) -> None:
+    assert cli("files", "undo", workflow).status == 2
+    assert cli("files", "undo", workflow, "--all", "--run", "x").status == 2
+    assert cli("files", "undo", workflow, "nowhere").status == 2

@@ -1,0 +1,77 @@
+"""An agent works in a folder: the person grants it, allows an edit, sees it as a diff and takes it back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from PySide6.QtWidgets import QAbstractButton, QListWidget, QWidget
+
+from atelier_desk.desktop.panes.files.pane import FilesPane
+from atelier_desk.domain.chat import ChatReply, ToolCall
+from atelier_desk.llm.scripted import Step
+from tests.e2e.conftest import OpenDesk
+from tests.e2e.harness import Desk, child, rendered
+
+READ = ToolCall(id="r1", name="read_file", arguments={"path": "shelf.py"})
+SEARCH = ToolCall(id="s1", name="search_files", arguments={"pattern": "boards"})
+EDIT = ToolCall(
+    id="e1",
+    name="edit_file",
+    arguments={"path": "shelf.py", "old_string": "return width // 30", "new_string": "return max(2, width // 30)"},
+)
+STEPS: list[Step] = [
+    "Grant me the folder first.",
+    ChatReply(content="I look at the code.", tool_calls=(READ, SEARCH)),
+    [EDIT],
+    "At least two boards now.",
+]
+
+
+def keep(desk: Desk, name: str) -> None:
+    """A picture of the window, where somebody wants one."""
+    folder = os.environ.get("ATELIER_SCREENSHOTS")
+    if folder:
+        desk.settle()
+        desk.window.grab().save(str(Path(folder) / name))
+
+
+def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "shelf.py").write_text("def boards(width):\n    return width // 30\n")
+    desk = open_desk(STEPS)
+    desk.window.resize(1360, 860)
+    desk.send("Mend the shelf")
+    desk.last_reply("Grant me")
+    desk.wait_done()
+    desk.action("show-files")
+    pane = desk.find("files-pane", FilesPane)
+    assert "No folder granted" in rendered(pane)
+    keep(desk, "files-empty.png")
+    pane.grant_folders([str(project)])
+    desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
+    desk.send("Go on")
+    card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card")[0]
+    assert "shelf.py" in rendered(card)
+    keep(desk, "files-asks.png")
+    assert "max" not in (project / "shelf.py").read_text()
+    desk.click(child(card, QAbstractButton, "approval-approve"))
+    desk.last_reply("At least two")
+    desk.wait_done()
+    assert "max(2" in (project / "shelf.py").read_text()
+    changes = desk.find("file-changes", QListWidget)
+    desk.click_row(changes, "shelf.py")
+    desk.until(lambda: pane.diff.isVisible() and "+    return max(2" in pane.diff.code, "the diff is shown")
+    keep(desk, "files-diff.png")
+    if os.environ.get("ATELIER_SCREENSHOTS"):
+        desk.action("theme-dark")
+        desk.action("language-french")
+        desk.settle()
+        keep(desk, "files-diff-dark-fr.png")
+        desk.action("theme-light")
+        desk.action("language-english")
+        desk.settle()
+    desk.click("file-undo")
+    desk.until(lambda: (project / "shelf.py").read_text() == "def boards(width):\n    return width // 30\n", "the change is undone")
+    desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")

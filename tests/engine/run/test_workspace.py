@@ -1,0 +1,79 @@
+"""An agent with a folder: its tools are offered, what it writes is asked about first, and what it read is known in the whole run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ChatReply, FinishReason, ToolCall
+from atelier_desk.domain.events.run import ToolCallFinished
+from atelier_desk.domain.parts import FileChange
+from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener
+
+AGENT = AgentConfig(name="A", provider="test", model="m", sections=("file_ops",))
+EDIT = ("edit_file", {"path": "a.py", "old_string": "1", "new_string": "2"})
+
+
+def calls(*given: tuple[str, dict[str, Any]]) -> ChatReply:
+    made = tuple(ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(given))
+    return ChatReply(tool_calls=made, finish_reason=FinishReason.TOOL_CALLS)
+
+
+def told(model: ScriptedModel) -> str:
+    return "\n".join(message.content for message in model.requests[-1].messages)
+
+
+async def test_files_are_offered_only_with_a_folder(open_atelier: Opener, tmp_path: Path) -> None:
+    model = ScriptedModel([calls(("read_file", {"path": "a"})), "None.", "Fine."])
+    async with open_atelier(model) as atelier:
+        without = (await atelier.workflows.create()).id
+        await atelier.runs.wait(await atelier.runs.send(without, "Read.", agent=AGENT))
+        assert "read_file" not in {tool.name for tool in model.requests[0].tools}
+        assert "no_workspace" in told(model)
+        assert "--workspace" in told(model)
+        granted = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
+        await atelier.runs.wait(await atelier.runs.send(granted, "Read.", agent=AGENT))
+        assert {"read_file", "edit_file", "delete_path"} <= {tool.name for tool in model.requests[-1].tools}
+
+
+async def test_reading_runs_and_writing_asks(open_atelier: Opener, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    model = ScriptedModel([calls(("read_file", {"path": "a.py"})), calls(EDIT), "Done."])
+    async with open_atelier(model) as atelier:
+        workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
+        run_id = await atelier.runs.send(workflow_id, "Edit.", agent=AGENT)
+        await atelier.runs.wait(run_id)
+        (asked,) = await atelier.approvals.pending()
+        assert (asked.tool, asked.kind.value, asked.subjects.paths, asked.risk) == ("edit_file", "file_op", ("a.py",), "medium")
+        assert (tmp_path / "a.py").read_text() == "x = 1\n"
+        await atelier.approvals.approve(asked.id)
+        await atelier.runs.wait(run_id)
+        assert (tmp_path / "a.py").read_text() == "x = 2\n"
+        events = await atelier.repos.journal.events(run_id)
+        (part,) = [part for event in events if isinstance(event.body, ToolCallFinished) for part in event.body.parts]
+        assert isinstance(part, FileChange)
+        assert "-x = 1\n+x = 2" in part.diff
+
+
+async def test_what_several_calls_of_one_reply_read_is_all_known(open_atelier: Opener, tmp_path: Path) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    reads = calls(*(("read_file", {"path": name}) for name in ("a.py", "b.py", "c.py")))
+    async with open_atelier([reads, calls(EDIT)]) as atelier:
+        workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
+        run_id = await atelier.runs.send(workflow_id, "Edit.", agent=AGENT)
+        await atelier.runs.wait(run_id)
+        state = fold(await atelier.repos.journal.events(run_id)).tool_state
+        assert {Path(key).name for known in state.values() for key in known} == {"a.py", "b.py", "c.py"}
+    # Somebody changes a file while the program is not running: the agent must read it again.
+    (tmp_path / "a.py").write_text("x = 1  # mine\n")
+    model = ScriptedModel(["I read it again."])
+    async with open_atelier(model) as atelier:
+        (asked,) = await atelier.approvals.pending()
+        await atelier.approvals.approve(asked.id)
+        await atelier.runs.wait(run_id)
+    assert "changed by somebody else" in told(model)
+    assert (tmp_path / "a.py").read_text() == "x = 1  # mine\n"

@@ -1,0 +1,28 @@
+"""Calls in a workflow with a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.tools.services import ToolServices
+from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from tests.tools.conftest import Calls, MakeCalls
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> WorkspaceFiles:
+    return WorkspaceFiles(tmp_path / "data" / "checkpoints", (tmp_path / "data",))
+
+
+@pytest.fixture
+def call(calls_with: MakeCalls, services: ToolServices, files: WorkspaceFiles, ws: Path) -> Calls:
+    return calls_with(files=files, workspace=ws, roots=(ws,))

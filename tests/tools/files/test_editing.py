@@ -1,0 +1,279 @@
+"""``write_file`` and ``edit_file``: exact, whole or not at all, and the file stays what it was in everything else."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.parts import FileChange
+from atelier_desk.tools.base import Risk, ToolResult
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undo import undo
+from tests.tools.conftest import Calls
+
+CODE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n"
+
+
+async def test_a_new_file_and_its_folders(call: Calls, ws: Path) -> None:
+    result = await call.outcome("write_file", path="a/b/c.txt", content="hi\n")
+    assert isinstance(result, ToolResult)
+    assert (ws / "a" / "b" / "c.txt").read_text() == "hi\n"
+    (part,) = result.parts
+    assert isinstance(part, FileChange)
+    assert (part.action, part.path, part.added) == ("created", "a/b/c.txt", 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "content", "after"),
+    [
+        (b"a\r\nb\r\n", "c\nd\n", b"c\r\nd\r\n"),
+        (b"\xef\xbb\xbfa\n", "b\n", b"\xef\xbb\xbfb\n"),
+        (b"a\n", "b", b"b\n"),
+        ("é\n".encode("cp1252"), "è\n", "è\n".encode("cp1252")),
+        ("é\n".encode("utf-16"), "è\n", "è\n".encode("utf-16")),
+        (b"a", "b", b"b"),
+    ],
+)
+async def test_overwriting_keeps_line_ends_marks_and_encoding(call: Calls, ws: Path, before: bytes, content: str, after: bytes) -> None:
+    path = ws / "a.txt"
+    path.write_bytes(before)
+    path.chmod(0o750)
+    assert (await call("write_file", path="a.txt", content=content))["success"]
+    assert path.read_bytes() == after
+    assert stat.S_IMODE(path.stat().st_mode) == 0o750
+
+
+async def test_a_letter_the_file_s_encoding_does_not_have_is_refused(call: Calls, ws: Path) -> None:
+    (ws / "a.txt").write_bytes("é\n".encode("cp1252"))
+    data = await call("write_file", path="a.txt", content="日本\n")
+    assert data["code"] == "encoding"
+    assert (ws / "a.txt").read_bytes() == "é\n".encode("cp1252")
+
+
+async def test_an_exact_passage(call: Calls, ws: Path) -> None:
+    (ws / "a.py").write_text(CODE)
+    data = await call("edit_file", path="a.py", old_string="def g():\n    return 1", new_string="def g():\n    return 2")
+    assert (data["added"], data["removed"]) == (1, 1)
+    assert "-    return 1\n+    return 2" in data["diff"]
+    assert (ws / "a.py").read_text() == CODE[:-2] + "2\n"
+
+
+async def test_a_passage_that_is_there_twice_needs_replace_all(call: Calls, ws: Path) -> None:
+    (ws / "a.py").write_text(CODE)
+    data = await call("edit_file", path="a.py", old_string="return 1", new_string="return 2")
+    assert data["code"] == "not_unique"
+    assert "lines 2, 6" in data["error"]
+    assert (ws / "a.py").read_text() == CODE
+    assert (await call("edit_file", path="a.py", old_string="return 1", new_string="return 2", replace_all=True))["added"] == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "told"),
+    [
+        ("def g():\n  return 1", "at line 5"),
+        ("def  h():\n    return 1\n\n\ndef g():", "at line 1"),
+        ("\treturn 1", "Only blanks"),
+        ("retrun 1", "line 2"),
+        ("nothing of the kind at all", "Read the file again"),
+    ],
+)
+async def test_a_failed_edit_says_what_is_nearly_there(call: Calls, ws: Path, old: str, told: str) -> None:
+    (ws / "a.py").write_text(CODE)
+    data = await call("edit_file", path="a.py", old_string=old, new_string="x")
+    assert data["code"] == "no_match"
+    assert told in data["error"]
+    assert (ws / "a.py").read_text() == CODE
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
+async def test_line_ends_are_no_content(call: Calls, ws: Path, end: str) -> None:
+    (ws / "a.txt").write_bytes(end.join(["one", "two", "three", ""]).encode())
+    assert (await call("edit_file", path="a.txt", old_string="one\ntwo", new_string="1\n2\n2b"))["success"]
+    assert (ws / "a.txt").read_bytes() == end.join(["1", "2", "2b", "three", ""]).encode()
+
+
+async def test_mixed_line_ends_stay_where_nothing_was_changed(call: Calls, ws: Path) -> None:
+    (ws / "a.txt").write_bytes(b"one\r\ntwo\nthree\r\n")
+    assert (await call("edit_file", path="a.txt", old_string="three", new_string="3"))["success"]
+    assert (ws / "a.txt").read_bytes() == b"one\r\ntwo\n3\r\n"
+
+
+async def test_several_edits_are_all_made_or_none(call: Calls, ws: Path) -> None:
+    (ws / "a.py").write_text(CODE)
+    edits = [{"old_string": "def f", "new_string": "def one"}, {"old_string": "def nowhere", "new_string": "x"}]
+    data = await call("edit_file", path="a.py", edits=edits)
+    assert "Edit 2 of 2, and none was made" in data["error"]
+    assert (ws / "a.py").read_text() == CODE
+    edits[1] = {"old_string": "def one", "new_string": "def two"}
+    assert (await call("edit_file", path="a.py", edits=edits))["success"]
+    assert "def two" in (ws / "a.py").read_text()
+
+
+async def test_lines_with_a_check_of_what_they_are(call: Calls, ws: Path) -> None:
+    (ws / "a.py").write_text(CODE)
+    wrong = await call("edit_file", path="a.py", start_line=2, end_line=2, expected="    return 7", new_string="x")
+    assert wrong["code"] == "no_match"
+    assert "     2\t    return 1" in wrong["error"]
+    right = {"path": "a.py", "start_line": 2, "end_line": 2, "expected": "    return 1"}
+    assert (await call("edit_file", **right, new_string="    return 7"))["success"]
+    assert (ws / "a.py").read_text().splitlines()[1] == "    return 7"
+    assert (await call("edit_file", path="a.py", start_line=3, end_line=4, expected="\n\n", new_string=""))["success"]
+    assert (ws / "a.py").read_text() == "def f():\n    return 7\ndef g():\n    return 1\n"
+    assert (await call("edit_file", path="a.py", start_line=9, end_line=9, expected="", new_string="x"))["code"] == "bad_range"
+
+
+async def test_text_at_the_end(call: Calls, ws: Path) -> None:
+    (ws / "a.txt").write_text("one\n")
+    (ws / "b.txt").write_text("one")
+    assert (await call("edit_file", path="a.txt", append="two"))["success"]
+    assert (await call("edit_file", path="b.txt", append="two"))["success"]
+    assert ((ws / "a.txt").read_text(), (ws / "b.txt").read_text()) == ("one\ntwo\n", "one\ntwo")
+
+
+async def test_a_patch_of_several_files(call: Calls, ws: Path) -> None:
+    (ws / "a.py").write_text(CODE)
+    (ws / "old.txt").write_text("gone soon\n")
+    (ws / "name.txt").write_text("stays\n")
+    patch = """*** Begin Patch
+*** Update File: a.py
+@@ def g():
+-    return 1
++    return 2
+*** Add File: docs/new.md
++# New
++
+*** Delete File: old.txt
+*** Update File: name.txt
+*** Move to: named.txt
+@@
+-stays
++moved
+*** End Patch"""
+    result = await call.outcome("edit_file", patch=patch)
+    assert isinstance(result, ToolResult)
+    assert result.success, result.data
+    assert [(part.action, part.path) for part in result.parts if isinstance(part, FileChange)] == [
+        ("changed", "a.py"),
+        ("created", "docs/new.md"),
+        ("deleted", "old.txt"),
+        ("moved", "name.txt"),
+    ]
+    assert (ws / "a.py").read_text().endswith("def g():\n    return 2\n")
+    assert (ws / "docs" / "new.md").read_text() == "# New\n\n"
+    assert (ws / "named.txt").read_text() == "moved\n"
+    assert not (ws / "old.txt").exists()
+    assert not (ws / "name.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("patch", "code"),
+    [
+        ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Update File: a.py\n@@\n-not there\n+x\n*** End Patch", "no_match"),
+        ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Update File: a.py\n@@\n-    return 1\n+x\n*** End Patch", "not_unique"),
+        ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Add File: a.py\n+x\n*** End Patch", "exists"),
+        ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Delete File: ../../etc/passwd\n*** End Patch", "outside"),
+        ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Add File: a.py/below.txt\n+x\n*** End Patch", "not_a_folder"),
+        ("*** Begin Patch\n*** Add File: new.txt\nx\n*** End Patch", "bad_patch"),
+        ("*** Begin Patch\n*** Add File: new.txt\n+x", "bad_patch"),
+        ("*** Begin Patch\n*** End Patch", "bad_patch"),
+        ("*** Begin Patch\n*** Update File: a.py\n*** Add File: new.txt\n+x\n*** End Patch", "bad_patch"),
+    ],
+)
+async def test_a_patch_that_fails_changes_nothing(call: Calls, ws: Path, files: WorkspaceFiles, patch: str, code: str) -> None:
+    (ws / "a.py").write_text(CODE)
+    assert (await call("edit_file", patch=patch))["code"] == code
+    assert sorted(path.name for path in ws.iterdir()) == ["a.py"]
+    assert (ws / "a.py").read_text() == CODE
+    assert not files.kept.of(call.context.workflow_id)
+
+
+async def test_a_file_somebody_changed_since_it_was_read_is_refused(call: Calls, ws: Path) -> None:
+    (ws / "a.py").write_text(CODE)
+    await call("read_file", path="a.py")
+    (ws / "a.py").write_text(CODE + "# mine\n")
+    for tool, more in (
+        ("edit_file", {"old_string": "def f", "new_string": "def x"}),
+        ("write_file", {"content": "x"}),
+        ("delete_path", {}),
+    ):
+        data = await call(tool, path="./sub/../a.py", **more)
+        assert data["code"] == "changed", tool
+    assert (ws / "a.py").read_text() == CODE + "# mine\n"
+    await call("read_file", path="a.py")
+    assert (await call("edit_file", path="a.py", old_string="def f", new_string="def x"))["success"]
+    assert (await call("edit_file", path="a.py", old_string="def x", new_string="def y"))["success"], "its own change is no surprise"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"path": "a"},
+        {"path": "a", "old_string": "x"},
+        {"path": "a", "old_string": "x", "new_string": "y", "append": "z"},
+        {"path": "a", "start_line": 1, "new_string": "x"},
+        {"path": "a", "patch": "*** Begin Patch\n*** End Patch"},
+        {"old_string": "x", "new_string": "y"},
+    ],
+)
+async def test_the_forms_cannot_be_mixed(call: Calls, arguments: dict[str, object]) -> None:
+    data = await call("edit_file", **arguments)
+    assert data["code"] == "invalid_arguments"
+    assert "Traceback" not in data["error"]
+
+
+async def test_a_patch_that_fails_between_a_write_and_its_move_changes_nothing(
+    call: Calls, ws: Path, files: WorkspaceFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ws / "a").write_text("x\n")
+
+    def refused(*given: object) -> None:
+        raise ToolError("no", code="denied")
+
+    monkeypatch.setattr(type(files), "move", refused)
+    patch = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch"
+    assert not (await call("edit_file", patch=patch))["success"]
+    assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "x\n"}
+    assert files.kept.of(call.context.workflow_id) == []
+
+
+def test_what_a_call_says_of_itself(registry: ToolRegistry) -> None:
+    def said(tool: str, **arguments: object) -> tuple[object, ...]:
+        known = registry.get_tool(tool)
+        assert known is not None
+        call = registry.describe(known, arguments)
+        return call.effect.value, call.risk, call.subjects.paths, call.kind.value
+
+    assert said("read_file", path="a") == ("read", Risk.LOW, ("a",), "file_op")
+    assert said("write_file", path="a", content="") == ("write", Risk.MEDIUM, ("a",), "file_op")
+    assert said("move_file", source="a", destination="b") == ("write", Risk.MEDIUM, ("a", "b"), "file_op")
+    assert said("write_file", path="sub/../.GIT/hooks/pre-commit", content="")[1] is Risk.HIGH
+    patch = "*** Begin Patch\n*** Update File: a\n*** Move to: .git/config\n@@\n-x\n+y\n*** Add File: c\n+x\n*** End Patch"
+    assert said("edit_file", patch=patch) == ("write", Risk.HIGH, ("a", ".git/config", "c"), "file_op")
+
+
+async def test_every_change_can_be_undone(call: Calls, ws: Path, files: WorkspaceFiles) -> None:
+    (ws / "a.py").write_text(CODE)
+    (ws / "a.py").chmod(0o755)
+    (ws / "dir" / "deep").mkdir(parents=True)
+    (ws / "dir" / "deep" / "x").write_text("x")
+    before = {str(path.relative_to(ws)): path.read_text() if path.is_file() else None for path in ws.rglob("*")}
+    for tool, arguments in (
+        ("write_file", {"path": "new/n.txt", "content": "n"}),
+        ("edit_file", {"path": "a.py", "old_string": "def f", "new_string": "def x"}),
+        ("write_file", {"path": "a.py", "content": "short\n"}),
+        ("move_file", {"source": "a.py", "destination": "moved/b.py"}),
+        ("copy_file", {"source": "dir", "destination": "copy"}),
+        ("delete_path", {"path": "dir", "recursive": True}),
+        ("create_directory", {"path": "e/f"}),
+        ("copy_file", {"source": "new/n.txt", "destination": "moved/b.py", "overwrite": True}),
+    ):
+        assert (await call(tool, **arguments))["success"], (tool, arguments)
+    changes = files.kept.of(call.context.workflow_id)
+    assert all(done.problem is None for done in undo(files, changes))
+    assert {str(path.relative_to(ws)): path.read_text() if path.is_file() else None for path in ws.rglob("*")} == before
+    assert stat.S_IMODE((ws / "a.py").stat().st_mode) == 0o755

@@ -1,0 +1,119 @@
+"""``list_directory``, ``glob_files`` and ``search_files``: what is ignored stays out, and no pattern runs for ever."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import Calls
+
+
+@pytest.fixture(autouse=True)
+def tree(ws: Path) -> None:
+    for name, text in {
+        ".gitignore": "build/\n*.log\n!keep.log\n/only-top.txt\n",
+        "a.py": "import os\nprint('Hello')\n",
+        "only-top.txt": "ignored\n",
+        "sub/only-top.txt": "print\n",
+        "sub/b.py": "def hello():\n    print(1)\n    return 2\n",
+        "sub/.gitignore": "secret*\n",
+        "sub/secret.py": "print\n",
+        "build/out.py": "print\n",
+        "x.log": "print\n",
+        "keep.log": "print\n",
+        ".hidden/h.py": "print\n",
+        ".git/config": "print\n",
+        "data.bin": "print\0\n",
+        "two\nlines.py": "print\n",
+        "émoji 🎨.py": "print\n",
+    }.items():
+        path = ws / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (ws / "loop").symlink_to(".")
+    (ws / "out").symlink_to("/etc")
+
+
+async def paths(call: Calls, tool: str, key: str, **arguments: object) -> list[str]:
+    data = await call(tool, **arguments)
+    assert data["success"], data
+    return [row["path" if "path" in row else "name"] for row in data[key]]
+
+
+async def test_a_list_leaves_out_what_git_ignores(call: Calls) -> None:
+    names = await paths(call, "list_directory", "entries")
+    assert names[0] == "sub/"
+    assert {"a.py", "keep.log", "loop", "out"} <= set(names)
+    assert not {"build/", "x.log", ".hidden/", ".git/", "only-top.txt"} & set(names)
+    deep = await paths(call, "list_directory", "entries", recursive=True)
+    assert {"sub/b.py", "sub/only-top.txt"} <= set(deep)
+    assert not [name for name in deep if name.startswith(("loop/", "out/")) or "secret" in name]
+    assert {"build/", ".hidden/", "x.log"} <= set(await paths(call, "list_directory", "entries", show_hidden=True))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("*.py", {"a.py", "two\nlines.py", "émoji 🎨.py"}),
+        ("**/*.py", {"a.py", "sub/b.py", "two\nlines.py", "émoji 🎨.py"}),
+        ("sub/*.{py,txt}", {"sub/b.py", "sub/only-top.txt"}),
+        ("[ab].py", {"a.py"}),
+        ("?.py", {"a.py"}),
+        ("**/b.*", {"sub/b.py"}),
+        ("out/**", set()),
+        ("[!a]*.py", {"two\nlines.py", "émoji 🎨.py"}),
+        ("nothing*", set()),
+    ],
+)
+async def test_globs(call: Calls, pattern: str, found: set[str]) -> None:
+    assert set(await paths(call, "glob_files", "files", pattern=pattern)) == found
+
+
+async def test_the_newest_file_comes_first_and_ignored_ones_are_left_out(call: Calls, ws: Path) -> None:
+    os.utime(ws / "a.py", (2_000_000_000, 2_000_000_000))
+    assert (await paths(call, "glob_files", "files", pattern="**/*.py"))[0] == "a.py"
+    assert "sub/b.py" not in await paths(call, "glob_files", "files", pattern="**/*.py", ignore=["sub"])
+
+
+async def test_search_finds_lines(call: Calls) -> None:
+    data = await call("search_files", pattern=r"print\(", context_lines=1)
+    assert [(row["path"], row["line"]) for row in data["matches"]] == [("a.py", 2), ("sub/b.py", 2)]
+    assert data["matches"][1]["text"] == "     1\tdef hello():\n     2\t    print(1)\n     3\t    return 2"
+    everywhere = {row["path"] for row in (await call("search_files", pattern="print"))["matches"]}
+    assert everywhere == {"a.py", "sub/b.py", "sub/only-top.txt", "keep.log", "two\nlines.py", "émoji 🎨.py"}
+    assert (await call("search_files", pattern="HELLO", ignore_case=True))["count"] == 2
+    assert {row["path"] for row in (await call("search_files", pattern="print", glob="*.txt"))["matches"]} == {"sub/only-top.txt"}
+    assert (await call("search_files", pattern="print", path="sub/b.py"))["count"] == 1
+    cut = await call("search_files", pattern="print", max_results=2)
+    assert (cut["count"], "first 2" in cut["note"]) == (2, True)
+
+
+async def test_a_pattern_that_cannot_be_read_or_never_ends(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await call("search_files", pattern="(unclosed"))["code"] == "bad_pattern"
+    monkeypatch.setattr("atelier_desk.tools.files.finding.SECONDS", 0.3)
+    (ws / "evil.txt").write_text("a" * 40 + "!\n")
+    data = await call("search_files", pattern="^(a|aa)+$", glob="evil.txt")
+    assert data["success"]
+    assert "takes too long" in data["note"]
+
+
+async def test_one_endless_line_is_shown_around_what_was_found(call: Calls, ws: Path) -> None:
+    (ws / "line.txt").write_text("x" * 9_000 + "needle" + "y" * 5_000_000)
+    (row,) = (await call("search_files", pattern="needle"))["matches"]
+    assert "needle" in row["text"]
+    assert len(row["text"]) < 500
+
+
+async def test_too_many_stars_take_no_time(call: Calls, ws: Path) -> None:
+    (ws / ("a" * 200)).write_text("")
+    assert await paths(call, "glob_files", "files", pattern="*a" * 100 + "b") == []
+
+
+async def test_a_folder_of_many_entries_is_cut(call: Calls, ws: Path) -> None:
+    (ws / "many").mkdir()
+    for number in range(1_100):
+        (ws / "many" / f"{number:04}").touch()
+    data = await call("list_directory", path="many")
+    assert (data["count"], "first 1000" in data["note"]) == (1000, True)

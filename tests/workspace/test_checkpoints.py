@@ -1,0 +1,174 @@
+"""Checkpoints: a kill at any moment leaves a change made or not made, and an undo never overwrites another's work."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import ConflictError, ToolError
+from atelier_desk.workspace import transfer
+from atelier_desk.workspace.checkpoints import store
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.places import Place, place
+from atelier_desk.workspace.root import TEMPORARY
+from tests.chaos.file_kills import kill_writers, race
+
+AUTHOR = Author("w", "run", "call", "Ada")
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> WorkspaceFiles:
+    return WorkspaceFiles(tmp_path / "checkpoints")
+
+
+def at(ws: Path, path: str) -> Place:
+    return place(path, (ws,))
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("operation", ["write", "new", "delete", "move", "copy", "folder"])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_kill_is_settled(files: WorkspaceFiles, ws: Path, operation: str, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ws / "a").write_text("old")
+    real_finish, real_drop = store.CheckpointFiles.finish, store.CheckpointFiles.drop
+
+    def killed(*given: object) -> None:
+        raise Killed
+
+    # As if the process had ended there: neither "done" nor "not done" is written.
+    monkeypatch.setattr(store.CheckpointFiles, "drop", lambda self, change: None)
+    if moment == "after":
+        monkeypatch.setattr(store.CheckpointFiles, "finish", killed)
+    else:
+        for name in ("write", "rename", "make_folder"):
+            monkeypatch.setattr("atelier_desk.workspace.root.ConfinedRoot." + name, killed)
+        monkeypatch.setattr("atelier_desk.workspace.checkpoints.files._take", killed)
+    act = {
+        "write": lambda: files.write(AUTHOR, at(ws, "a"), b"new"),
+        "new": lambda: files.write(AUTHOR, at(ws, "b"), b"new", new=True),
+        "delete": lambda: files.delete(AUTHOR, at(ws, "a")),
+        "move": lambda: files.move(AUTHOR, at(ws, "a"), at(ws, "b")),
+        "copy": lambda: files.copy(AUTHOR, at(ws, "a"), at(ws, "b")),
+        "folder": lambda: files.make_folder(AUTHOR, at(ws, "d/e")),
+    }[operation]
+    with pytest.raises(Killed):
+        act()
+    monkeypatch.undo()
+    assert real_finish is store.CheckpointFiles.finish
+    assert real_drop is store.CheckpointFiles.drop
+    again = WorkspaceFiles(files.kept.folder)
+    assert len(again.kept.pending()) == 1
+    again.recover()
+    assert not again.kept.pending()
+    changes = again.kept.of("w")
+    assert len(changes) == (moment == "after")
+    assert not list(ws.rglob(f"{TEMPORARY}*"))
+    assert all(done.problem is None for done in undo(again, changes))
+    assert {path.name for path in ws.iterdir()} == {"a"}
+    assert (ws / "a").read_text() == "old"
+
+
+def test_a_deleted_file_is_not_lost_when_its_name_is_taken_before_the_kill_is_settled(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the kill and the next start somebody writes a file of that name: the trash has the only copy of the old one."""
+
+    def killed(*given: object) -> None:
+        raise Killed
+
+    (ws / "a").write_text("precious")
+    monkeypatch.setattr(store.CheckpointFiles, "finish", killed)
+    with pytest.raises(Killed):
+        files.delete(AUTHOR, at(ws, "a"))
+    monkeypatch.undo()
+    (ws / "a").write_text("somebody else's")
+    again = WorkspaceFiles(files.kept.folder)
+    again.recover()
+    [change] = again.kept.of("w")
+    assert (change.action, again.kept.pending()) == ("deleted", [])
+    [kept] = undo(again, [change])
+    assert kept.problem is not None
+    (ws / "a").unlink()
+    assert undo(again, [change])[0].problem is None
+    assert (ws / "a").read_text() == "precious"
+
+
+def test_what_went_to_another_disk_and_could_not_be_deleted_whole_stays_in_the_trash(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ws / "d").mkdir()
+    (ws / "d" / "one").write_text("1")
+    (ws / "d" / "two").write_text("2")
+
+    def taken_in_part(source: int, name: str, target: int, new: str) -> None:
+        transfer.copy(source, name, target, new)
+        (ws / "d" / "one").unlink()
+        raise PermissionError(13, "denied")
+
+    monkeypatch.setattr("atelier_desk.workspace.checkpoints.files._take", taken_in_part)
+    with pytest.raises(ToolError):
+        files.delete(AUTHOR, at(ws, "d"))
+    [change] = files.kept.of("w")
+    assert sorted(each.name for each in (files.kept.trash(change.id) / "content").iterdir()) == ["one", "two"]
+
+
+def test_an_undo_leaves_what_somebody_else_changed_and_keeps_it_when_forced(files: WorkspaceFiles, ws: Path) -> None:
+    (ws / "a").write_text("old")
+    change = files.write(AUTHOR, at(ws, "a"), b"agent")
+    assert change is not None
+    (ws / "a").write_text("mine")
+    (left,) = undo(files, [change])
+    assert isinstance(left.problem, ConflictError)
+    assert (ws / "a").read_text() == "mine"
+    (done,) = undo(files, [change], force=True)
+    assert done.problem is None
+    assert (ws / "a").read_text() == "old"
+    newest = files.kept.of("w")[-1]
+    assert (newest.undoes, files.kept.content(newest.before)) == (change.id, b"mine")
+    assert not undo(files, files.kept.of("w")[:1]), "it is undone already"
+
+
+def test_what_was_deleted_or_moved_does_not_come_back_over_another_s_file(files: WorkspaceFiles, ws: Path) -> None:
+    (ws / "a").write_text("a")
+    (ws / "b").write_text("b")
+    deleted = files.delete(AUTHOR, at(ws, "a"))
+    (moved,) = files.move(AUTHOR, at(ws, "b"), at(ws, "c"))
+    (ws / "a").write_text("mine")
+    (ws / "b").write_text("mine")
+    assert all(isinstance(each.problem, ConflictError) for each in undo(files, [deleted, moved]))
+    assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "mine", "b": "mine", "c": "b"}
+    assert all(each.problem is None for each in undo(files, [deleted, moved], force=True))
+    assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "a", "b": "b"}
+
+
+def test_several_changes_of_one_file_are_taken_back_in_turn(files: WorkspaceFiles, ws: Path) -> None:
+    for text in (b"1", b"2", b"3"):
+        files.write(AUTHOR, at(ws, "deep/a"), text)
+    changes = files.kept.of("w")
+    (left,) = undo(files, changes[:1])
+    assert left.problem is not None, "the newer ones stand on it"
+    assert all(each.problem is None for each in undo(files, changes))
+    assert not list(ws.iterdir())
+
+
+def test_three_kills_in_writes(tmp_path: Path) -> None:
+    kill_writers(tmp_path, 3)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="exchanging two names in one call is Linux's")
+@pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
+def test_a_second_of_swapped_links(tmp_path: Path, walk: bool) -> None:
+    assert race(tmp_path, 1.0, walk=walk, least=10) >= 10

@@ -1,0 +1,336 @@
+"""Nothing outside of a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.places import Place, place
+from atelier_desk.workspace.root import TEMPORARY, ConfinedRoot
+
+SECRET = b"secret of somebody else\n"
+AUTHOR = Author("workflow")
+
+UP = [
+    "..",
+    "../",
+    "../secret.txt",
+    "../outside/secret.txt",
+    "a/../../secret.txt",
+    "a/b/../../../secret.txt",
+    "./../secret.txt",
+    "././../secret.txt",
+    "a//..//../secret.txt",
+    "../ws/../secret.txt",
+    "a/../a/../../outside/secret.txt",
+    "sub/../../secret.txt",
+    "../../../../../../etc/passwd",
+    "..//secret.txt",
+    ".././secret.txt",
+    "sub/./../../secret.txt",
+    "nowhere/../../secret.txt",
+    "a.txt/../../secret.txt",
+]
+ABSOLUTE = [
+    "/etc/passwd",
+    "/etc/shadow",
+    "//etc/passwd",
+    "///etc/passwd",
+    "/etc/../etc/passwd",
+    "/",
+    "//",
+    "/proc/self/environ",
+    "/proc/self/root/etc/passwd",
+    "/proc/self/cwd",
+    "/dev/zero",
+    "/dev/null",
+    "/dev/stdin",
+    "/proc/self/fd/0",
+    "/proc/1/root",
+    "/tmp/../etc/passwd",
+    "{ws}/../secret.txt",
+    "{ws}x/secret.txt",
+    "{ws}/../outside/secret.txt",
+    "{ws}/sub/../../secret.txt",
+    "{outside}/secret.txt",
+    "{outside}",
+    "~/.ssh/id_rsa",
+    "~",
+    "~/../../etc/passwd",
+]
+LINKS = [
+    "file-link",
+    "absolute-link",
+    "folder-link/secret.txt",
+    "folder-link/new.txt",
+    "folder-link",
+    "chain-1",
+    "chain-2/secret.txt",
+    "chain-3",
+    "sub/up-link/secret.txt",
+    "sub/up-link/../secret.txt",
+    "up-up/secret.txt",
+    "up-up/outside/secret.txt",
+    "etc-link/passwd",
+    "etc-link",
+    "dangling-out",
+    "dangling-out/x",
+    "loop-a",
+    "loop-b/x",
+    "self-loop",
+    "self-loop/x",
+    "proc-link",
+    "proc-root/etc/passwd",
+    "proc-cwd",
+    "proc-cwd/secret.txt",
+    "fd-link",
+    "sub/file-link-up",
+    "sub/deep/far-link",
+    "inside-then-out/secret.txt",
+    "dot-link/folder-link/secret.txt",
+    "long-chain-0",
+    "back-link/secret.txt",
+    "absolute-inside",
+    "absolute-inside/b.txt",
+]
+SPECIAL = ["fifo", "socket", "sub/fifo", "link-to-fifo", "sub"]
+NAMES = [
+    "nul\0byte",
+    "\0",
+    "a.txt\0.png",
+    "",
+    "x" * 256,
+    "y/" * 2100 + "z",
+    "\ud800",
+    "é" * 200,
+    "a.txt/below",
+    "a.txt/../../x",
+    "folder-link\n/secret.txt",
+]
+
+
+@pytest.fixture
+def area(tmp_path: Path) -> Iterator[Path]:
+    """``ws`` is granted; beside it lies what must not be reached."""
+    outside, ws = tmp_path / "outside", tmp_path / "ws"
+    for folder in (outside, ws / "sub" / "deep", ws / "a" / "b", tmp_path / "wsx"):
+        folder.mkdir(parents=True)
+    for path in (tmp_path / "secret.txt", outside / "secret.txt", tmp_path / "wsx" / "secret.txt"):
+        path.write_bytes(SECRET)
+    (ws / "a.txt").write_text("mine\n")
+    (ws / "a" / "b.txt").write_text("mine too\n")
+    links = {
+        "file-link": "../secret.txt",
+        "absolute-link": str(tmp_path / "secret.txt"),
+        "folder-link": "../outside",
+        "chain-1": "chain-2/secret.txt",
+        "chain-2": "sub/up-link/outside",
+        "chain-3": "chain-1",
+        "sub/up-link": "../..",
+        "up-up": "..",
+        "etc-link": "/etc",
+        "dangling-out": "../not-there-yet",
+        "loop-a": "loop-b",
+        "loop-b": "loop-a",
+        "self-loop": "self-loop",
+        "proc-link": "/proc/self/environ",
+        "proc-root": "/proc/self/root",
+        "proc-cwd": "/proc/self/cwd",
+        "fd-link": "/proc/self/fd/0",
+        "sub/file-link-up": "../../secret.txt",
+        "sub/deep/far-link": "../../../outside/secret.txt",
+        "inside-then-out": "a/../../outside",
+        "dot-link": ".",
+        "back-link": "../ws/../outside",
+        "absolute-inside": str(ws / "a"),
+        "link-to-fifo": "fifo",
+        **{f"long-chain-{number}": f"long-chain-{number + 1}" for number in range(45)},
+        "good-file": "a.txt",
+        "good-folder": "a",
+        "sub/good-up": "../a/b.txt",
+    }
+    for name, target in links.items():
+        (ws / name).symlink_to(target)
+    os.mkfifo(ws / "fifo")
+    os.mkfifo(ws / "sub" / "fifo")
+    with socket.socket(socket.AF_UNIX) as server:
+        here = Path.cwd()
+        os.chdir(ws)
+        server.bind("socket")
+        os.chdir(here)
+        yield tmp_path
+
+
+Operation = Callable[[WorkspaceFiles, Place, Path, bool], object]
+
+
+def _root(files: WorkspaceFiles, where: Place, walk: bool) -> ConfinedRoot:
+    return ConfinedRoot(where.root, walk=walk)
+
+
+OPERATIONS: dict[str, Operation] = {
+    "read": lambda files, where, ws, walk: _root(files, where, walk).read(where.path, 1_000_000),
+    "list": lambda files, where, ws, walk: _root(files, where, walk).names(where.path),
+    "write": lambda files, where, ws, walk: _root(files, where, walk).write(where.path, b"overwritten"),
+    "new": lambda files, where, ws, walk: _root(files, where, walk).write(f"{where.path}/new.txt", b"new", new=True),
+    "make": lambda files, where, ws, walk: _root(files, where, walk).make_folder(f"{where.path}/made/deeper"),
+    "kept write": lambda files, where, ws, walk: files.write(AUTHOR, where, b"overwritten"),
+    "delete": lambda files, where, ws, walk: files.delete(AUTHOR, where),
+    "move out": lambda files, where, ws, walk: files.move(AUTHOR, where, Place(ws, "moved", "moved")),
+    "move in": lambda files, where, ws, walk: files.move(AUTHOR, Place(ws, "a.txt", "a.txt"), where, overwrite=True),
+    "copy out": lambda files, where, ws, walk: files.copy(AUTHOR, where, Place(ws, "copied", "copied")),
+    "copy in": lambda files, where, ws, walk: files.copy(AUTHOR, Place(ws, "a.txt", "a.txt"), where, overwrite=True),
+}  # fmt: skip
+
+
+def everything(folder: Path) -> dict[str, tuple[bytes | str, int]]:
+    """What lies outside of the granted folder: names, contents, permissions."""
+    found: dict[str, tuple[bytes | str, int]] = {}
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder).parts[0] in ("ws", "kept")
+        if not inside:
+            info = path.lstat()
+            found[str(path)] = (path.read_bytes() if stat.S_ISREG(info.st_mode) else "", info.st_mode)
+    return found
+
+
+def holds_secret(value: object) -> bool:
+    if isinstance(value, bytes):
+        return SECRET.strip() in value
+    return isinstance(value, list) and any(isinstance(each, tuple) and "secret" in each[0] for each in value)
+
+
+def test_there_are_at_least_eighty_ways_out() -> None:
+    assert len({*UP, *ABSOLUTE, *LINKS, *SPECIAL, *NAMES}) >= 80
+
+
+@pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_escape_reaches_anything(area: Path, operation: str, walk: bool) -> None:
+    ws = area / "ws"
+    files = WorkspaceFiles(area / "kept")
+    before = everything(area)
+    system = Path("/etc/passwd").read_bytes()
+    for text in (*UP, *ABSOLUTE, *LINKS, *SPECIAL, *NAMES):
+        spelled = text.replace("{ws}", str(ws)).replace("{outside}", str(area / "outside"))
+        value = None
+        with contextlib.suppress(AtelierError):
+            value = OPERATIONS[operation](files, place(spelled, (ws,)), ws, walk)
+        assert not holds_secret(value), text
+        assert value != system, text
+        assert everything(area) == before, text
+        for made in ("copied", "moved"):
+            path = ws / made
+            assert not (path.is_file() and not path.is_symlink() and path.read_bytes() == SECRET), text
+    assert not list(ws.rglob(f"{TEMPORARY}*"))
+
+
+@pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
+@pytest.mark.parametrize("text", [*UP, *ABSOLUTE, *LINKS, *SPECIAL, *NAMES])
+def test_reading_one_is_refused_in_words(area: Path, text: str, walk: bool) -> None:
+    ws = area / "ws"
+    spelled = text.replace("{ws}", str(ws)).replace("{outside}", str(area / "outside"))
+    with pytest.raises(ToolError) as refused:
+        where = place(spelled, (ws,))
+        ConfinedRoot(ws, walk=walk).read(where.path, 1_000_000)
+    # What only looks like a way out is a file that is not there.
+    assert refused.value.code in ("outside", "bad_path", "not_found", "not_a_file", "not_a_folder", "io"), (text, refused.value.code)
+
+
+@pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
+def test_links_that_stay_inside_are_followed(area: Path, walk: bool) -> None:
+    root = ConfinedRoot(area / "ws", walk=walk)
+    assert root.read("good-file", 100) == b"mine\n"
+    assert root.read("good-folder/b.txt", 100) == root.read("sub/good-up", 100) == b"mine too\n"
+    root.write("good-file", b"through the link\n")
+    assert (area / "ws" / "good-file").is_symlink()
+    assert (area / "ws" / "a.txt").read_bytes() == b"through the link\n"
+
+
+def test_deleting_a_link_leaves_what_it_names(area: Path) -> None:
+    files = WorkspaceFiles(area / "kept")
+    files.delete(AUTHOR, place("folder-link", (area / "ws",)))
+    files.delete(AUTHOR, place("good-folder", (area / "ws",)))
+    assert (area / "outside" / "secret.txt").exists()
+    assert (area / "ws" / "a" / "b.txt").exists()
+    assert not (area / "ws" / "folder-link").is_symlink()
+
+
+def test_writing_over_one_name_of_a_hard_link_leaves_the_other(area: Path) -> None:
+    (area / "ws" / "hard").hardlink_to(area / "secret.txt")
+    ConfinedRoot(area / "ws").write("hard", b"mine now")
+    assert (area / "secret.txt").read_bytes() == SECRET
+
+
+def test_the_program_s_own_data_is_closed(area: Path) -> None:
+    data = area / "ws" / "sub" / "data"
+    data.mkdir()
+    (data / "db").write_text("rows")
+    (area / "ws" / "to-data").symlink_to("sub/data")
+    files = WorkspaceFiles(data / "checkpoints", (data,))
+    for text in ("sub/data/db", "to-data/db", "sub/../sub/data/db"):
+        with pytest.raises(ToolError, match="Atelier") as refused:
+            files.root(area / "ws").read(place(text, (area / "ws",)).path, 100)
+        assert refused.value.code == "closed"
+    for text in ("sub", "sub/data"):
+        with pytest.raises(ToolError) as refused:
+            files.delete(AUTHOR, place(text, (area / "ws",)))
+        assert refused.value.code == "closed"
+    assert (data / "db").exists()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o640])
+def test_permissions_stay(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("old")
+    path.chmod(mode)
+    ConfinedRoot(tmp_path).write("run.sh", b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert path.read_text() == "new"
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_text("old")
+    real = os.fsync
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ToolError) as refused:
+        ConfinedRoot(tmp_path).write("a", b"new")
+    monkeypatch.setattr(os, "fsync", real)
+    assert refused.value.code == "no_space"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_a_name_with_line_ends_can_be_read_and_not_made(tmp_path: Path) -> None:
+    (tmp_path / "two\nlines 🎨").write_text("x")
+    root = ConfinedRoot(tmp_path)
+    assert root.read("two\nlines 🎨", 10) == b"x"
+    root.write("palette 🎨.txt", b"fine")
+    with pytest.raises(ToolError):
+        root.write("new\nname", b"x")
+
+
+def test_a_folder_that_vanished_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ToolError) as refused:
+        ConfinedRoot(tmp_path / "gone").read("a", 10)
+    assert refused.value.code == "workspace_gone"
+
+
+def test_a_new_file_never_replaces_one(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("there")
+    with pytest.raises(ToolError) as refused:
+        ConfinedRoot(tmp_path).write("a", b"new", new=True)
+    assert refused.value.code == "exists"
+    assert (tmp_path / "a").read_text() == "there"
