@@ -28,6 +28,7 @@ def call(text: str) -> Facts:
     words = shlex.split(head + (f"@{after}" if at else ""), comments=False)
     plain = dict(word.split("=", 1) for word in words if word[0] not in "@^&!")
     concerns = tuple(Concern(word[1:]) for word in words if word[0] == "!")
+    paths = tuple(_path(word[1:]) for word in words if word[0] == "@")
     return Facts(
         tool=tool,
         section=plain.get("section", ""),
@@ -36,7 +37,8 @@ def call(text: str) -> Facts:
         risk=plain.get("risk", "medium"),  # type: ignore[arg-type]
         changes=plain.get("changes") == "yes",
         writes=plain.get("writes") == "yes",
-        paths=tuple(_path(word[1:]) for word in words if word[0] == "@"),
+        paths=paths,
+        redirected=paths if dollar else (),
         commands=tuple(Command(tuple(shlex.split(part)), plain.get("safe") == "yes") for part in line.split(" && ")) if dollar else (),
         hosts=tuple(Host(word[1:]) for word in words if word[0] == "^"),
         agents=tuple(Target(word[1:]) for word in words if word[0] == "&"),

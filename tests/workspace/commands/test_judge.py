@@ -150,6 +150,16 @@ def test_a_sample_of_random_lines() -> None:
     assert sum(check_line(line) for line in random_lines(2_000, seed=11)) > 20
 
 
+@pytest.mark.parametrize("character", ["é", "\u137e", "\U0009666a", "\U000f1eee"])
+def test_letters_beyond_ascii_are_letters(character: str) -> None:
+    """The grammar as it is ends the process with some of them, most of all after a brace."""
+    assert read(f"cat {character}a 'b {character}'", HOME).commands[0].arguments == ("cat", f"{character}a", f"b {character}")
+    for line in (f"echo {{{character}", f"4{{{character}M \\", f"echo {{1..{character}}}"):
+        check_line(line)
+    with pytest.raises(UnreadableError):
+        read(f"{character}=1 ls", HOME)
+
+
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=8).map(" ".join))
 def test_any_line_is_judged(text: str) -> None:

@@ -109,7 +109,10 @@ PROBES = {
     "keys": lambda: call(250 if x86 else 219, 0, 0, 0),
     "a program that was written before": lambda: os.execv(outside + "/program", ["program"]),
 }
-confine({"read": json.loads(sys.argv[3]), "write": ["/dev/null"]})
+order = json.loads(sys.argv[3])
+if order.get("works"):
+    del PROBES["a program that was written before"]
+confine(order)
 write("/dev/null")
 assert read(inside)
 child = os.fork()
@@ -127,7 +130,24 @@ os.write(1, json.dumps([len(PROBES), escaped]).encode())
 """
 
 
-def test_no_probe_succeeds(tmp_path: Path) -> None:
+IN_THE_WORKSPACE = {
+    *("write in the folder", "overwrite in the folder", "append in the folder", "truncate", "remove", "rename", "make a folder"),
+    *("remove a folder", "link", "symbolic link", "mode", "times", "attribute", "node", "pipe with a name"),
+}
+READING = {"read outside", "read through a link", "read a link of a file", "list the root of the disk"}
+"""What a command that was allowed may read; it is told to nobody."""
+TALKS = {"loopback", "loopback, version 6", "datagram", "netlink", "listen"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "free"),
+    [
+        ("reading", set()),
+        ("workspace", IN_THE_WORKSPACE | READING),
+        ("network", IN_THE_WORKSPACE | READING | TALKS),
+    ],
+)
+def test_no_probe_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, free: set[str]) -> None:
     root, outside = tmp_path / "work", tmp_path / "home"
     for folder in (root / ".git/hooks", root / "empty", outside / ".ssh"):
         folder.mkdir(parents=True)
@@ -159,9 +179,11 @@ def test_no_probe_succeeds(tmp_path: Path) -> None:
                 os.path.relpath(root / "s", root),
                 datagrams.getsockname()[1],
             ]
-            box = sandbox.reading(root)
+            monkeypatch.setenv("HOME", str(outside))
+            temporary = tmp_path / "temporary"
+            box = sandbox.reading(root) if kind == "reading" else sandbox.working([root], temporary, network=kind == "network")
             assert box is not None
-            interpreter = [sys.base_prefix, sys.prefix]
+            box["read"] += [sys.base_prefix, sys.prefix]
             ran = subprocess.run(
                 [
                     sys.executable,
@@ -170,7 +192,7 @@ def test_no_probe_succeeds(tmp_path: Path) -> None:
                     PROBES,
                     str(Path(confine.__file__).parent),
                     json.dumps(facts),
-                    json.dumps(box["read"] + interpreter),
+                    json.dumps(box),
                 ],
                 env={"HOME": str(outside), "PATH": os.environ["PATH"]},
                 cwd=root,
@@ -182,11 +204,15 @@ def test_no_probe_succeeds(tmp_path: Path) -> None:
             assert ran.returncode == 0, ran.stderr
             tried, escaped = json.loads(ran.stdout)
             assert tried >= 40
-            assert escaped == []
+            assert set(escaped) <= free
+            assert free & IN_THE_WORKSPACE == set() or {"write in the folder", "remove", "make a folder"} <= set(escaped)
+            assert kind != "network" or {"loopback", "datagram"} <= set(escaped)
             assert victim.poll() is None
         finally:
             victim.kill()
-    assert (root / "in.txt").read_text() == "s3cret"
+    assert free or (root / "in.txt").read_text() == "s3cret"
+    assert (root / ".git/config").read_text() == "s3cret"
+    assert (outside / "secret").read_text() == "s3cret"
 
 
 def test_nothing_that_keeps_anything_may_be_written(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import running
 from atelier_desk.workspace.processes import environment
 from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.sandbox import Kind
 
 
 class FixedCommand(DescribedTool):
@@ -17,13 +18,16 @@ class FixedCommand(DescribedTool):
     icon = "terminal"
     needs_workspace = True
 
-    async def perform(self, program: str, arguments: tuple[str, ...], context: ToolContext, timeout_s: float) -> ToolResult:
+    async def perform(
+        self, program: str, arguments: tuple[str, ...], context: ToolContext, timeout_s: float, *, box: Kind = "workspace"
+    ) -> ToolResult:
         """Run a program from outside of the workspace in the workspace folder; raises ``ToolError``."""
         place = running.where(context)
         file = environment.program(program, place.folder, place.root)
         if not file:
             raise running.not_found(program)
         order = Order(file, (program, *arguments), place.folder, running.environment_of(place))
+        order = running.boxed(order, box, place, running.commands_of(self.services), context.workflow_id)
         kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
         await running.until_end(kept, context, timeout_s)
         return running.result(kept)

@@ -63,7 +63,7 @@ class RunNpmScript(FixedCommand):
             effect=self.effect,
             risk=self.risk,
             kind=self.kind or ApprovalKind.FILE_OP,
-            subjects=Subjects(command=command),
+            subjects=Subjects(command=command, sandbox=running.kind_of("workspace", safe=False)),
             timeout_s=self.timeout_s,
             details={"command": command, "cwd": "", "commands": [], "writes": [], "reason": "", "about": ""},
             summary=summary_of(dict(input), self.summaries[""]),
@@ -125,7 +125,7 @@ class InstallPackage(FixedCommand):
             effect=self.effect,
             risk=self.risk,
             kind=self.kind or ApprovalKind.FILE_OP,
-            subjects=Subjects(command=command, hosts=(_REGISTRY[input.manager],)),
+            subjects=Subjects(command=command, hosts=(_REGISTRY[input.manager],), sandbox=running.kind_of("network", safe=False)),
             timeout_s=self.timeout_s,
             details={"command": command, "cwd": "", "commands": [], "writes": [], "reason": "", "about": ""},
             summary=summary_of(dict(input), self.summaries[""]),
@@ -139,7 +139,7 @@ class InstallPackage(FixedCommand):
                 code="invalid_arguments",
             )
         program, *words = _install(input)
-        return await self.perform(program, tuple(words), context, _INSTALL_S)
+        return await self.perform(program, tuple(words), context, _INSTALL_S, box="network")
 
 
 def _install(input: InstallInput) -> tuple[str, ...]:

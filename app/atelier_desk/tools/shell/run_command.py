@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,9 +17,11 @@ from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import running
-from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
+from atelier_desk.workspace.commands.judge import File, Judgement, judge
+from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import LONGEST
 from atelier_desk.workspace.processes.output import MOST_BYTES, MOST_LINES
+from atelier_desk.workspace.processes.sandbox import Kind
 
 
 class RunCommandInput(Input):
@@ -32,9 +34,14 @@ class RunCommandInput(Input):
     )  # fmt: skip
     modifies_files: bool = Field(description="Whether it changes files.")
     background: bool = Field(default=False, description="Return at once; read on with command_output.")
+    sandbox: Literal["workspace", "network", "none"] = Field(
+        default="workspace",
+        description="workspace: writes only in the workspace and $TMPDIR, no network. network: with the network. none: no sandbox. "
+        "The user is asked each time about the last two.",
+    )
 
 
-def call_of(judgement: Judgement, folder: str = "", **more: Any) -> Call:
+def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", **more: Any) -> Call:
     """What running a judged line is: reading below the workspace is low, changing what it names and programs of all kinds medium, and what
     cannot be seen through high."""
     effect, risk = Effect.EXECUTE, Risk.MEDIUM
@@ -42,16 +49,23 @@ def call_of(judgement: Judgement, folder: str = "", **more: Any) -> Call:
         effect, risk = Effect.READ, Risk.LOW
     elif judgement.asks_always:
         risk = Risk.HIGH
-    elif judgement.kind is Kind.WRITES:
+    elif judgement.kind is Does.WRITES:
         effect = Effect.WRITE
     return Call(
         effect=effect,
         risk=risk,
-        subjects=Subjects(paths=tuple(f"{folder.rstrip('/')}/{file.name}" if folder and not file.name.startswith(("/", "~")) else file.name
-                                      for file in judgement.files), command=judgement.text),
+        subjects=Subjects(
+            paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text,
+            sandbox=running.kind_of(box, safe=effect is Effect.READ),
+        ),
         details=_details(judgement, folder),
         **more,
     )  # fmt: skip
+
+
+def _from(folder: str, files: tuple[File, ...]) -> tuple[str, ...]:
+    """The names of files from the workspace on."""
+    return tuple(f"{folder.rstrip('/')}/{file.name}" if folder and not file.name.startswith(("/", "~")) else file.name for file in files)
 
 
 def _up(folder: str) -> bool:
@@ -106,6 +120,7 @@ class RunCommand(DescribedTool):
         return call_of(
             judgement,
             input.cwd,
+            box=input.sandbox,
             kind=self.kind or ApprovalKind.FILE_OP,
             timeout_s=0.0 if input.background else input.timeout_ms / 1000 + limits.COMMAND_ENDS_S,
             summary=summary_of({"command": input.command}, template),
@@ -117,6 +132,8 @@ class RunCommand(DescribedTool):
         place = running.where(context, input.cwd)
         judgement = judge(input.command, _home())
         order = await running.order_of(judgement, place, interactive=input.background)
+        if not judgement.safe:
+            order = running.boxed(order, input.sandbox, place, running.commands_of(self.services), context.workflow_id)
         kept = await running.start(self.services, context, order, input.command, background=input.background)
         if not input.background:
             await running.until_end(kept, context, input.timeout_ms / 1000)

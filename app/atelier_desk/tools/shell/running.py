@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,12 +16,14 @@ from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.services import ToolServices
 from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judgement
+from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import Line, Simple, Word
 from atelier_desk.workspace.commands.options import UnknownOptionError
 from atelier_desk.workspace.places import NO_WORKSPACE
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
 from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.sandbox import Kind
 
 BUILT_IN = frozenset({"cd"})
 """Words of the shell that must stay words; every other program is named by its file."""
@@ -31,10 +34,11 @@ SETTINGS_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The workspace of a call and the folder in it where a command runs."""
+    """The workspace of a call and the folder in it where a command runs; ``roots``: all granted folders, ``root`` first."""
 
     root: Path
     folder: Path
+    roots: tuple[Path, ...]
 
 
 def where(context: ToolContext, folder: str = "") -> Where:
@@ -49,7 +53,7 @@ def where(context: ToolContext, folder: str = "") -> Where:
         raise ToolError(f"cwd {folder!r} is outside of the workspace. Give a folder in it, relative to {root}.", code="outside")
     if not wanted.is_dir():
         raise ToolError(f"cwd {folder!r} is not a folder of the workspace. Leave it out to run in the workspace itself.", code="not_found")
-    return Where(root, wanted)
+    return Where(root, wanted, context.roots or (root,))
 
 
 def commands_of(services: ToolServices) -> Commands:
@@ -59,8 +63,28 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
+def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str) -> Order:
+    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is."""
+    if kind not in ("workspace", "network"):
+        return order
+    temporary = commands.temporary(workflow_id)
+    box = sandbox.working(place.roots, temporary, (*commands.hidden, commands.folder), network=kind == "network")
+    if box is None:
+        return order
+    # Its own folders of the home cannot be written, nor settings with tokens be read.
+    own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "cache/npm")}
+    return replace(order, sandbox=box, environment={**order.environment, **own, "npm_config_userconfig": os.devnull})
+
+
+def kind_of(wanted: Kind, *, safe: bool) -> Kind:
+    """The sandbox that a command really gets on this system."""
+    if not sandbox.available():
+        return "none"
+    return "reading" if safe else wanted
+
+
 async def order_of(judgement: Judgement, place: Where, *, interactive: bool = False) -> Order:
-    """What is started for a line; raises ``ToolError``.
+    """What is started for a line, without a sandbox unless it only reads; raises ``ToolError``.
 
     A line that only reads runs although nobody was asked. So what asking would have shown is made sure of here: no file of it lies
     outside through a link, its programs are the system's, and git is told to run nothing that a repository names.
@@ -81,7 +105,9 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
         if name in BUILT_IN and not line.plain:
             found.append(command)
             continue
-        file = environment.program(name, place.folder, place.root, system=safe)
+        file = environment.program(name, place.folder, place.root, system=safe or judgement.kind is Does.WRITES)
+        if not file and not safe:
+            file = environment.program(name, place.folder, place.root)
         if not file:
             raise _not_found(name, place, safe=safe)
         words = (Word(((file, False),)), *command.words[1:])
@@ -213,8 +239,11 @@ def facts(kept: Kept) -> dict[str, Any]:
         "exit_status": process.status,
         "output": shown.text,
         "duration_ms": round(process.duration_s * 1000),
-        "sandboxed": process.order.sandbox is not None,
+        "sandbox": process.order.sandbox["kind"] if process.order.sandbox is not None else "none",
     }
+    if process.put_back:
+        said["put_back"] = list(process.put_back)
+        said["note"] = "It changed what git runs outside of the sandbox; that was put back. Ask the user if it is needed."
     if not shown.whole:
         said |= {
             "output_file": str(process.output.path),
@@ -230,11 +259,17 @@ def result(kept: Kept) -> ToolResult:
     """The result of a command that is over: a success when its exit status is 0. Its output is a part of it that its card shows."""
     said = facts(kept)
     text = str(said["output"]).rstrip("\n")
-    title = OUTPUT if said["sandboxed"] else OUTPUT_OPEN
+    title = TITLES[said["sandbox"]]
     return replace(_ended(kept, said), parts=(TextPart(title=title, text=text),) if text else ())
 
 
-OUTPUT, OUTPUT_OPEN = N_("Output"), N_("Output · not sandboxed")
+TITLES = {
+    "reading": N_("Output"),
+    "workspace": N_("Output · sandboxed"),
+    "network": N_("Output · sandboxed, with the network"),
+    "none": N_("Output · not sandboxed"),
+}
+"""What stands above an output, by the sandbox the command ran in."""
 
 
 def _ended(kept: Kept, said: dict[str, Any]) -> ToolResult:

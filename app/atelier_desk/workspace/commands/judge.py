@@ -13,7 +13,7 @@ from atelier_desk.i18n import N_
 from atelier_desk.workspace.commands import git, special
 from atelier_desk.workspace.commands.line import Line, Simple, UnreadableError, read
 from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
-from atelier_desk.workspace.commands.table import READS, WRAPPERS, WRITES
+from atelier_desk.workspace.commands.table import DELETES, READS, WRAPPERS, WRITES
 
 MOST_COMMANDS = 50
 """Commands of one line that are judged; a longer line asks (reference "engine", 2g: a limit never falls through)."""
@@ -52,6 +52,7 @@ class Judged:
 
     Attributes:
         reason: why it is not known to only read: an English ``N_`` text, empty for one that does; ``about`` the word it is about.
+        redirected: those of ``writes`` that its output goes to; its words do not name them.
         wraps: it runs other programs, so no rule for its first words means anything.
     """
 
@@ -62,6 +63,7 @@ class Judged:
     reason: str = ""
     about: str = ""
     wraps: bool = False
+    redirected: tuple[File, ...] = ()
 
     @property
     def inside(self) -> bool:
@@ -72,6 +74,15 @@ class Judged:
     def safe(self) -> bool:
         """Whether it may run without asking anybody: it only reads, and only below the folder."""
         return self.kind is Kind.READS and self.inside
+
+    @property
+    def contained(self) -> bool:
+        """Whether it is on the safe list where files may be written: safe, or it changes only the files it names, below the folder.
+
+        What deletes is not on it, and no pattern of names: nobody sees what it stands for.
+        """
+        named = not any(file.globs for file in self.writes) and self.command.arguments[0] not in DELETES
+        return self.safe or (self.kind is Kind.WRITES and self.inside and named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +122,10 @@ class Judgement:
     def writes(self) -> tuple[File, ...]:
         return tuple(dict.fromkeys(file for command in self.commands for file in command.writes))
 
+    @property
+    def redirected(self) -> tuple[File, ...]:
+        return tuple(dict.fromkeys(file for command in self.commands for file in command.redirected))
+
 
 def judge(text: str, home: str = "") -> Judgement:
     """What a line does; never raises. ``home`` takes the place of ``~``."""
@@ -143,14 +158,16 @@ def _judged(command: Simple, folder: str) -> Judged:
     written = [redirect.file.text for redirect in redirected if redirect.file is not None and redirect.writes]
     if written and kind is Kind.READS:
         kind, reason, about = Kind.WRITES, N_("it writes a file"), written[0]
+    redirects = tuple(_file(word, command, folder) for word in written)
     return Judged(
         command,
         kind,
         tuple(_file(word, command, folder) for word in [*reads, *read_from] if word not in ("-", DISCARDED)),
-        tuple(_file(word, command, folder) for word in [*writes, *written] if word != DISCARDED),
+        (*(_file(word, command, folder) for word in writes if word != DISCARDED), *redirects),
         reason,
         about,
         wraps,
+        redirects,
     )
 
 

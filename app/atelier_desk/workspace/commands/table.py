@@ -173,6 +173,8 @@ WRITES: dict[str, Rules] = {
 }
 """Programs that change the files they name and nothing else."""
 
+DELETES = frozenset({"rm", "rmdir"})
+
 WRAPPERS = frozenset({
     "sudo", "doas", "su", "pkexec", "runuser", "env", "xargs", "parallel", "nohup", "timeout", "nice", "ionice", "chrt", "taskset",
     "setsid",

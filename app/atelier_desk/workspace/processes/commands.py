@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
@@ -40,9 +42,11 @@ class Commands:
 
     Attributes:
         folder: where long outputs are, for the owner alone; made when it is needed, removed by ``aclose``.
+        hidden: what no command in the sandbox can read: the program's own data.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hidden: Iterable[Path] = ()) -> None:
+        self.hidden = tuple(hidden)
         self._kept: dict[str, Kept] = {}
         self._folder: Path | None = None
         self._starting: list[str] = []
@@ -53,6 +57,12 @@ class Commands:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="atelier-commands-"))
         return self._folder
+
+    def temporary(self, workflow_id: str) -> Path:
+        """Where the commands of a workflow put what they need for a while; it ends with the program."""
+        made = self.folder / "tmp" / hashlib.sha256(workflow_id.encode()).hexdigest()[:16]
+        made.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return made
 
     async def start(self, order: Order, *, line: str, workflow_id: str, run_id: str, background: bool = False) -> Kept:
         """Start a command. Raises ``OSError``, or ``TooManyError`` for one too many in the background."""

@@ -124,7 +124,7 @@ def become(order: dict[str, Any]) -> None:
             signal.signal(number, signal.SIG_DFL)
         limit(order)
         if order.get("sandbox"):
-            sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+            here()
             from confine import confine  # type: ignore[import-not-found]
 
             confine(order["sandbox"])
@@ -136,8 +136,31 @@ def become(order: dict[str, Any]) -> None:
     os._exit(126)
 
 
+def remembered(order: dict[str, Any]) -> list[Any]:
+    """The repositories of a command that may write, as they are before it."""
+    roots = (order.get("sandbox") or {}).get("roots", ())
+    if not roots:
+        return []
+    here()
+    from kept import Kept  # type: ignore[import-not-found]
+
+    return [Kept(root) for root in roots]
+
+
+def here() -> None:
+    """Let the files beside this one be imported."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+
+
 def main() -> int:
     order = json.loads(sys.argv[1])
+    try:
+        kept = remembered(order)
+    except OSError as error:
+        os.write(2, f"{order['arguments'][0]}: {error}\n".encode())
+        return 126
     asked: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda received, frame: asked.append(received))
@@ -181,7 +204,8 @@ def main() -> int:
         if select.select([woken], [], [], LOOK_S)[0]:
             os.read(woken, 4096)
     end(child, gently=False)
-    os.write(order["report"], why.encode())
+    back = sorted({name for each in kept for name in each.put_back()})
+    os.write(order["report"], json.dumps({"why": why, "put_back": back}).encode())
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

@@ -64,6 +64,7 @@ class Process:
     Attributes:
         output: what it printed so far.
         status: its exit status, 128 and the number for a signal; None while it runs.
+        put_back: what it changed in a repository that runs outside of the sandbox, by name; it is as it was before.
         ended_by: ``stopped``, ``timeout``, ``processes``, ``memory`` or ``output`` when it did not end by itself.
     """
 
@@ -72,6 +73,7 @@ class Process:
         self.output = output
         self.status: int | None = None
         self.ended_by = ""
+        self.put_back: tuple[str, ...] = ()
         self.started = time.monotonic()
         self.duration_s = 0.0
         self._process: asyncio.subprocess.Process
@@ -167,6 +169,13 @@ class Process:
             else:
                 os.killpg(self.pid, signal.SIGTERM if gently else signal.SIGKILL)
 
+    def _told(self, report: bytes) -> None:
+        """What the launcher says at its end; nothing when it was killed itself."""
+        if report:
+            said = json.loads(report)
+            self.ended_by = self.ended_by or said["why"]
+            self.put_back = tuple(said["put_back"])
+
     async def _read(self, told: Callable[[], None]) -> None:
         pipe = self._process.stdout
         assert pipe is not None
@@ -184,7 +193,7 @@ class Process:
             if SUPERVISED:
                 os.set_blocking(self._report, False)
                 with contextlib.suppress(BlockingIOError):
-                    self.ended_by = self.ended_by or os.read(self._report, 64).decode()
+                    self._told(os.read(self._report, 4096))
         finally:
             os.close(self._report)
             self.duration_s = time.monotonic() - self.started
