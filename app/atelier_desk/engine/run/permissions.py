@@ -5,6 +5,7 @@ The verdict itself is pure (``policy.permissions``); only here are links of the 
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path as File
@@ -24,6 +25,8 @@ from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.tools.base import Call, Effect
 from atelier_desk.workspace.commands import line
 
+log = logging.getLogger(__name__)
+
 PLAN_REFUSAL = (
     "Refused: this run only reads (profile Plan), and this call would change something or send something out. "
     "Say what you would do instead of doing it."
@@ -33,10 +36,17 @@ PLAN_REFUSAL = (
 def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool) -> Verdict:
     """What is decided about a call of this run.
 
-    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
+    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes. A call that cannot be looked into, for
+    whatever reason, is asked about as one that could not be read.
     """
-    level = Level(rules(state.approvals, state.allowed, state.root_run_id or state.run_id), state.approvals)
-    return decide([level], facts(state, intent, described, repaired=repaired))
+    try:
+        level = Level(rules(state.approvals, state.allowed, state.root_run_id or state.run_id), state.approvals)
+        return decide([level], facts(state, intent, described, repaired=repaired))
+    except Exception:
+        log.exception("a call of %s could not be looked into", intent.tool)
+        acts = described.effect is not Effect.READ
+        unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
+        return decide([Level((), state.approvals)], unread)
 
 
 def rules(policy: ApprovalPolicy, allowed: frozenset[str], root_run_id: str) -> tuple[PermissionRule, ...]:
@@ -61,7 +71,7 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
     roots = tuple(_slashed(root) for root in state.workspace)
     paths = tuple(_path(text, roots, state.workspace) for text in described.subjects.paths)
     commands, unparsed = _commands(described.subjects.command, home)
-    about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
+    about = {Concern.UNPARSED: described.subjects.command} if unparsed or described.unread else {}
     changes = described.effect is not Effect.READ
     if changes and (guarded := protected(paths)):
         about[Concern.PROTECTED] = guarded
@@ -109,6 +119,7 @@ def _acts(described: Call, risk: str) -> bool:
 def _path(text: str, roots: tuple[str, ...], folders: tuple[str, ...]) -> Path:
     start = folders[0] if folders else ""
     whole = os.path.normpath(File(start) / _at_home(text))
+    whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two slashes at the start
     spellings = (_slashed(whole), _slashed(os.path.realpath(whole)))
     # A granted folder may itself be reached through a link: the real one counts as granted too.
     granted = dict.fromkeys([*roots, *(_slashed(os.path.realpath(folder)) for folder in folders)])
@@ -116,7 +127,7 @@ def _path(text: str, roots: tuple[str, ...], folders: tuple[str, ...]) -> Path:
 
 
 def _at_home(text: str) -> File:
-    return File.home() / text[2:] if text.startswith("~/") else File(text)
+    return File.home() / text[2:] if text == "~" or text.startswith("~/") else File(text)
 
 
 def _slashed(path: str) -> str:
