@@ -49,7 +49,10 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     pane = desk.find("files-pane", FilesPane)
     assert "No folder granted" in rendered(pane)
     keep(desk, "files-empty.png")
-    pane.grant_folders([str(project)])
+    pane.desk.grant([str(project)])
+    desk.until(lambda: desk.window.findChildren(QWidget, "trust-no"), "the question whether it is trusted")
+    keep(desk, "files-trust.png")
+    desk.click(desk.window.findChildren(QAbstractButton, "trust-no")[0])
     desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
     desk.send("Go on")
     card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card")[0]

@@ -45,6 +45,8 @@ _DEFAULTS: dict[str, Any] = {
     "reports.list": [],
     "files.list": [],
     "files.kept": Kept(),
+    "files.told": [],
+    "files.trusted": lambda folders: dict.fromkeys(folders, False),
     "memories.list": [],
     "memories.describe": {},
     "stepping.waiting": (),

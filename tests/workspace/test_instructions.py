@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.workspace.instructions import FILE, IMPORTS, TOTAL, instructions, tells
+from atelier_desk.workspace.instructions import FILE, IMPORTS, TOTAL, instructions, paths
 from atelier_desk.workspace.root import ConfinedRoot
 
 
@@ -30,13 +30,13 @@ def read(ws: Path) -> dict[str, str]:
 def test_the_top_comes_first_and_agents_md_wins_over_claude_md(ws: Path) -> None:
     write(ws, {"AGENTS.md": "top\r\n", "CLAUDE.md": "other", "b/CLAUDE.md": "b", "a/x/AGENTS.md": "ax", "a/README.md": "no"})
     write(ws, {".gitignore": "left\n", "left/AGENTS.md": "ignored", "empty/AGENTS.md": " \n"})
-    assert tells(ConfinedRoot(ws))
+    assert paths(ConfinedRoot(ws)) == ["AGENTS.md", "a/x/AGENTS.md", "b/CLAUDE.md", "empty/AGENTS.md"]
     assert list(read(ws).items()) == [("AGENTS.md", "top"), ("a/x/AGENTS.md", "ax"), ("b/CLAUDE.md", "b")]
 
 
 def test_a_folder_without_such_files_tells_nothing(ws: Path) -> None:
     write(ws, {"README.md": "AGENTS.md", ".hidden/AGENTS.md": "x"})
-    assert not tells(ConfinedRoot(ws))
+    assert paths(ConfinedRoot(ws)) == []
     assert read(ws) == {}
 
 

@@ -133,11 +133,13 @@ class MainWindow(Translated, WindowActions):
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel
+        from atelier_desk.desktop.folders.drop import FolderDrop
 
         self.chat = ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
         self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
+        FolderDrop(self, self.chat.folders.grant)
         self._connect_chat()
 
     async def start(self, settings: Settings) -> None:

@@ -36,7 +36,7 @@ def instructions(root: ConfinedRoot) -> list[FolderInstructions]:
     """The files of a granted folder, its own first, then those further down in the order of their paths; blocks."""
     found: list[FolderInstructions] = []
     left = TOTAL
-    for path in _paths(root):
+    for path in paths(root):
         if left <= 0 or len(found) == FILES:
             break
         text = _text(root, path)
@@ -51,13 +51,8 @@ def instructions(root: ConfinedRoot) -> list[FolderInstructions]:
     return found
 
 
-def tells(root: ConfinedRoot) -> bool:
-    """Whether a granted folder has such a file; blocks, for no longer than ``SECONDS``."""
-    return any(posixpath.basename(entry.path) in NAMES for entry in Walk(root, seconds=SECONDS).files(depth=DEPTH))
-
-
-def _paths(root: ConfinedRoot) -> list[str]:
-    """One file a folder, what ``.gitignore`` leaves out not among them."""
+def paths(root: ConfinedRoot) -> list[str]:
+    """The files that are read, without reading them: one a folder, what ``.gitignore`` leaves out not among them."""
     names: dict[str, set[str]] = {}
     for entry in Walk(root, seconds=SECONDS).files(depth=DEPTH):
         folder, _slash, name = entry.path.rpartition("/")

@@ -21,7 +21,7 @@ from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, clean, ke
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.diffs import file_change
-from atelier_desk.workspace.instructions import instructions, tells
+from atelier_desk.workspace.instructions import instructions, paths
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +134,18 @@ class FileService:
     async def unread(self, folders: Sequence[str]) -> builtins.list[str]:
         """Those of the folders that have something to tell agents, and of which nobody was asked whether they are trusted."""
         decided = await self.trusted(folders)
-        return [folder for folder in folders if decided[folder] is None and await in_tool_thread(_tells, self._files, folder)]
+        return [folder for folder in folders if decided[folder] is None and await self.told((folder,))]
+
+    async def told(self, folders: Sequence[str]) -> builtins.list[str]:
+        """The files of folders that tell agents something, as paths below them; with several folders, absolute."""
+        found: builtins.list[str] = []
+        for folder in folders:
+            try:
+                names = await in_tool_thread(paths, self._files.root(folder))
+            except (AtelierError, OSError):
+                continue
+            found += [name if len(folders) == 1 else str(Path(folder) / name) for name in names]
+        return found
 
     async def of_run(self, workflow_id: str, run_id: str) -> builtins.list[Change]:
         """The changes of a run that are not undone, the newest first."""
@@ -180,13 +191,6 @@ class FileService:
 
 def _decided(folder: Path, decided: Mapping[str, bool]) -> bool | None:
     return next((decided[str(each)] for each in (folder, *folder.parents) if str(each) in decided), None)
-
-
-def _tells(files: WorkspaceFiles, folder: str) -> bool:
-    try:
-        return tells(files.root(folder))
-    except AtelierError:
-        return False
 
 
 _SHOWN = 2 * 1024 * 1024

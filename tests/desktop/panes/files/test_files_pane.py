@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -95,18 +93,12 @@ async def test_what_somebody_else_changed_is_said_and_both_are_offered(pane: Fil
     assert not pane._problem.isVisible()
 
 
-async def test_a_folder_that_is_dropped_is_granted(pane: FilesPane, atelier: FakeAtelier, tmp_path: Path) -> None:
+async def test_folders_stand_above_with_their_trust_and_can_be_taken_back(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     atelier.set("workflows", "set_workspace", lambda w, folders: Workflow(id="w", name="W", workspace=folders))
-    (tmp_path / "file").touch()
-    mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(tmp_path)), QUrl.fromLocalFile(str(tmp_path / "file"))])
-    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    pane.dropEvent(QDropEvent(QPointF(5, 5), copy, mime, left, none))
+    assert button(pane, "folder-trust").text() == "Not trusted"
+    qtbot.mouseClick(pane.findChild(QWidget, "files-ungrant"), Qt.MouseButton.LeftButton)
     await settle()
-    assert atelier.calls("workflows.set_workspace") == [(("w", ("/p", str(tmp_path))), {})]
-    pane.ungrant("/p")
-    await settle()
-    assert atelier.calls("workflows.set_workspace")[-1] == (("w", ()), {})
+    assert atelier.calls("workflows.set_workspace") == [(("w", ()), {})]
 
 
 async def test_without_a_folder_it_offers_to_grant_one(pane: FilesPane, atelier: FakeAtelier) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -22,10 +20,11 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.folders.desk import FolderDesk
+from atelier_desk.desktop.folders.rows import FolderRows
 from atelier_desk.desktop.panes.base import Pane, toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.panes.wording import ago, number
-from atelier_desk.desktop.settings.files import ask_folder
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, control, fill, label, say
 from atelier_desk.domain.change import Change
 from atelier_desk.file_words import ACTIONS, path_words, state_words
@@ -41,24 +40,21 @@ SHOWN = 60_000
 
 
 class FilesPane(Pane):
-    """``files-pane``: the granted folders above, below them the list of changes or one change. Folders can be dropped on it."""
+    """``files-pane``: the granted folders above, below them the list of changes or one change."""
 
     topics = ("file", "workflow")
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self.setObjectName("files-pane")
-        self.setAcceptDrops(True)
-        self._folders: tuple[str, ...] = ()
+        self.desk = FolderDesk(bridge, self)
         self._changes: list[Change] = []
         self._open: Change | None = None
-        self._grant = say(self.add_tool("plus", self.grant), tip=N_("Grant a folder…"))
+        self._grant = say(self.add_tool("plus", self.desk.ask), tip=N_("Grant a folder…"))
         self._grant.setObjectName("files-grant")
         self._undo_all = say(self.add_tool("undo-2", self.undo_all), tip=N_("Undo all changes"))
         self._undo_all.setObjectName("files-undo-all")
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(0)
-        self.column.addLayout(self._rows)
+        self.column.addWidget(FolderRows(self.desk, self))
         self._problem = control(label("", "error", self, wrap=True), "files-problem")
         self._anyway = control(QPushButton(self), "files-undo-anyway", N_("Undo anyway"), on=self._force)
         self._left: tuple[str, ...] = ()
@@ -66,7 +62,7 @@ class FilesPane(Pane):
         self.column.addLayout(self._note)
         self.empty = EmptyState("folder", parent=self)
         self.empty.button.setObjectName("files-grant-first")
-        self.empty.button.clicked.connect(lambda *_: self.grant())
+        self.empty.button.clicked.connect(lambda *_: self.desk.ask())
         self.list = QListWidget(self)
         self.list.setObjectName("file-changes")
         dress_list(self.list)
@@ -111,20 +107,20 @@ class FilesPane(Pane):
         self.jobs.start(self._load(self.workflow_id), "load")
 
     async def _load(self, workflow_id: str) -> None:
-        folders: tuple[str, ...] = ()
+        workflow = None
         changes: list[Change] = []
         if workflow_id:
-            folders = (await self.bridge.engine.workflows.get(workflow_id)).workspace
+            workflow = await self.bridge.engine.workflows.get(workflow_id)
             changes = await self.bridge.engine.files.list(workflow_id)
         if workflow_id != self.workflow_id:
             return
-        self._folders, self._changes = folders, changes
+        self._changes = changes
+        self.desk.set_workflow(workflow)
         if self._open is not None:
             self._open = next((change for change in changes if change.id == self._open.id), None)
         self._show()
 
     def _show(self) -> None:
-        self._show_folders()
         chosen = self.list.currentRow()
         self.list.clear()
         for change in self._changes:
@@ -137,7 +133,7 @@ class FilesPane(Pane):
         self._undo_all.setEnabled(bool(alive))
         self._problem.setVisible(bool(self._left))
         self._anyway.setVisible(bool(self._left))
-        if not self._folders and not self._changes:
+        if not self.desk.folders and not self._changes:
             hint = N_("Agents can read and change files in a folder you grant to the workflow. Each change can be undone here.")
             if self.workflow_id:
                 self.empty.set_texts(N_("No folder granted"), hint, N_("Grant a folder…"))
@@ -152,18 +148,6 @@ class FilesPane(Pane):
             self._stack.setCurrentWidget(self._reader)
         else:
             self._stack.setCurrentWidget(self.list if self._changes else self.empty)
-
-    def _show_folders(self) -> None:
-        while (item := self._rows.takeAt(0)) is not None:
-            if (row := item.widget()) is not None:
-                row.deleteLater()
-        for folder in self._folders:
-            row = QWidget(self)
-            name = control(ElidedLabel(_short(folder), row), "files-folder", look="muted", tip=partial(str, folder))
-            remove = control(IconButton("x", parent=row, size=14), "files-ungrant", on=partial(self.ungrant, folder))
-            say(remove, tip=partial(_take_words, folder))
-            fill(QHBoxLayout(row), (name, 1), remove, margins=(0, 0, 0, 0), spacing=4)
-            self._rows.addWidget(row)
 
     def retranslate(self) -> None:
         self._show()
@@ -240,53 +224,6 @@ class FilesPane(Pane):
             toast(self, ngettext("{n} change undone", "{n} changes undone", count))
         await self._load(workflow_id)
 
-    # folders ------------------------------------------------------------------------------------------------------------------------
-
-    def grant(self) -> None:
-        """Ask for a folder and let the workflow's agents use it."""
-        if self.workflow_id:
-            ask_folder(self, _("Grant a folder"), lambda path: self.grant_folders([str(path)]))
-
-    def grant_folders(self, folders: Sequence[str]) -> None:
-        """Let the workflow's agents use these folders, too."""
-        self._set_folders(tuple(dict.fromkeys((*self._folders, *folders))))
-
-    def ungrant(self, folder: str) -> None:
-        """Agents may not use this folder any more, from the next message on."""
-        self._set_folders(tuple(each for each in self._folders if each != folder))
-
-    def _set_folders(self, folders: tuple[str, ...]) -> None:
-        if self.workflow_id and folders != self._folders:
-            self.jobs.start(self._keep(self.workflow_id, folders))
-
-    async def _keep(self, workflow_id: str, folders: tuple[str, ...]) -> None:
-        await self.bridge.engine.workflows.set_workspace(workflow_id, folders)
-        await self._load(workflow_id)
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if self.workflow_id and _dropped(event):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self.grant_folders(_dropped(event))
-        event.acceptProposedAction()
-
-
-def _dropped(event: QDropEvent) -> list[str]:
-    """The folders among what is dragged."""
-    return [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile() and Path(url.toLocalFile()).is_dir()]
-
-
-def _take_words(folder: str) -> str:
-    return _("Take the folder {name} back", name=Path(folder).name)
-
 
 def _facts(change: Change) -> str:
     return " · ".join(filter(None, (_(ACTIONS[change.action]), change.agent_name, ago(change.at), state_words(change))))
-
-
-def _short(folder: str) -> str:
-    """The folder's own name first: a path is cut at its end, and its beginning says least."""
-    path, home = Path(folder), Path.home()
-    above = f"~/{path.parent.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path.parent)
-    return f"{path.name} · {above.removesuffix('/.')}" if path.name else folder
