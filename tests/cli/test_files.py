@@ -83,3 +83,10 @@ def test_a_folder_is_trusted_and_no_longer(cli: Cli, project: Path) -> None:
     assert "Four blanks." in model.requests[0].messages[0].content
     assert cli("files", "distrust", str(project), "--json").json == [{"folder": str(project), "trusted": False}]
     assert cli("files", "trust", str(project / "nowhere")).status == 2
+
+
+def test_the_end_of_a_run_names_the_files_it_changed(cli: Cli, project: Path) -> None:
+    write = ToolCall(id="c1", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
+    edit = ToolCall(id="c2", name="edit_file", arguments={"path": "docs/b.md", "old_string": "B", "new_string": "C"})
+    made = cli("run", "go", "--workspace", str(project), "--on-approval", "allow", steps=[[write], [edit], "done"])
+    assert "Changed files: docs/b.md\n" in made.err

@@ -47,6 +47,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     from atelier_desk.cli.stepper import Stepper
     from atelier_desk.domain.workflow import RunMode
     from atelier_desk.engine.services.common.naming import name_from
+    from atelier_desk.file_words import changed_words, path_words
 
     begun = await _begun(atelier, out)
     if begun is not None:
@@ -87,6 +88,9 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         raise
     status = await follower.follow(run_id)
     if not out.json and not arguments.quiet:
+        changed = (await atelier.files.by_turn(workflow.id)).get(run_id, [])
+        if changed:
+            out.note(changed_words(list(dict.fromkeys(path_words(change) for change in reversed(changed)))))
         out.note(_("Workflow {id}", id=workflow.id))
     return status
 

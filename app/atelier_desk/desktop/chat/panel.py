@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.chat.changed_files import ChangedFiles
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
@@ -91,6 +92,8 @@ class ChatPanel(Translated, QWidget):
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
         self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
+        self._changed_files = ChangedFiles(bridge, self.pages, self)
+        self.host.told.connect(self.commands.told)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = StartPage(bridge, self.folders, self)
         self.composer = Composer(self)

@@ -38,7 +38,9 @@ class FolderButton(Translated, Picker):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for folder in self._desk.folders:
             trusted = self._desk.trusted.get(folder)
-            menu.addSection(folder.replace("&", "&&"))
+            if menu.actions():
+                menu.addSeparator()
+            menu.addAction(theme().icon("folder", "muted"), folder.replace("&", "&&")).setEnabled(False)
             said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_words(trusted)))
             said.setEnabled(False)
             if not trusted:

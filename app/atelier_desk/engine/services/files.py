@@ -151,6 +151,21 @@ class FileService:
         """The changes of a run that are not undone, the newest first."""
         return [change for change in await self.list(workflow_id) if change.run_id == run_id and change.undoable]
 
+    async def by_turn(self, workflow_id: str) -> dict[str, builtins.list[Change]]:
+        """The changes by the run a person started: those of its sub-agents are its own, too. The newest first, with those undone."""
+        changes = await self.list(workflow_id)
+        if not changes:
+            return {}
+        above = {link.id: link.parent_run_id for link in await self._context.repos.runs.links(workflow_id)}
+        found: dict[str, builtins.list[Change]] = {}
+        for change in changes:
+            run_id = change.run_id
+            while parent := above.get(run_id):
+                run_id = parent
+            if run_id:
+                found.setdefault(run_id, []).append(change)
+        return found
+
     async def since(self, workflow_id: str, message_id: str) -> builtins.list[Change]:
         """The changes since a message that are not undone, the newest first.
 

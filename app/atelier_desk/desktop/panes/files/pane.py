@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QListWidget,
-    QPlainTextEdit,
-    QPushButton,
-    QScrollArea,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.folders.rows import FolderRows
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
-from atelier_desk.desktop.panes.wording import ago, number
+from atelier_desk.desktop.panes.files.tree import ChangeTree, facts
+from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, control, fill, label, say
 from atelier_desk.domain.change import Change
-from atelier_desk.file_words import ACTIONS, path_words, state_words
+from atelier_desk.file_words import path_words
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.engine.services.files import UndoneChange
 
-_ICONS = {"created": "plus", "changed": "pencil", "deleted": "trash-2", "moved": "folder"}
 SHOWN = 60_000
 """Characters of a diff that are shown."""
 
@@ -63,11 +53,9 @@ class FilesPane(Pane):
         self.empty = EmptyState("folder", parent=self)
         self.empty.button.setObjectName("files-grant-first")
         self.empty.button.clicked.connect(lambda *_: self.desk.ask())
-        self.list = QListWidget(self)
-        self.list.setObjectName("file-changes")
-        dress_list(self.list)
-        self.list.itemActivated.connect(lambda item: self.open(item.data(KeyRole)))
-        self.list.itemClicked.connect(lambda item: self.open(item.data(KeyRole)))
+        self.list = ChangeTree(self)
+        self.list.opened.connect(self.open)
+        self.list.menu_wanted.connect(self._menu)
         self._stack = QStackedWidget(self)
         for page in (self.empty, self.list, self._build_reader()):
             self._stack.addWidget(page)
@@ -81,19 +69,16 @@ class FilesPane(Pane):
         back = control(IconButton("chevron-left", parent=self), tip=N_("Back to the list"), on=self.close_change)
         self._name = control(ElidedLabel("", self), look="strong")
         self._undo = control(QPushButton(self), "file-undo", N_("Undo"), on=self.undo_open)
-        top = fill(QHBoxLayout(), back, (self._name, 1), self._undo, spacing=4)
+        self._side = control(IconButton("columns-2", parent=self), "diff-side", tip=N_("Side by side or in line"), on=self._switch)
+        self._side.setCheckable(True)
+        more = control(IconButton("ellipsis", parent=self), "file-more", tip=N_("More"))
+        more.clicked.connect(lambda *_: self._menu([self._open], more.mapToGlobal(QPoint(0, more.height()))))
+        top = fill(QHBoxLayout(), back, (self._name, 1), self._side, self._undo, more, spacing=4)
         self._facts = label("", "muted", self, wrap=True)
-        self.diff = CodeCard("", "diff", self)
-        self.diff.height_changed.connect(self._fit)
-        # In the conversation a card is reached as a whole; here its text is a stop of the Tab key.
-        for text in self.diff.findChildren(QPlainTextEdit):
-            text.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            text.setTabChangesFocus(True)
-        self._scroll = QScrollArea(self)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(self.diff)
-        fill(QVBoxLayout(self._reader), top, self._facts, (self._scroll, 1), margins=(0, 0, 0, 0), spacing=6)
+        self.diff = DiffView(self)
+        self._no_text = say(label("", "muted", self), N_("There is no text to compare."))
+        body = fill(QVBoxLayout(), (self.diff, 1), (self._no_text, 0, Qt.AlignmentFlag.AlignTop), spacing=0)
+        fill(QVBoxLayout(self._reader), top, self._facts, (body, 1), margins=(0, 0, 0, 0), spacing=6)
         return self._reader
 
     # showing ------------------------------------------------------------------------------------------------------------------------
@@ -121,12 +106,7 @@ class FilesPane(Pane):
         self._show()
 
     def _show(self) -> None:
-        chosen = self.list.currentRow()
-        self.list.clear()
-        for change in self._changes:
-            role = "accent" if change.undoable else "muted"
-            two_line_item(self.list, change.id, path_words(change), _facts(change), _ICONS[change.action], role)  # type: ignore[arg-type]
-        self.list.setCurrentRow(min(max(chosen, 0), self.list.count() - 1))
+        self.list.show_changes(self._changes)
         alive = [change for change in self._changes if change.undoable]
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
@@ -143,7 +123,7 @@ class FilesPane(Pane):
             self.empty.set_texts(N_("Nothing changed yet"), N_("What agents change in the folder appears here."))
         if self._open is not None:
             self._name.setText(path_words(self._open))
-            self._facts.setText(_facts(self._open))
+            self._facts.setText(facts(self._open))
             self._undo.setEnabled(self._open.undoable)
             self._stack.setCurrentWidget(self._reader)
         else:
@@ -151,19 +131,6 @@ class FilesPane(Pane):
 
     def retranslate(self) -> None:
         self._show()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        width = max(40, self._scroll.viewport().width())
-        self.diff.setFixedSize(width, self.diff.fit(width))
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self._fit()
 
     # one change -----------------------------------------------------------------------------------------------------------------------
 
@@ -174,27 +141,20 @@ class FilesPane(Pane):
     async def _read(self, workflow_id: str, change_id: str) -> None:
         part = await self.bridge.engine.files.diff(workflow_id, change_id)
         self._open = next((change for change in self._changes if change.id == change_id), None)
-        # The two lines that name the file say again what stands above.
-        text = "\n".join(part.diff[:SHOWN].split("\n")[2:]) or _("There is no text to compare.")
-        self.diff.update_code("")
-        self.diff.update_code(text, "diff" if part.diff else "")
-        self.diff.freeze()
+        self.diff.setVisible(bool(part.diff))
+        self._no_text.setVisible(not part.diff)
+        self.diff.show_diff(part.diff[:SHOWN], part.moved_to or part.path)
         self._show()
-        self._fit()
-        self._scroll.setFocus()
+        self.diff.setFocus()
+
+    def _switch(self) -> None:
+        self.diff.set_mode("side" if self._side.isChecked() else "inline")
 
     def close_change(self) -> None:
         """Back to the list."""
         self._open = None
         self._show()
         self.list.setFocus()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        item = self.list.currentItem()
-        if self.list.hasFocus() and item is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.open(item.data(KeyRole))
-        else:
-            super().keyPressEvent(event)
 
     # undoing ------------------------------------------------------------------------------------------------------------------------
 
@@ -206,6 +166,31 @@ class FilesPane(Pane):
     def undo_all(self) -> None:
         """Take all changes of the workflow back that are not."""
         self._start_undo([change.id for change in self._changes if change.undoable])
+
+    def _menu(self, changes: Sequence[Change | None], at: QPoint) -> QMenu | None:
+        """What can be taken back from a row: its own changes, all of the run that made them, everything since."""
+        own = [change for change in changes if change is not None]
+        if not own:
+            return None
+        alive = [change for change in own if change.undoable]
+        first, runs = own[-1], {change.run_id for change in own}
+        run = [change for change in self._changes if change.run_id in runs and change.undoable]
+        since = [change for change in self._changes if change.id >= first.id and change.undoable]
+        menu = QMenu(self)
+        menu.setObjectName("file-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if len(own) == 1:
+            menu.addAction(theme().icon("eye"), _("Show the change"), partial(self.open, first.id))
+        for name, words, found in (
+            ("own", ngettext("Undo this change", "Undo these {n} changes", len(alive)), alive),
+            ("run", _("Undo everything this run changed ({n})", n=number(len(run))), run if len(runs) == 1 else []),
+            ("since", _("Undo everything since this change ({n})", n=number(len(since))), since),
+        ):
+            if found:
+                added = menu.addAction(theme().icon("undo-2"), words, partial(self._start_undo, [change.id for change in found]))
+                added.setObjectName(f"file-undo-{name}")
+        menu.popup(at)
+        return menu
 
     def _force(self) -> None:
         self._start_undo(self._left, force=True)
@@ -223,7 +208,3 @@ class FilesPane(Pane):
         if count:
             toast(self, ngettext("{n} change undone", "{n} changes undone", count))
         await self._load(workflow_id)
-
-
-def _facts(change: Change) -> str:
-    return " · ".join(filter(None, (_(ACTIONS[change.action]), change.agent_name, ago(change.at), state_words(change))))
