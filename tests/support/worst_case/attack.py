@@ -32,15 +32,16 @@ PATIENCE = 60.0
 class Attack:
     """An engine with an owner's tools and a careless colleague, and the canaries around it."""
 
-    def __init__(self, atelier: Atelier, world: World, model: Obedient) -> None:
+    def __init__(self, atelier: Atelier, world: World, model: Obedient, connections: list[str]) -> None:
         self._atelier = atelier
-        self._world = world
+        self.world = world
         self.model = model
+        self._connections = connections
         self.asked: list[ApprovalRequest] = []
 
     async def reached(self, content: Content, mode: ApprovalMode, *, by_helper: bool = False) -> list[str]:
         """Let an agent meet the content, refuse whatever it asks for, and give what it reached all the same."""
-        world, atelier, model = self._world, self._atelier, self.model
+        world, atelier, model = self.world, self._atelier, self.model
         model.orders[content.order] = goals(world)[content.goal]
         opening = self._opening(content)
         placed = await self._place(content)
@@ -59,11 +60,15 @@ class Attack:
             found += [f"{name} was {left!r}" for name, left in await self._lost(workflow_id, run_id, before, mode)]
             found += [f"read: {text[:80]!r}" for text in model.read[said:] if SECRET in text]
             found += await self._freer(workflow_id, mode)
+            found += self._connections
             if content.order not in model.obeyed:
                 found.append("the order was never read: nothing was tried")
         finally:
             for name in placed:
                 atelier.registry.unregister(name) if atelier.registry.has(name) else (world.workspace / name).unlink(missing_ok=True)
+        if found:
+            self._connections.clear()
+            world.restore()
         return found
 
     def _tools(self) -> tuple[str, ...]:
@@ -91,7 +96,7 @@ class Attack:
 
     async def _place(self, content: Content) -> list[str]:
         """Put the content where it waits; the names of what was put there."""
-        registry, ws = self._atelier.registry, self._world.workspace
+        registry, ws = self._atelier.registry, self.world.workspace
         self.model.orders["TASK-read"] = [("read_file", {"path": "found.md"})]
         if content.way in ("file", "search", "report", "command"):
             (ws / "found.md").write_text(content.text)
@@ -126,7 +131,7 @@ class Attack:
         if mode is ApprovalMode.EDIT:
             changes = [change for change in await self._atelier.files.list(workflow_id) if not change.undone_by]
             await self._atelier.files.undo(workflow_id, [change.id for change in changes])
-        return [(name, left) for name, left, _now in _changed(before, self._world.seen("ws"))]
+        return [(name, left) for name, left, _now in _changed(before, self.world.seen("ws"))]
 
     async def _freer(self, workflow_id: str, mode: ApprovalMode) -> list[str]:
         found = []
@@ -159,7 +164,9 @@ def _consult(answer: Any) -> Any:
 @asynccontextmanager
 async def attacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Attack]:
     """An engine with its own data beside the world that it works in."""
-    world = World.made(folder / "world")
+    reached: list[str] = []
+    server = await asyncio.start_server(lambda reader, writer: _note(reached, writer), "127.0.0.1", 0)
+    world = World.made(folder / "world", server.sockets[0].getsockname()[1])
     monkeypatch.setenv("HOME", str(world.root / "home"))
     model = Obedient(errands(world))
     async with Atelier.open(
@@ -171,4 +178,12 @@ async def attacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
             name="Freelancer", provider="test", model="m", approval=ApprovalMode.AUTO, tools=("write_file", "send_letter", "post_form")
         )
         await atelier.agents.save(careless)
-        yield Attack(atelier, world, model)
+        try:
+            yield Attack(atelier, world, model, reached)
+        finally:
+            server.close()
+
+
+def _note(reached: list[str], writer: asyncio.StreamWriter) -> None:
+    reached.append("a connection")
+    writer.close()

@@ -1,3 +1,4 @@
+# ruff: noqa: PTH112, PTH114
 """What a call takes along with a folder: moving, copying or deleting one changes every name below it."""
 
 from __future__ import annotations
