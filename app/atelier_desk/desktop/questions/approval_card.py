@@ -25,7 +25,7 @@ from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import _
 

@@ -19,7 +19,7 @@ from shiboken6 import isValid
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import ValidationRequired, ValidationResponse

@@ -13,11 +13,11 @@ from itertools import islice
 from pathlib import Path as File
 from urllib.parse import urlsplit
 
-from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
+from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
@@ -45,7 +45,7 @@ def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repair
     whatever reason, is asked about as one that could not be read.
     """
     try:
-        level = Level(rules(state.approvals, state.allowed, state.root_run_id or state.run_id), state.approvals)
+        level = Level(rules(state), state.approvals)
         return decide([level], facts(state, intent, described, repaired=repaired))
     except Exception:
         log.exception("a call of %s could not be looked into", intent.tool)
@@ -54,11 +54,10 @@ def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repair
         return decide([Level((), state.approvals)], unread)
 
 
-def rules(policy: ApprovalPolicy, allowed: frozenset[str], root_run_id: str) -> tuple[PermissionRule, ...]:
-    """The rules of a run: those of its policy, and the tools that a person allowed for the whole run."""
-    always = [PermissionRule(id=rule.text, text=rule.text, action=Action.ALLOW) for rule in policy.allowed if _is_readable(rule.text)]
-    run = [PermissionRule(id=tool, text=tool, action=Action.ALLOW, scope=RuleScope.RUN, scope_id=root_run_id) for tool in sorted(allowed)]
-    return (*always, *run)
+def rules(state: RunState) -> tuple[PermissionRule, ...]:
+    """The rules of a run: those it started with, and those that came with a person's yes. One that cannot be read, from a file of another
+    version, allows nothing."""
+    return tuple(rule for rule in (*state.approvals.rules, *state.granted) if _is_readable(rule.text) or rule.action is not Action.ALLOW)
 
 
 def _is_readable(text: str) -> bool:

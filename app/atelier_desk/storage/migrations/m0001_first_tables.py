@@ -27,7 +27,16 @@ TABLES: dict[str, dict[str, str]] = {
         "commits": "option<int>",
     },
     "setting": {"value": "string"},
-    "permission_rule": {"what": "string", "target": "string"},
+    "permission_rule": {
+        "text": "string",
+        "action": "string",
+        "scope": "string",
+        "scope_id": "string",
+        "match": "array<string>",
+        "not_match": "array<string>",
+        "created_at": "datetime",
+        "last_matched_at": "option<datetime>",
+    },
     "agent": {"name": "string", "config": "string", "created_at": "datetime", "updated_at": "datetime"},
     "provider": {
         "name": "string",
