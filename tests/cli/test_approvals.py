@@ -38,7 +38,7 @@ def test_a_call_nobody_allows_waits_with_status_5(cli: Cli, approvals: Configure
     assert cli("resume", result.events[0]["workflow_id"]).status == 5
 
 
-@pytest.mark.parametrize(("mode", "status"), [("auto", 0), ("selective", 5), ("manual", 5)])
+@pytest.mark.parametrize(("mode", "status"), [("free", 0), ("ask", 5), ("ask-all", 5)])
 def test_the_mode_of_a_run(cli: Cli, approvals: Configure, mode: str, status: int) -> None:
     approvals()
     assert cli("run", "go", "--approval", mode, steps=[calculate("1"), "ok"]).status == status

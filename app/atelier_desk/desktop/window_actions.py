@@ -116,6 +116,16 @@ class WindowActions(WindowParts):
     def workflow_settings(self) -> None:
         self.chat.open_settings()
 
+    @action(
+        "choose-profile",
+        N_("Choose what agents may do…"),
+        group="workflow",
+        icon="shield",
+        keywords="permissions profile plan ask edit free approval",
+    )
+    def choose_profile(self) -> None:
+        self.chat.composer.profiles.open()
+
     @action("grant-folder", N_("Grant a folder…"), group="workflow", icon="folder-open", keywords="workspace files directory project")
     def grant_folder(self) -> None:
         self.chat.folders.ask()

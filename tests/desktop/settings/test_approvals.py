@@ -41,7 +41,7 @@ async def page(window: SettingsWindow, atelier: Engine) -> Any:
 
 async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Find) -> None:
     texts = [name.text() for name, _about in page._modes]
-    assert texts == ["Selective", "Manual", "Automatic"]
+    assert texts == ["Plan", "Ask", "Ask always", "Edit", "Free"]
     assert all(about.text() for _name, about in page._modes)
     assert find("approval-flag-sub_agents").isChecked()
     assert not find("approval-flag-tools").isChecked()

@@ -31,7 +31,7 @@ _SELECTIVE = {
     ApprovalKind.DB_OP: N_("You want to be asked before projects and their knowledge are touched."),
 }
 _REASONS = {
-    "manual": N_("This run asks before every call (manual approval)."),
+    "manual": N_("The profile “Ask always” asks before every call."),
     "risk_high": N_("Calls of high risk are always confirmed."),
     "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
     "protected": N_("It changes a file that programs run or agents obey."),

@@ -21,15 +21,11 @@ from atelier_desk.domain.approval import AllowRule, ApprovalSettings, OnTimeout
 from atelier_desk.domain.settings import Settings
 from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
+from atelier_desk.profile_words import ALL
 
 if TYPE_CHECKING:
     pass
 
-MODES = (
-    (N_("Selective"), N_("Asks about the kinds of calls ticked below. The usual choice.")),
-    (N_("Manual"), N_("Asks before every call, except calls of low risk, if that is set below.")),
-    (N_("Automatic"), N_("Never asks, except about calls of high risk, if that is set below.")),
-)
 LOW, HIGH = limits.APPROVAL_TIMEOUT
 
 
@@ -72,13 +68,13 @@ RISKS = (
     Toggle(
         "approvals.auto_approve_low",
         N_("Allow calls of low risk without asking"),
-        N_("In the manual and selective modes."),
+        N_("Under Ask, Ask always and Edit."),
         "approval-auto-low",
     ),
     Toggle(
         "approvals.always_confirm_high",
         N_("Always ask about calls of high risk"),
-        N_("Also in the automatic mode."),
+        N_("Also under Free."),
         "approval-confirm-high",
     ),
 )
@@ -123,8 +119,8 @@ class ApprovalsPage(RowsPage):
 
     def build(self) -> None:
         self._build_modes()
-        self.add(Section(N_("SELECTIVE MODE: ASK ABOUT"), *FLAGS))
-        self.add(Section(N_("RISK, IN EVERY MODE"), *RISKS))
+        self.add(Section(N_("ASK AND EDIT: ASK ABOUT"), *FLAGS))
+        self.add(Section(N_("RISK"), *RISKS))
         self.add(Section(N_("WHEN NOBODY DECIDES"), *TIMES))
         self.rules = RuleList(self)
         self.section(N_("ALWAYS ALLOWED")).body.addWidget(self.rules)
@@ -140,12 +136,15 @@ class ApprovalsPage(RowsPage):
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
-        self._modes = [(say(label("", "strong", self), name), say(label("", "", self, wrap=True), told)) for name, told in MODES]
+        self._modes = [(say(label("", "strong", self), one.title), say(label("", "", self, wrap=True), one.allows)) for one in ALL]
         for row, (name, told) in enumerate(self._modes):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(told, row, 1)
-        hint = N_("Each agent has a mode, chosen in its form. A sub-agent is never freer than its parent.")
-        fill(self.section(N_("APPROVAL MODES")).body, say(label("", "muted", self, wrap=True), hint), grid)
+        hint = N_(
+            "Chosen for each workflow where you write; an agent's form has the one it begins with. "
+            "A sub-agent is never freer than its parent."
+        )
+        fill(self.section(N_("PROFILES")).body, say(label("", "muted", self, wrap=True), hint), grid)
 
     # values -------------------------------------------------------------------------------------------------------------------------
 
