@@ -142,6 +142,7 @@ class ApprovalRequest(Model):
         lineage: the runs above ``run_id``, the root first; empty for a root run.
         reason: why it is asked: a reason of ``Verdict``, such as ``manual`` or ``protected``.
         rule, about: the rule that asked, if one did, and the part of the call that it, or the reason, is about.
+        always: the narrowest rules that would allow it from now on; none where no rule can.
         details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
             ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
             ``tasks``.
@@ -170,6 +171,7 @@ class ApprovalRequest(Model):
     reason: str = ""
     rule: str = ""
     about: str = ""
+    always: tuple[str, ...] = ()
     arguments: dict[str, Any] = {}
     edited: dict[str, Any] | None = None
     details: dict[str, Any] = {}

@@ -22,7 +22,7 @@ from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import pattern
-from atelier_desk.policy.permissions.decide import Level, decide
+from atelier_desk.policy.permissions.decide import Level, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.tools.base import Call, Effect
@@ -52,6 +52,16 @@ def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repair
         acts = described.effect is not Effect.READ
         unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
         return decide([Level((), state.approvals)], unread)
+
+
+def always(state: RunState, intent: ToolCallStarted, described: Call) -> tuple[str, ...]:
+    """The narrowest rules that would allow a call from now on; none where one asks each time, or for what could not be looked into."""
+    try:
+        about = facts(state, intent, described, repaired=False)
+    except Exception:
+        log.exception("no rule for a call of %s", intent.tool)
+        return ()
+    return () if about.concerns else narrowest(about)
 
 
 def rules(state: RunState) -> tuple[PermissionRule, ...]:

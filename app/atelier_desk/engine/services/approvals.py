@@ -141,7 +141,7 @@ class ApprovalService:
         if texts and not await permissions.covers(asked, texts):
             raise UsageError(
                 N_("The rule “{rule}” does not cover this call. One that does: {narrowest}"),
-                rule="; ".join(texts), narrowest="; ".join(await permissions.narrowest(asked)),
+                rule="; ".join(texts), narrowest="; ".join(asked.always) or asked.tool,
             )  # fmt: skip
         now = self._context.clock.now()
         if scope is ApprovalScope.RUN:
@@ -151,7 +151,7 @@ class ApprovalService:
                 for text in texts or (asked.tool,)
             )
         kept = {rule.text: rule for rule in await permissions.rules() if rule.scope is RuleScope.ALWAYS and rule.action is Action.ALLOW}
-        wanted = texts or await permissions.narrowest(asked)
+        wanted = texts or asked.always or (asked.tool,)
         return tuple(kept.get(text) or PermissionRule(text=text, action=Action.ALLOW, created_at=now) for text in wanted)
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:

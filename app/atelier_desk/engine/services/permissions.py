@@ -18,7 +18,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import pattern
-from atelier_desk.policy.permissions.decide import Level, decide, narrowest
+from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.tools.base import Call, Effect, Risk
 
 if TYPE_CHECKING:
@@ -114,19 +114,12 @@ class PermissionService:
         if found is None:
             raise NotFoundError(N_("There is no tool {name}."), name=tool)
         described = registry.describe(found, arguments)
-        agent_id = (await self._agent(agent)).id if agent else ""
+        agent_id = (await self.agent(agent)).id if agent else ""
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
         holding = tuple(rule for rule in await self.rules() if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id))
         state = await self._state(mode, workspace, holding)
         return verdict(state, _intent(tool, found.section, described, arguments), described, repaired=False)
-
-    async def narrowest(self, asked: ApprovalRequest) -> tuple[str, ...]:
-        """The rules that together cover a call that is asked about, and as little else as can be written."""
-        state = await self._state(ApprovalMode.SELECTIVE, (await self._context.repos.workflows.get(asked.workflow_id)).workspace, ())
-        described = Call(Effect(asked.effect), Risk(asked.risk), asked.kind, subjects=asked.subjects)
-        intent = _intent(asked.tool, asked.section, described, asked.arguments, server=asked.server)
-        return narrowest(facts(state, intent, described, repaired=False))
 
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would allow the call, what is asked about always left aside."""
@@ -173,7 +166,8 @@ class PermissionService:
             raise NotFoundError(N_("There is no rule {id}."), id=rule_id)
         return found
 
-    async def _agent(self, wanted: str) -> Agent:
+    async def agent(self, wanted: str) -> Agent:
+        """The agent of this id or name; raises NotFoundError."""
         agents = await self._context.repos.agents.list()
         found = next((agent for agent in agents if wanted in (agent.id, agent.name)), None)
         if found is None:

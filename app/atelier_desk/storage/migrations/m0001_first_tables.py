@@ -254,6 +254,7 @@ TABLES: dict[str, dict[str, str]] = {
         "reason": "string",
         "rule": "string",
         "about": "string",
+        "always": "array<string>",
         "arguments": "string",
         "edited": "option<string>",
         "details": "string",
