@@ -44,7 +44,9 @@ def add_agent_options(parser: Parser) -> None:
 def add_profile_option(who: argparse._ActionsContainer) -> None:
     """``--approval``: the permission profile by its name; ``profile_words.mode_of`` turns it into what is stored."""
     who.add_argument(
+        "--profile",
         "--approval",
+        dest="approval",
         choices=PROFILES,
         help=_(
             "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all before every call, "

@@ -100,6 +100,7 @@ class Batch:
             deleted_tasks=tuple(self.rows.deleted_tasks),
             deleted_messages=tuple(self.rows.deleted_messages),
             rules=tuple(self.rows.rules),
+            matched_rules=self.rows.matched_rules,
             pins=self.rows.pins,
             clear_partial=tuple(clear_partial),
         )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.messages import MessageService
     from atelier_desk.engine.services.models import ModelService
     from atelier_desk.engine.services.own_tools import OwnToolService
+    from atelier_desk.engine.services.permissions import PermissionService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.questions import QuestionService
     from atelier_desk.engine.services.reports import ReportService
@@ -40,6 +41,7 @@ class Services(Protocol):
     files: FileService
     questions: QuestionService
     approvals: ApprovalService
+    permissions: PermissionService
     teams: TeamService
     inspector: InspectorService
     settings: SettingsService

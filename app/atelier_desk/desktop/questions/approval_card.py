@@ -5,7 +5,7 @@ The same card stands under a tool call in the transcript and in the inbox. It on
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
@@ -27,7 +27,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.i18n import _
 
@@ -190,10 +190,10 @@ class ApprovalCard(Translated, QFrame):
             self.setFixedHeight(total)
         return total
 
-    def approve(self, scope: ApprovalScope = ApprovalScope.ONCE, rule: AllowRule | None = None) -> None:
+    def approve(self, scope: ApprovalScope = ApprovalScope.ONCE, rules: Sequence[str] = ()) -> None:
         """Allow, with the arguments as they are edited; wrong ones are shown and nothing is sent."""
         if self._can_allow():
-            self._send(self._allow(scope, rule))
+            self._send(self._allow(scope, rules))
 
     def reject(self) -> None:
         """Refuse, with what is written as the reason."""
@@ -215,10 +215,10 @@ class ApprovalCard(Translated, QFrame):
     def _can_allow(self) -> bool:
         return self._open and not self._busy and not self.arguments.problem
 
-    async def _allow(self, scope: ApprovalScope, rule: AllowRule | None) -> None:
+    async def _allow(self, scope: ApprovalScope, rules: Sequence[str]) -> None:
         if self.arguments.editing and not await self.arguments.checked():
             return
-        await self.desk.approve(self.request.id, self.arguments.changed_arguments(), scope, rule)
+        await self.desk.approve(self.request.id, self.arguments.changed_arguments(), scope, rules)
 
     def _send(self, work: Coroutine[Any, Any, None]) -> None:
         async def job() -> None:
@@ -266,6 +266,8 @@ class ApprovalCard(Translated, QFrame):
         except AtelierError as error:
             problem = _("It would fail as things are: {problem}", problem=error_text(error))
         if isValid(self) and arguments == self.arguments.changed_arguments():
+            if changes and self._changes.isHidden() and not self.arguments.editing:
+                self.arguments.set_opened(False)  # the diff says it better
             self._changes.show_changes(changes, problem)
             self._refit()
 
@@ -281,7 +283,7 @@ class ApprovalCard(Translated, QFrame):
         for choice in wording.choices(self.request):
             entry = menu.addAction(choice.text)
             entry.setObjectName(f"approval-scope-{choice.name}")
-            entry.triggered.connect(lambda _on=False, choice=choice: self.approve(choice.scope, choice.rule))
+            entry.triggered.connect(lambda _on=False, choice=choice: self.approve(choice.scope, choice.rules))
             if choice.scope is ApprovalScope.RUN:
                 menu.addSeparator()
         return menu

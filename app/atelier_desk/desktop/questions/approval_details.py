@@ -127,7 +127,7 @@ def _reason(said: dict[str, Any]) -> str:
     if not said.get("reason"):
         return ""
     why = _(str(said["reason"]))
-    return f"({why}: {said['about']})" if said.get("about") else f"({why})"
+    return "(" + (_("{name}: {text}", name=why, text=said["about"]) if said.get("about") else why) + ")"
 
 
 def _objects(items: object) -> list[dict[str, Any]]:

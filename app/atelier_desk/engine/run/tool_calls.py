@@ -32,7 +32,7 @@ from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import refusal, verdict
+from atelier_desk.engine.run.permissions import always, refusal, verdict
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
@@ -256,6 +256,7 @@ class ToolCalls:
             reason=prepared.asks.reason,
             rule=prepared.asks.rule,
             about=prepared.asks.about,
+            always=always(state, intent, described),
             arguments=intent.arguments,
             details=described.details,
             presentation=intent.presentation,

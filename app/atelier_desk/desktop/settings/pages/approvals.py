@@ -17,7 +17,8 @@ from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.widgets import fill, label, say
 from atelier_desk.desktop.widgets.inputs import SpinBox
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import AllowRule, ApprovalSettings, OnTimeout
+from atelier_desk.domain.approval import ApprovalSettings, OnTimeout
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
@@ -155,19 +156,19 @@ class ApprovalsPage(RowsPage):
         kept = self._kept = settings.approvals
         self.control("approvals.on_timeout").setEnabled(kept.timeout_s > 0)
         self.risks.show_tools(tools, kept.risks)
-        self.rules.show_rules(kept.allowed)
+        self.rules.show_rules(kept.rules)
 
     def _set_risk(self, tool: str, risk: str) -> None:
         rest = {name: kept for name, kept in self._kept.risks.items() if name != tool}
         self.store("approvals.risks", rest | {tool: risk} if risk else rest)
 
-    async def _remove(self, rule: AllowRule) -> None:
-        await self.bridge.engine.approvals.remove_rule(rule)
+    async def _remove(self, rule: PermissionRule) -> None:
+        await self.bridge.engine.permissions.remove(rule.id)
         await self.load()
         offer_undo(self, _("No longer allowed: {rule}", rule=rule_text(rule)), lambda: self._bring_back(rule))
 
-    def _bring_back(self, rule: AllowRule) -> None:
-        self.call(self.bridge.engine.approvals.add_rule(rule))
+    def _bring_back(self, rule: PermissionRule) -> None:
+        self.call(self.bridge.engine.permissions.add(rule))
 
     def retranslate(self) -> None:
         super().retranslate()

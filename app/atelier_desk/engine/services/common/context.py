@@ -6,7 +6,11 @@ import builtins
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.settings import Settings
     from atelier_desk.engine.bus import EventBus
@@ -57,6 +61,14 @@ class MemoryVectors(Protocol):
     def start_reembed(self) -> None: ...
 
 
+class RuleAccess(Protocol):
+    """Who knows the permission rules."""
+
+    async def rules(self) -> tuple[PermissionRule, ...]: ...
+
+    async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool: ...
+
+
 class ServiceContext(Protocol):
     """The open engine as a service sees it; read-only here. ``embedder`` changes when it is switched in the settings."""
 
@@ -104,6 +116,9 @@ class ServiceContext(Protocol):
 
     @property
     def settings(self) -> SettingsAccess: ...
+
+    @property
+    def permissions(self) -> RuleAccess: ...
 
     @property
     def workspace_files(self) -> WorkspaceFiles: ...
