@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.errors import ConflictError, ToolError
+from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.stream.event import ChunkType
 from tests.desktop.questions.approvals import LINEAGE, TODO, ApprovalEngine, asks, tell
 from tests.support.fake_bridge import FakeBridge, Held, settle
@@ -332,3 +334,59 @@ async def test_it_changes_its_language(scene: MakeScene) -> None:
     switch_language("en")
     await settle()
     assert s.find("approval-reject").text() == "Reject"
+
+
+DIFF = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n-timeout = 10\n+timeout = 30\n # end"
+CHANGE = FileChange(action="changed", path="src/a.py", diff=DIFF, added=1, removed=1)
+EDIT = {"path": "src/a.py", "old_string": "timeout = 10", "new_string": "timeout = 30"}
+
+
+async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arguments(scene: MakeScene, qtbot: QtBot) -> None:
+    s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT), width=800)
+    s.engine.set("approvals", "preview", [CHANGE])
+    await settle()
+    s.card._look_at_changes()
+    await settle()
+    changes = s.find("approval-changes")
+    assert s.find("approval-file-1").text() == "Changes src/a.py"
+    assert "timeout = 30" in changes.diffs[0].text
+    qtbot.waitUntil(lambda: changes.diffs[0].isVisible() and changes.diffs[0].height() > 40)
+    s.find("approval-diff-side").click()
+    assert changes.diffs[0].mode == "side"
+    s.engine.set("approvals", "preview", ToolError("The text is not in src/a.py."))
+    s.edit('{"path": "src/a.py", "old_string": "x", "new_string": "y"}')
+    qtbot.waitUntil(lambda: s.card._preview.isActive())
+    s.card._look_at_changes()
+    await settle()
+    assert s.find("approval-changes-problem").text() == "It would fail as things are: The text is not in src/a.py."
+    assert changes.diffs == []
+    (_id, sent), _fields = s.engine.calls("approvals.preview")[-1]
+    assert sent == {"path": "src/a.py", "old_string": "x", "new_string": "y"}
+
+
+async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_runs(scene: MakeScene) -> None:
+    commands = [
+        {"text": "git status", "kind": "reads", "reason": "", "about": "", "safe": True},
+        {"text": "make all", "kind": "runs", "reason": "it is not in the table of commands", "about": "make", "safe": False},
+    ]
+    details = {"command": "git status && make all > log", "commands": commands, "writes": ["log"], "reason": "", "about": ""}
+    request = asks(
+        tool="run_command",
+        details=details,
+        subjects=Subjects(sandbox="workspace", hosts=("pypi.org",)),
+        reason="rule",
+        rule="run_command(make:*)",
+    )
+    s = scene(request)
+    await settle()
+
+    def said(name: str) -> list[str]:
+        return [each.text() for each in s.find(name).findChildren(QLabel)]
+
+    assert said("approval-command-1") == ["git status", "It only reads."]
+    assert said("approval-command-2") == ["make all", "It may do anything. (it is not in the table of commands: make)"]
+    words = said("approval-details")
+    assert "pypi.org" in words
+    assert "log" in words
+    assert "In a sandbox: it writes in the workspace alone and reaches no network." in words
+    assert s.find("approval-why").text() == "Your rule “run_command(make:*)” asks about it."

@@ -14,7 +14,7 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.clock import SystemClock
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import RunStatus, Workflow
@@ -406,3 +406,36 @@ async def test_a_stopped_run_asks_no_more(office: Opener) -> None:
             await atelier.approvals.approve(asked.id)
         assert await atelier.approvals.seen(asked.id, 1_000) is None
         assert ran == []
+
+
+async def test_what_a_call_would_change_is_told_before_it_is_allowed(open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    (folder / "a.py").write_text("one = 1\ntwo = 2\n")
+    edit = {"path": "a.py", "old_string": "one = 1", "new_string": "one = 11"}
+    patch = "*** Begin Patch\n*** Add File: b.py\n+three\n*** Delete File: a.py\n*** End Patch"
+    model = ScriptedModel([[ToolCall(id="c", name="edit_file", arguments=edit)], "Done."])
+    clerk = AgentConfig(name="Clerk", provider="test", model="scripted", tools=("edit_file",))
+    async with open_atelier(model) as atelier:
+        workflow = await atelier.workflows.create("x", workspace=[str(folder)])
+        run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+        [asked] = await atelier.approvals.pending()
+        [change] = await atelier.approvals.preview(asked.id)
+        assert (change.action, change.path, change.added, change.removed) == ("changed", "a.py", 1, 1)
+        assert "+one = 11" in change.diff
+        [added, deleted] = await atelier.approvals.preview(asked.id, {"patch": patch})
+        assert (added.action, added.path, deleted.action, deleted.path) == ("created", "b.py", "deleted", "a.py")
+        with pytest.raises(ToolError):
+            await atelier.approvals.preview(asked.id, {**edit, "old_string": "nowhere"})
+        with pytest.raises(ToolError):
+            await atelier.approvals.preview(asked.id, {**edit, "path": "../a.py"})
+        asked = await atelier.approvals.get(asked.id)
+        written = asked.model_copy(
+            update={"id": "w", "call_id": "w", "tool": "write_file", "arguments": {"path": "c.txt", "content": "new\n"}}
+        )
+        await atelier.repos.journal.commit(Commit(approvals=(written,)))
+        [created] = await atelier.approvals.preview("w")
+        assert (created.action, created.added) == ("created", 1)
+        assert sorted(each.name for each in folder.iterdir()) == ["a.py"]
+        assert (folder / "a.py").read_text() == "one = 1\ntwo = 2\n"

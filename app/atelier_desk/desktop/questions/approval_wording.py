@@ -100,7 +100,12 @@ def title(request: ApprovalRequest) -> str:
 
 def why(request: ApprovalRequest) -> str:
     """The rule that asked."""
-    text = _(_SELECTIVE[request.kind]) if request.reason == "selective" else _(_REASONS.get(request.reason, request.reason))
+    if request.reason == "selective":
+        text = _(_SELECTIVE[request.kind])
+    elif request.reason == "rule":
+        text = _("Your rule “{rule}” asks about it.", rule=request.rule)
+    else:
+        text = _(_REASONS.get(request.reason, request.reason))
     if request.about:
         text = f"{text} ({request.about})"
     if request.round > 1:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import builtins
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
+from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
@@ -67,6 +69,25 @@ class ApprovalService:
         chosen = await self._rules_for(asked, scope, rules)
         await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rules=chosen))
         return await self.get(approval_id)
+
+    async def preview(self, approval_id: str, arguments: dict[str, Any] | None = None) -> builtins.list[FileChange]:
+        """What the call would do to files as they are now, with these arguments or its own; nothing is touched. Empty for other calls.
+
+        Raises:
+            ToolError: what the call itself would say, such as that the text to replace is not in the file.
+        """
+        from atelier_desk.threads import in_tool_thread
+        from atelier_desk.tools.context import ToolContext
+        from atelier_desk.tools.validation import validate
+
+        asked = await self.get(approval_id)
+        tool = self._context.registry.get_tool(asked.tool)
+        if tool is None:
+            return []
+        given = validate(tool, asked.arguments if arguments is None else arguments)
+        folders = tuple(map(Path, (await self._context.repos.workflows.get(asked.workflow_id)).workspace))
+        context = ToolContext(asked.workflow_id, asked.run_id, asked.call_id, workspace=folders[0] if folders else None, roots=folders)
+        return builtins.list(await in_tool_thread(tool.preview, given, context))
 
     async def reject(self, approval_id: str, note: str = "") -> ApprovalRequest:
         """Refuse the call; ``note`` says why and is read by the agent, which goes on without it.
