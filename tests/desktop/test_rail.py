@@ -126,6 +126,7 @@ async def test_in_a_low_window_the_panes_are_tabs_and_stand_again_where_there_is
     docks = window.rail.docks
     assert not window.tabifiedDockWidgets(docks["tasks"])
     window.resize(1024, 700)
+    window.toggle_panes()
     qtbot.waitUntil(lambda: docks["activity"] in window.tabifiedDockWidgets(docks["tasks"]))
     assert docks["memory"] in window.tabifiedDockWidgets(docks["tasks"])
     qtbot.waitUntil(lambda: any(dock.height() > 400 for dock in docks.values() if not dock.visibleRegion().isEmpty()))

@@ -96,7 +96,7 @@ def test_no_two_actions_share_a_shortcut(program: Program) -> None:
 
 async def test_layout_is_kept_and_put_back(qtbot: QtBot, program: Program) -> None:
     await program.start(workflow="w1")
-    program.window.resize(780, 500)
+    program.window.resize(1300, 500)
     program.window.toggle_sidebar()
     program.window.rail.docks["activity"].close()
     kept = program.window.layout_state()

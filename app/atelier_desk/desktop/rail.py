@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
 from atelier_desk.desktop.dock_tabs import DockTabs
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
+from atelier_desk.desktop.side_drawer import SideDrawer
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
@@ -130,6 +131,9 @@ class Rail(QWidget):
             self.docks[entry.name] = self._make_dock(entry)
         self._put_away: set[str] = set()
         self.lay_out()
+        self._usual = [entry.name for entry in self._entries.values() if entry.place != "drawer"]
+        self.drawer = SideDrawer(window, self.docks, self._usual)
+        self.drawer.opened.connect(lambda: QTimer.singleShot(0, self, self._enter_drawer))  # once they have their places
 
     def _placed(self, place: Place) -> list[QDockWidget]:
         """The docks that belong in a place, in their order."""
@@ -147,20 +151,21 @@ class Rail(QWidget):
         dock.setWidget(holder)
         return dock
 
-    def lay_out(self) -> None:
+    def lay_out(self, away: Collection[QDockWidget] = ()) -> None:
         """The layout nobody changed yet: the stacked panes one above the other, others as tabs behind the lowest; the drawer closed.
 
         With large text three panes would not fit one above the other: those in the middle go behind the lowest too. In a low window all do.
+        What is ``away`` stays where it is.
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         self._rows = self._fitting_rows()
-        stack, behind, drawer = self._placed("stack"), self._placed("behind"), self._placed("drawer")
-        for dock in self.docks.values():
+        stack, behind, drawer = ([dock for dock in self._placed(place) if dock not in away] for place in ("stack", "behind", "drawer"))
+        for dock in [each for each in self.docks.values() if each not in away]:
             dock.setFloating(False)
             self._window.addDockWidget(below if dock in drawer else right, dock)
             dock.setVisible(dock not in drawer)
-        heights = [entry.height for entry in self._entries.values() if entry.place == "stack"]
-        if self._rows == 2:
+        heights = [entry.height for entry in self._entries.values() if self.docks[entry.name] in stack]
+        if self._rows == 2 and len(stack) > 2:
             stack, behind, heights = [stack[0], stack[-1]], [*stack[1:-1], *behind], COMPACT_HEIGHTS
         elif self._rows == 1:
             stack, behind, heights = stack[:1], [*stack[1:], *behind], heights[:1]
@@ -168,14 +173,25 @@ class Rail(QWidget):
             self._window.tabifyDockWidget(first, other)
         for upper, lower in pairwise(stack):
             self._window.splitDockWidget(upper, lower, Qt.Orientation.Vertical)
-        for dock in behind:
-            self._window.tabifyDockWidget(stack[-1], dock)
-        stack[-1].raise_()
+        if stack:
+            for dock in behind:
+                self._window.tabifyDockWidget(stack[-1], dock)
+            stack[-1].raise_()
         self.size_column(1 + (theme().scale - 1) * 0.5)
         self._window.resizeDocks(stack, heights, Qt.Orientation.Vertical)
 
-    def mend(self) -> None:
-        """A layout was put back that may be older than the drawer: its panes share one place again, unless somebody shows them."""
+    def reset(self) -> None:
+        """The layout nobody changed, whatever the width of the window."""
+        self.lay_out()
+        self.drawer.restore(self._usual)
+
+    def mend(self, shown: Collection[str] | None = None) -> None:
+        """A layout was put back. ``shown`` are the panes it has at the sides where there is room; None says that those in sight are meant.
+
+        It may be older than the drawer below: its panes share one place again, unless somebody shows them.
+        """
+        at_side = [name for name, dock in self.docks.items() if not dock.isHidden()] if shown is None else shown
+        self.drawer.restore(at_side)
         drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
         together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in drawer)
         self._rows = self._fitting_rows()
@@ -195,7 +211,7 @@ class Rail(QWidget):
             return
         shown = {name for name, dock in self.docks.items() if not dock.isHidden()}
         front = [name for name, dock in self.docks.items() if not dock.visibleRegion().isEmpty()]
-        self.lay_out()
+        self.lay_out([dock for dock in self.docks.values() if dock.isFloating()])
         for name, dock in self.docks.items():
             dock.setVisible(name in shown)
         for name in front:
@@ -249,6 +265,8 @@ class Rail(QWidget):
         dock = self.docks[name]
         opened = dock.isHidden()
         self._make_pane(name)
+        if self.drawer.narrow and self.drawer.at_side(name):
+            self.drawer.show(name)
         dock.show()
         dock.raise_()
         if opened and dock in self._placed("drawer") and not dock.isFloating():
@@ -264,17 +282,29 @@ class Rail(QWidget):
 
     @property
     def visible(self) -> bool:
+        if self.drawer.narrow:
+            return self.drawer.open
         return any(not dock.isHidden() for _name, dock in self._docked())
 
     def set_visible(self, on: bool) -> None:
-        """Hide everything that is not torn off, or show again what was hidden that way."""
+        """Hide everything that is not torn off, or show again what was hidden that way. In a narrow window: close or open the drawer."""
+        if self.drawer.narrow:
+            self.drawer.show() if on else self.drawer.shut()
+            return
         if not on:
-            self._put_away = {name for name, dock in self._docked() if not dock.isHidden()}
-        wanted = (self._put_away or {entry.name for entry in self._entries.values() if entry.place != "drawer"}) if on else set()
+            self.drawer.note()
+            self._put_away = {name for name, dock in self._docked() if not dock.isHidden()} - self.drawer.names
+        wanted = (self.drawer.names or set(self._usual)) | self._put_away if on else set()
         for name, dock in self._docked():
             dock.setVisible(name in wanted)
         if on:
             self._placed("stack")[-1].raise_()
+
+    def _enter_drawer(self) -> None:
+        """The keyboard goes into the drawer, so that Esc leaves it."""
+        front = [pane for name, pane in self.panes.items() if self.drawer.at_side(name) and not pane.visibleRegion().isEmpty()]
+        if front:
+            front[0].setFocus()
 
     def _docked(self) -> Iterator[tuple[str, QDockWidget]]:
         return ((name, dock) for name, dock in self.docks.items() if not dock.isFloating())
