@@ -46,6 +46,7 @@ def open_by_button(window: MainWindow, qtbot: QtBot) -> None:
 async def test_panes_yield_and_come_back_as_they_were(window: MainWindow, qtbot: QtBot) -> None:
     window.resizeDocks([window.rail.docks["tasks"]], [360], Qt.Orientation.Horizontal)
     window.rail.docks["reports"].close()
+    qtbot.waitUntil(lambda: window.rail.panes["tasks"].folded)
     await settle()
     before, named = places(window), in_sight(window)
     await narrow(window, qtbot)

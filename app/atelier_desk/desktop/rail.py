@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
-from atelier_desk.desktop.dock_tabs import DockTabs
+from atelier_desk.desktop.dock_tabs import DockTabs, whole_height
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.side_drawer import SideDrawer
 from atelier_desk.desktop.soon import Soon
@@ -37,8 +37,12 @@ LOW = 760
 FIT_MS = 150
 TORN_OFF = QSize(380, 460)
 """Size of a pane that is torn off, at 100 %, unless it was larger."""
-LEAST = (180, 90)
-"""Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
+GRIP = 6
+"""Height in pixels of the strip that a docked pane is dragged by."""
+USUAL = 200
+"""Height in pixels at 100 % of a pane whose entry names none, when it unfolds."""
+FOLD_MS = 400
+"""How long a pane is empty before it folds: what is being read is there by then."""
 
 
 class _DockTitle(Translated, QWidget):
@@ -55,7 +59,7 @@ class _DockTitle(Translated, QWidget):
         self.retranslate()
 
     def sizeHint(self) -> QSize:
-        return QSize(80, theme().px(26) if self._dock.isFloating() else 6)
+        return QSize(80, theme().px(26) if self._dock.isFloating() else GRIP)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(60, self.sizeHint().height())
@@ -120,6 +124,10 @@ class Rail(QWidget):
         self._workflow_id = ""
         self._rows = 0
         self._fit = Soon(self, FIT_MS, self.fit)
+        self._fold = Soon(self, FOLD_MS, self._fold_vacant)
+        self._unfold = Soon(self, 0, self._unfold_filled)
+        self._heights: dict[str, int] = {}
+        """Of folded panes, before they were."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
         window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
@@ -230,10 +238,60 @@ class Rail(QWidget):
             if self._entries[name].place != "drawer" or not dock.isHidden():
                 self._make_pane(name)
             dock.visibilityChanged.connect(partial(self._on_visible, name))
+            for moved in (dock.topLevelChanged, dock.dockLocationChanged):
+                moved.connect(self._refold)
+        self._refold()
 
     def _on_visible(self, name: str, visible: bool) -> None:
         if visible:
             self._make_pane(name)
+        self._refold()
+
+    # -- folding ----------------------------------------------------------------------------------------------------------------------
+    def _refold(self, *_: object) -> None:
+        """Unfold at once what may not be folded any more, when the panes have their places; fold a moment later what may."""
+        self._unfold.ask()
+        self._fold.ask()
+
+    def _unfold_filled(self) -> None:
+        may = self._foldable()
+        folded = [name for name, pane in self.panes.items() if pane.folded and not self.docks[name].isHidden()]
+        self._set_folded([name for name in folded if name not in may], False)
+
+    def _fold_vacant(self) -> None:
+        self._set_folded([name for name in self._foldable() if not self.panes[name].folded], True)
+
+    def _foldable(self) -> list[str]:
+        """Empty panes that stand above another one: the lowest takes what room is left, and behind a tab nothing is gained."""
+        alone = [name for name in self.panes if self.drawer.at_side(name) and not self.docks[name].isHidden()]
+        lowest = max((self.docks[name].geometry().bottom() for name in alone), default=0)
+        return [
+            name
+            for name in alone
+            if self.panes[name].vacant
+            and self.docks[name].geometry().bottom() < lowest
+            and not self._window.tabifiedDockWidgets(self.docks[name])
+        ]
+
+    def _set_folded(self, names: Sequence[str], on: bool) -> None:
+        for name in names:
+            if on:
+                self._heights[name] = self.docks[name].height()
+            self.panes[name].set_folded(on)
+        if names:
+            QTimer.singleShot(0, self, partial(self._give_heights, names, on))  # once the window knows their new limits
+
+    def _give_heights(self, names: Sequence[str], folded: bool) -> None:
+        """Panes that were folded or unfolded get their height, the lowest gives or takes it: left out of the call, all would by a share."""
+        shown = {name: dock for name, dock in self.docks.items() if self.drawer.at_side(name) and not dock.visibleRegion().isEmpty()}
+        now = {name: whole_height(self._window, dock) for name, dock in shown.items()}
+        heights = {name: self.panes[name].maximumHeight() + GRIP if self.panes[name].folded else height for name, height in now.items()}
+        for name in (set(names) & set(shown)) if not folded else ():
+            heights[name] = max(self._heights.get(name, 0), theme().px(self._entries[name].height or USUAL))
+        lowest = max(shown, key=lambda name: shown[name].geometry().bottom(), default="")
+        if lowest:
+            heights[lowest] = max(1, sum(now.values()) - sum(height for name, height in heights.items() if name != lowest))
+            self._window.resizeDocks(list(shown.values()), [heights[name] for name in shown], Qt.Orientation.Vertical)
 
     def _make_pane(self, name: str) -> None:
         if name in self.panes or self._host is None:
@@ -243,7 +301,8 @@ class Rail(QWidget):
         holder = dock.widget()
         dock.setWidget(pane)
         holder.deleteLater()
-        pane.setMinimumSize(*LEAST)
+        pane.set_folded(False)
+        pane.filled.connect(self._refold)
         pane.tools.addWidget(_DockButtons(dock, entry))
         self.panes[name] = pane
         if self._workflow_id:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QDockWidget, QStyle, QTabBar, QWidget
+from PySide6.QtWidgets import QDockWidget, QStyle, QWidget
 
+from atelier_desk.desktop.dock_tabs import whole_height
 from atelier_desk.desktop.theme import theme
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class SideDrawer(QObject):
         if narrow:
             self._beside = bool(self._shown())
             self.note()
-            self._sizes = {name: self._docks[name].size() for name in self._front}
+            self._sizes = {name: QSize(self._docks[name].width(), whole_height(self._window, self._docks[name])) for name in self._front}
             self.narrow = True
             self._show(())
         else:
@@ -131,9 +132,7 @@ class SideDrawer(QObject):
         sized = [(self._docks[name], size) for name, size in self._sizes.items() if name in self._shown()]
         docks = [dock for dock, _size in sized]
         self._window.resizeDocks(docks, [size.width() for _dock, size in sized], Qt.Orientation.Horizontal)
-        tabs = max((bar.height() for bar in self._window.findChildren(QTabBar) if bar.parent() is self._window), default=0)
-        heights = [size.height() + (tabs if self._window.tabifiedDockWidgets(dock) else 0) for dock, size in sized]
-        self._window.resizeDocks(docks, heights, Qt.Orientation.Vertical)
+        self._window.resizeDocks(docks, [size.height() for _dock, size in sized], Qt.Orientation.Vertical)
 
     def show(self, name: str = "") -> None:
         """Open the drawer, with this pane among the others."""
