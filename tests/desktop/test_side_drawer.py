@@ -48,13 +48,16 @@ async def test_panes_yield_and_come_back_as_they_were(window: MainWindow, qtbot:
     window.rail.docks["reports"].close()
     qtbot.waitUntil(lambda: window.rail.panes["tasks"].folded)
     await settle()
-    before, named = places(window), in_sight(window)
+    before, named, column = places(window), in_sight(window), window.sidebar.width()
+    await narrow(window, qtbot, width=800)
+    qtbot.waitUntil(lambda: window.sidebar.width() == column)
     await narrow(window, qtbot)
     assert window.chat.width() > 700, "the conversation has their room"
     window.resize(1300, 860)
     qtbot.waitUntil(lambda: in_sight(window) == named)
     await settle(30)
     assert places(window) == before
+    assert window.sidebar.width() == column
 
 
 async def test_the_drawer_lies_over_the_conversation(window: MainWindow, qtbot: QtBot) -> None:

@@ -76,13 +76,16 @@ class SideDrawer(QObject):
         self.names: set[str] = set()
         self._front: list[str] = []
         self._sizes: dict[str, QSize] = {}
-        """Of the panes in sight beside the conversation: Qt gives a place that was empty in between another size."""
+        """Of the panes beside the conversation: Qt squeezes them before they yield, and gives a place that was empty another size."""
         self._over: tuple[QWidget, QWidget, QWidget] | None = None
         self._shades: tuple[_Shade, ...] = ()
         """Over the conversation and over what stands left of it."""
         self._least = 0
+        self._column = 0
+        """Width of the sidebar, as it was last while the panes had their place."""
         window.installEventFilter(self)
         for dock in docks.values():
+            dock.installEventFilter(self)
             dock.topLevelChanged.connect(self._on_moved)
             dock.visibilityChanged.connect(self._on_visible)
 
@@ -90,6 +93,7 @@ class SideDrawer(QObject):
         """``pages`` is what the panes take room from, ``middle`` what keeps its width in it; the conversation lies beside ``sidebar``."""
         self._over = pages, middle, sidebar
         pages.installEventFilter(self)
+        sidebar.installEventFilter(self)
 
     # -- what is shown ----------------------------------------------------------------------------------------------------------------
     def at_side(self, name: str) -> bool:
@@ -116,10 +120,10 @@ class SideDrawer(QObject):
         narrow = self._window.width() < NARROW
         if narrow == self.narrow:
             return
+        self._keep_sidebar()
         if narrow:
             self._beside = bool(self._shown())
             self.note()
-            self._sizes = {name: QSize(self._docks[name].width(), whole_height(self._window, self._docks[name])) for name in self._front}
             self.narrow = True
             self._show(())
         else:
@@ -128,8 +132,15 @@ class SideDrawer(QObject):
             self._show(self.names if self._beside else ())
             QTimer.singleShot(0, self, self._size)
 
+    def _keep_sidebar(self) -> None:
+        """The left column has its width whether the panes come or go: Qt takes it from there first, and does not give it back."""
+        column = self._over[2].parentWidget() if self._over is not None else None
+        if isinstance(column, QDockWidget) and self._column:
+            width = self._column
+            QTimer.singleShot(0, self, lambda: self._window.resizeDocks([column], [width], Qt.Orientation.Horizontal))
+
     def _size(self) -> None:
-        sized = [(self._docks[name], size) for name, size in self._sizes.items() if name in self._shown()]
+        sized = [(self._docks[name], self._sizes[name]) for name in self._front if name in self._shown() and name in self._sizes]
         docks = [dock for dock, _size in sized]
         self._window.resizeDocks(docks, [size.width() for _dock, size in sized], Qt.Orientation.Horizontal)
         self._window.resizeDocks(docks, [size.height() for _dock, size in sized], Qt.Orientation.Vertical)
@@ -220,9 +231,19 @@ class SideDrawer(QObject):
                 self.follow()
             elif kind == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape and self.open:
                 self.shut()  # nothing in the drawer had a use for the key
-        elif kind in (QEvent.Type.Resize, QEvent.Type.Move):
+        elif kind == QEvent.Type.Resize and watched is not (self._over and self._over[0]):
+            if self.narrow == (self._window.width() < NARROW):  # else the panes have not come or gone yet
+                self._measure(watched)
+        elif kind in (QEvent.Type.Resize, QEvent.Type.Move) and self._over is not None and watched is self._over[0]:
             self._stretch()
         return False
+
+    def _measure(self, resized: QObject) -> None:
+        if self._over is not None and resized is self._over[2]:
+            self._column = self._over[2].width()
+        elif isinstance(resized, QDockWidget) and not self.narrow:
+            name = next(name for name, dock in self._docks.items() if dock is resized)
+            self._sizes[name] = QSize(resized.width(), whole_height(self._window, resized))
 
     def _on_moved(self, floating: bool) -> None:
         """A pane that is put back into a closed drawer opens it: it would be gone otherwise."""

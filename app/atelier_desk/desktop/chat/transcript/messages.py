@@ -238,7 +238,7 @@ class AssistantMessage(BodyMessage):
             self._unfinished.show()
         elif self._unfinished is not None:
             self._unfinished.retranslate()
-        self._cut.setVisible(entry.topic == "cut_off")
+        self._cut.setVisible(entry.topic == "cut_off" and not entry.told)
         self._actions.setVisible(self._has_actions())
         self._actions.show_pinned(entry.pinned)
         self.retranslate()
