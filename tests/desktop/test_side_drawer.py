@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.layout_keeper import LayoutKeeper
+from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.window import MainWindow
 from tests.desktop.test_rail import started
 from tests.support.fake_bridge import settle
@@ -165,3 +166,17 @@ async def test_panes_are_moved_and_torn_off_in_the_drawer(window: MainWindow, qt
     window.resize(1300, 860)
     qtbot.waitUntil(lambda: in_sight(window) == set(SIDE))
     assert window.dockWidgetArea(docks["tasks"]) == Qt.DockWidgetArea.LeftDockWidgetArea
+
+
+async def test_what_opens_below_closes_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot, width=800)
+    open_by_button(window, qtbot)
+    window.actions_["show-timeline"].trigger()
+    qtbot.waitUntil(lambda: not in_sight(window) and window.rail.docks["timeline"].isVisible())
+    assert window.rail.docks["timeline"].width() > 400
+
+
+@pytest.mark.parametrize("width", [800, 1024, 1300, 1700])
+async def test_the_composer_is_as_wide_as_the_messages(window: MainWindow, qtbot: QtBot, width: int) -> None:
+    window.resize(width, 860)
+    qtbot.waitUntil(lambda: window.chat.composer.width() == min(CHAT_COLUMN, window.chat.width() - 2 * 24))

@@ -326,6 +326,8 @@ class Rail(QWidget):
         self._make_pane(name)
         if self.drawer.narrow and self.drawer.at_side(name):
             self.drawer.show(name)
+        elif not dock.isFloating():
+            self.drawer.shut()  # it leaves no room for what opens below the conversation
         dock.show()
         dock.raise_()
         if opened and dock in self._placed("drawer") and not dock.isFloating():

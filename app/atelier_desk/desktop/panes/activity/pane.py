@@ -109,7 +109,7 @@ class ActivityPane(Pane):
         self.tools.insertWidget(0, self.agent)
         self.words = control(QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity"))
         self.words.setClearButtonEnabled(True)
-        self.group = control(ComboBox(self), "activity-group", name=N_("Kind of activity"))
+        self.group = control(ComboBox(self), "activity-group", look="search", name=N_("Kind of activity"))
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for group in GROUPS:
             self.group.addItem("", group)
