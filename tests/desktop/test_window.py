@@ -293,7 +293,7 @@ async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot
     await settle()
     said = [each.text() for each in window.chat.empty.findChildren(QLabel) if each.isVisible()]
     assert said == []
-    assert not window.chat.composer.isVisible()
+    assert not window.chat.bottom.isVisible(), "neither the composer nor the line about its model"
     window.hold(False)
     await settle()
     assert window.chat.composer.isVisible()

@@ -165,7 +165,7 @@ class MainWindow(Translated, WindowActions):
         """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""
         self.chat.empty.hold(on)
         self.sidebar.hold(on)
-        self.chat.composer.setVisible(not on)
+        self.chat.bottom.setVisible(not on)
         if not on:
             self.chat.composer.field.setFocus()
 
