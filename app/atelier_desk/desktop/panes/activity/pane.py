@@ -75,12 +75,13 @@ class ActivityPane(Pane):
         self.tree.asked.connect(self._control)
         self.tree.said.connect(self._say)
         self.tree.chosen.connect(lambda _run_id: self._show())
-        self.team.changed.connect(lambda _runs: self.tree.setVisible(bool(self.tree.members)))
+        self.team.changed.connect(self._show_tree)
         self._build_filter()
         self.list = ActivityListView(self)
         self.empty = EmptyState(
             "activity", N_("Nothing has run yet"), N_("Tool calls and events of the current run appear here."), parent=self
         )
+        self.fold_when(self.empty)
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.list)
@@ -108,7 +109,7 @@ class ActivityPane(Pane):
         self.tools.insertWidget(0, self.agent)
         self.words = control(QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity"))
         self.words.setClearButtonEnabled(True)
-        self.group = control(ComboBox(self), "activity-group", look="chip-plain", name=N_("Kind of activity"))
+        self.group = control(ComboBox(self), "activity-group", look="search", name=N_("Kind of activity"))
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for group in GROUPS:
             self.group.addItem("", group)
@@ -206,10 +207,15 @@ class ActivityPane(Pane):
         agent = self.tree.chosen_run
         return [entry for entry in self.log.entries if entry.matches(words, group) and (not agent or entry.of_agent(agent))]
 
+    @property
+    def vacant(self) -> bool:
+        return super().vacant and not self.tree.members
+
     def _show(self) -> None:
         self.list.show_rows(self._visible_entries())
         self._stack.setCurrentWidget(self._splitter if self.log.entries else self.empty)
         self._export.setEnabled(bool(self.log.entries))
+        self._export.setVisible(bool(self.log.entries))
         member = self.team.get(self.tree.chosen_run)
         self.agent.setVisible(member is not None)
         if member is not None:
@@ -218,8 +224,14 @@ class ActivityPane(Pane):
             self.agent.setText(f"{name}  ✕")
             self.agent.setAccessibleName(_("Only {agent}; show all agents again", agent=member.name))
             self.agent.setToolTip(_("Show all agents again"))
-        self.tree.setVisible(bool(self.tree.members))
+        self._show_tree()
         self._show_details()
+
+    def _show_tree(self, *_: object) -> None:
+        there = bool(self.tree.members)
+        if there == self.tree.isHidden():
+            self.tree.setVisible(there)
+            self.filled.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -228,7 +240,7 @@ class ActivityPane(Pane):
     def _give_room(self) -> None:
         """A short pane is for agents first, then for rows; the filter goes before both, unless it is in use."""
         used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
-        margins = self.column.contentsMargins()
+        margins = self.frame.contentsMargins()
         head = max(self.heading.sizeHint().height(), self._export.sizeHint().height()) + self.column.spacing()
         room = self.height() - margins.top() - margins.bottom() - head
         tree = self.tree.wanted + GAP if self.tree.members else 0
