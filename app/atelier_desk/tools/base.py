@@ -7,7 +7,7 @@ by its context.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -141,6 +141,10 @@ class Tool(ABC):
             cached = TypeAdapter(self.input)
             type(self)._adapter = cached  # type: ignore[attr-defined]
         return cached
+
+    def definition_with(self, edit_forms: Sequence[str]) -> ToolSpec:
+        """The definition for a model that is offered these forms of an edit (``llm.profiles``); the same for most tools."""
+        return self.definition()
 
     def definition(self) -> ToolSpec:
         """Name, description and JSON schema for the model."""
