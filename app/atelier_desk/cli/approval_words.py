@@ -21,6 +21,7 @@ REASONS = {
     "protected": N_("it changes a file that programs run or agents obey"),
     "unparsed": N_("its command could not be taken apart"),
     "installs": N_("it installs a package, whose scripts run here"),
+    "unconfined": N_("it would run outside of the sandbox, or with the network"),
     "tainted": N_("the team read something from outside, and this call sends data out or writes outside the workspace"),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""

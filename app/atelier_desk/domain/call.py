@@ -54,10 +54,17 @@ class Presentation(Model):
 
 
 class Subjects(Model):
-    """What a call touches, as it was written: the facts that rules and approvals are about."""
+    """What a call touches, as it was written: the facts that rules and approvals are about.
+
+    Attributes:
+        writes: those of ``paths`` that a command changes; other calls say by their effect whether they change them.
+        sandbox: what the command is kept in: ``reading``, ``workspace``, ``network`` or ``none``; empty for a call without one.
+    """
 
     paths: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
     command: str = ""
+    sandbox: str = ""
     hosts: tuple[str, ...] = ()
     server: str = ""
     agents: tuple[str, ...] = ()

@@ -117,3 +117,15 @@ BREAKER_COOLDOWN_S: Final = 60
 
 LOOP_WARN: Final = 3
 LOOP_PAUSE: Final = 5
+
+COMMAND_TIMEOUT_MS: Final = 60_000
+COMMAND_TIMEOUTS_MS: Final = (1_000, 600_000)
+"""Milliseconds a command may take that the agent waits for. Source: the specification, "Hands"."""
+COMMAND_ENDS_S: Final = 15.0
+"""How long a command whose time is over may take to be gone, with all that it started, before its call is given up."""
+COMMAND_BEGINS_S: Final = 0.5
+"""How long a command in the background is watched before its call returns: one that fails at once says so."""
+COMMAND_WAIT_MS: Final = 60_000
+"""Milliseconds that one reading of a background command's output may wait for more."""
+COMMAND_INPUT: Final = 10_000
+"""Characters written to a command's input at once."""

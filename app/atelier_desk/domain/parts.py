@@ -11,7 +11,10 @@ from atelier_desk.domain.chat import ImagePart
 
 
 class TextPart(Model):
-    """A text to be read as it is. ``language`` colours it (``python``, ``diff`` …); the model reads the result's data, not this."""
+    """A text to be read as it is. ``title`` may be an English ``N_`` text. ``language`` colours it (``python``, ``diff`` …).
+
+    The model reads the result's data, not this.
+    """
 
     type: Literal["text"] = "text"
     title: str = ""

@@ -263,7 +263,9 @@ class Atelier(Services):
         """What the tools work on; ``start`` adds the memory search and the question gate."""
         from atelier_desk.tools.services import ToolServices
 
-        return ToolServices(memories=self.repos.memories, reports=self.repos.reports, files=self.workspace_files)
+        return ToolServices(
+            memories=self.repos.memories, reports=self.repos.reports, files=self.workspace_files, hidden=(Path(self.datadir.root),)
+        )
 
     @cached_property
     def workspace_files(self) -> WorkspaceFiles:
@@ -490,6 +492,8 @@ class Atelier(Services):
                 parts.push_async_callback(self.memories.aclose)
             if "own_tools" in vars(self):
                 parts.push_async_callback(self.own_tools.aclose)
+            if "tool_services" in vars(self) and self.tool_services.commands is not None:
+                parts.push_async_callback(self.tool_services.commands.aclose)
             if "runs" in vars(self):
                 parts.push_async_callback(self.runs.close)
 

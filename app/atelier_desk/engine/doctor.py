@@ -81,7 +81,7 @@ async def checks(
         progress: told how many of how many rows, reports or models were read.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
-    found = [await _qt(), *_display()]
+    found = [await _qt(), *_display(), _sandbox()]
     if folder is not None:
         found += [_writable(folder), _disk(folder)]
     if atelier is None:
@@ -170,6 +170,26 @@ def _display() -> list[Check]:
         text = _(problem.template, **problem.params)
         found.append(Check(name="display", title=title, status="warn", message=text, fix=_("Without a window, use: atelier chat")))
     return found
+
+
+def _sandbox() -> Check:
+    """Whether the commands of agents can be confined."""
+    from atelier_desk.workspace.processes import sandbox
+
+    title = _("Sandbox")
+    if sandbox.available():
+        message = _(
+            "Commands of agents are confined: those that run without asking only read, those you allow write in the workflow's folder "
+            "alone, and reach the network only when you allow that too."
+        )
+        return Check(name="sandbox", title=title, status="ok", message=message)
+    return Check(
+        name="sandbox",
+        title=title,
+        status="warn",
+        message=_("Not sandboxed: this system has no Landlock, so commands of agents run with your rights."),
+        fix=_("Allow only commands that you would run yourself."),
+    )
 
 
 def _library_fix() -> str:

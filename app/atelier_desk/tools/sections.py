@@ -22,6 +22,8 @@ CORE = "core_ops"
 PLANNING = "planning_ops"
 CUSTOM = "custom_ops"
 FILES = "file_ops"
+SHELL = "shell_ops"
+CONTEXT = "context_ops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +128,11 @@ section(
     description=N_("Read, write, edit, find, move, copy and delete files"),
     kind=ApprovalKind.FILE_OP,
 )
-section("shell_ops", order=40, name=N_("Shell"), description=N_("Run commands, git and scripts"), kind=ApprovalKind.FILE_OP)
+section(SHELL, order=40, name=N_("Shell"), description=N_("Run commands, git and scripts"), kind=ApprovalKind.FILE_OP)
 section("web_ops", order=50, name=N_("Web"), description=N_("Search the web and read pages"))
 section("media_ops", order=60, name=N_("Images and 3D"), description=N_("Read, describe and make images and 3D models"))
 section(
-    "context_ops",
+    CONTEXT,
     order=70,
     name=N_("Context"),
     description=N_("Where the agent works: folder, environment, project"),

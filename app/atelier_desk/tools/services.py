@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+    from atelier_desk.workspace.processes.commands import Commands
 
 
 class QuestionGate(Protocol):
@@ -29,6 +32,8 @@ class ToolServices:
 
     Attributes:
         registry: the one the tools are registered in.
+        commands: what runs on the machine; made by the first command.
+        hidden: what no command in the sandbox can read: the data folder.
     """
 
     registry: ToolRegistry | None = None
@@ -37,3 +42,5 @@ class ToolServices:
     reports: ReportRepository | None = None
     questions: QuestionGate | None = None
     files: WorkspaceFiles | None = None
+    commands: Commands | None = None
+    hidden: tuple[Path, ...] = ()

@@ -30,8 +30,9 @@ async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier
         assert (assistant.name, assistant.config.provider, assistant.config.model) == ("Assistant", "local", STARTER)
         basics, files = assistant.config.tools[:5], assistant.config.tools[5:]
         assert basics == ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
-        assert list(files) == [tool.name for tool in atelier.registry.get_tools_by_section("file_ops")]
-        assert len(files) == 12
+        hands = ("file_ops", "shell_ops", "context_ops")
+        assert list(files) == [tool.name for section in hands for tool in atelier.registry.get_tools_by_section(section)]
+        assert len(files) == 25
         assert (lead.name, lead.config.provider, lead.config.model, lead.config.tool_mode) == (
             "Team lead",
             "local",

@@ -95,10 +95,10 @@ def _with_line(facts: Facts, said: str, about: dict[Concern, str], *, safe: bool
     except line.UnreadableError:
         about[Concern.UNPARSED] = said
         return facts
-    named = [each.file.text for one in found.commands for each in one.redirects if each.file is not None]
-    files = [name for name in named if name != "/dev/null"]
+    redirects = [each for one in found.commands for each in one.redirects if each.file is not None and each.file.text != "/dev/null"]
+    read, written = (tuple(_path(each.file.text) for each in redirects if each.file and each.writes is wanted) for wanted in (False, True))
     commands = tuple(Command(one.arguments, safe) for one in found.commands)
-    return replace(facts, commands=commands, paths=(*facts.paths, *map(_path, files)))
+    return replace(facts, commands=commands, paths=(*facts.paths, *read, *written), redirected=written)
 
 
 def _path(text: str) -> Path:

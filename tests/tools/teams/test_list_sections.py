@@ -25,7 +25,13 @@ async def test_lists_the_sections_of_the_enabled_tools(calls_with: MakeCalls) ->
 
 async def test_without_a_choice_every_tool_is_there(calls: Calls) -> None:
     data = await calls("list_tool_sections")
-    assert {section["id"]: section["tool_count"] for section in data["sections"]} == {"core_ops": 5, "planning_ops": 3, "file_ops": 12}
+    assert {section["id"]: section["tool_count"] for section in data["sections"]} == {
+        "core_ops": 5,
+        "planning_ops": 3,
+        "context_ops": 3,
+        "file_ops": 13,
+        "shell_ops": 9,
+    }
 
 
 async def test_without_a_registry_it_says_so(calls_with: MakeCalls) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from glob import iglob
+from itertools import islice
 from pathlib import Path as File
 from urllib.parse import urlsplit
 
@@ -23,7 +25,9 @@ from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.tools.base import Call, Effect
-from atelier_desk.workspace.commands import line
+from atelier_desk.tools.shell.running import same_with_files
+from atelier_desk.workspace.commands.judge import Judgement, judge
+from atelier_desk.workspace.commands.packages import installs
 
 log = logging.getLogger(__name__)
 
@@ -70,11 +74,23 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
     roots = tuple(_slashed(root) for root in state.workspace)
     paths = tuple(_path(text, roots, state.workspace) for text in described.subjects.paths)
-    commands, unparsed = _commands(described.subjects.command, home)
-    about = {Concern.UNPARSED: described.subjects.command} if unparsed or described.unread else {}
+    judgement = judge(described.subjects.command, home) if described.subjects.command else None
+    unparsed = described.unread or (judgement is not None and judgement.asks_always)
+    about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
     changes = described.effect is not Effect.READ
-    if changes and (guarded := protected(paths)):
+    redirected: tuple[Path, ...] = ()
+    if judgement is not None:
+        named = zip(judgement.writes, described.subjects.writes, strict=False)
+        redirected, _unseen = _changed(tuple(name for file, name in named if file in judgement.redirected), roots, state.workspace)
+    changed, unseen = (paths, "") if judgement is None else _changed(described.subjects.writes, roots, state.workspace)
+    if unseen:
+        about.setdefault(Concern.UNPARSED, unseen)
+    if changes and (guarded := protected(changed)):
         about[Concern.PROTECTED] = guarded
+    if judgement is not None and any(installs(judged.command.arguments) for judged in judgement.commands):
+        about[Concern.INSTALLS] = described.subjects.command
+    if described.subjects.sandbox in UNCONFINED:
+        about[Concern.UNCONFINED] = described.subjects.sandbox
     if repaired and changes:
         about[Concern.REPAIRED] = ""
     return Facts(
@@ -85,8 +101,10 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
         server=intent.server,
         changes=_acts(described, risk),
         writes=described.effect is Effect.WRITE and described.kind is ApprovalKind.FILE_OP,
-        paths=paths,
-        commands=commands,
+        paths=(*paths, *(path for path in changed if path not in paths)),
+        redirected=redirected,
+        path_tools=same_with_files(judgement) if judgement is not None else (),
+        commands=_commands(judgement),
         hosts=tuple(_hosts(described.subjects)),
         agents=tuple(Target(name) for name in described.subjects.agents),
         home=home,
@@ -118,9 +136,11 @@ def _acts(described: Call, risk: str) -> bool:
 
 def _path(text: str, roots: tuple[str, ...], folders: tuple[str, ...]) -> Path:
     start = folders[0] if folders else ""
-    whole = os.path.normpath(File(start) / _at_home(text))
+    written = File(start) / _at_home(text)
+    whole = os.path.normpath(written)
     whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two slashes at the start
-    spellings = (_slashed(whole), _slashed(os.path.realpath(whole)))
+    # A file tool takes ".." away as it is written, a command goes up from where a link led to: both are looked at.
+    spellings = (_slashed(whole), _slashed(os.path.realpath(whole)), _slashed(os.path.realpath(written)))
     # A granted folder may itself be reached through a link: the real one counts as granted too.
     granted = dict.fromkeys([*roots, *(_slashed(os.path.realpath(folder)) for folder in folders)])
     return Path(tuple(dict.fromkeys(spellings)), tuple(granted))
@@ -134,14 +154,30 @@ def _slashed(path: str) -> str:
     return File(path).as_posix()
 
 
-def _commands(text: str, home: str) -> tuple[tuple[Command, ...], bool]:
-    """The simple commands of a line, and whether it could not be taken apart."""
-    if not text:
-        return (), False
-    try:
-        return tuple(Command(one.arguments) for one in line.read(text, home).commands), False
-    except line.UnreadableError:
-        return (), True
+def _commands(judgement: Judgement | None) -> tuple[Command, ...]:
+    """The simple commands of a line; none when it could not be taken apart."""
+    return tuple(Command(one.command.arguments, one.contained) for one in judgement.commands) if judgement is not None else ()
+
+
+def _changed(names: tuple[str, ...], roots: tuple[str, ...], folders: tuple[str, ...]) -> tuple[tuple[Path, ...], str]:
+    """The files that a command changes, patterns of names filled in; and the first pattern that nobody can be sure of."""
+    start = folders[0] if folders else ""
+    found: list[Path] = []
+    for name in names:
+        if "[" in name:
+            # bash reads classes and negations otherwise than Python does.
+            return tuple(found), name
+        alike = list(islice(iglob(name, root_dir=start), _ALIKE + 1)) if any(mark in name for mark in "*?") else []  # noqa: PTH207
+        if len(alike) > _ALIKE:
+            return tuple(found), name
+        found += [_path(each, roots, folders) for each in (name, *alike)]
+    return tuple(found), ""
+
+
+_ALIKE = 1_000
+"""Names that one pattern of a written file may stand for."""
+UNCONFINED = frozenset({"network", "none"})
+"""What a person says yes to each time: ``Subjects.sandbox``."""
 
 
 def _hosts(subjects: Subjects) -> Iterator[Host]:

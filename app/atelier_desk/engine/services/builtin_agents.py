@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
     """Configurations of the built-in agents, the default one first, each with the tools that its sections have now."""
     from atelier_desk.llm.local.models import STARTER
-    from atelier_desk.tools.sections import CORE, FILES, PLANNING  # dear to load, and needed at the first start alone
+    from atelier_desk.tools.sections import CONTEXT, CORE, FILES, PLANNING, SHELL  # dear to load, and needed at the first start alone
 
     assistant = _(
         "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
@@ -27,7 +27,8 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
         "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
         "and answer in the user's language with one result of your own, not a pile of reports."
     )
-    wanted = ((_("Assistant"), assistant, (CORE, FILES)), (_("Team lead"), team_lead, (CORE, FILES, PLANNING)))
+    hands = (FILES, SHELL, CONTEXT)
+    wanted = ((_("Assistant"), assistant, (CORE, *hands)), (_("Team lead"), team_lead, (CORE, *hands, PLANNING)))
     return [
         AgentConfig(
             name=name,

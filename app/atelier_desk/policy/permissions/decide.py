@@ -58,9 +58,8 @@ _NOT_IN_AUTO = frozenset({Concern.TAINTED, Concern.REPAIRED})
 def _first(rules: Iterable[tuple[PermissionRule, Pattern]], facts: Facts) -> Verdict | None:
     """The first rule that covers any part of the call: for rules that forbid or ask."""
     for rule, read in rules:
-        if not read.names(facts):
-            continue
-        for part in _parts(facts):
+        parts = _parts(facts) if read.names(facts) else facts.paths if read.argument and read.name in facts.path_tools else ()
+        for part in parts:
             if _covers(read, part, facts, strictly=False):
                 return _verdict(rule, part)
     return None
@@ -70,12 +69,17 @@ def _allowed(rules: list[tuple[PermissionRule, Pattern]], facts: Facts) -> Verdi
     """Allow when every part is covered by a rule, not all by the same; the last part's rule is named."""
     named = [(rule, read) for rule, read in rules if read.names(facts)]
     verdict: Verdict | None = None
-    for part in _parts(facts):
+    for part in _asked_for(facts):
         found = next((rule for rule, read in named if _covers(read, part, facts, strictly=True)), None)
         if found is None:
             return None
         verdict = _verdict(found, part)
     return verdict
+
+
+def _asked_for(facts: Facts) -> tuple[Part | None, ...]:
+    """What a yes must cover. A command that is allowed may touch the files it names; what is protected asks all the same."""
+    return (*facts.commands, *facts.redirected) if facts.commands else _parts(facts)
 
 
 def _parts(facts: Facts) -> tuple[Part | None, ...]:
@@ -145,7 +149,7 @@ def _said(action: Action, reason: str) -> Verdict:
 def narrowest(facts: Facts) -> tuple[str, ...]:
     """The rules that together cover this call and as little else as can be written, one for each part."""
     texts: list[str] = []
-    for part in _parts(facts):
+    for part in _asked_for(facts):
         match part:
             case Command():
                 text = f"{facts.tool}({pattern.command_text(part.words)})"

@@ -17,6 +17,8 @@ class Concern(StrEnum):
     """It changes a file that programs run or agents obey."""
     INSTALLS = "installs"
     """It installs a package, whose scripts run here."""
+    UNCONFINED = "unconfined"
+    """It is a command that is to run without the sandbox, or with the network."""
     REPAIRED = "repaired"
     """Its arguments were mended to parse."""
     TAINTED = "tainted"
@@ -43,7 +45,10 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command of a line: its words without quotes. ``safe``: the table of commands knows that it only reads."""
+    """One simple command of a line: its words without quotes.
+
+    ``safe``: the table of commands knows that it only reads, or changes only the files it names, all of them in the workspace.
+    """
 
     words: tuple[str, ...]
     safe: bool = False
@@ -73,6 +78,10 @@ class Facts:
 
     Attributes:
         changes: it may change something; ``writes``: that is files of the workspace, which can be undone.
+        redirected: those of ``paths`` that the output of a command goes to: its words do not name them, so a rule for its words does not
+            cover them.
+        path_tools: other tools and sections whose rules against paths hold for the paths of this call too: a command that reads a file is
+            a reading of it.
         home: the person's home folder, absolute; where ``~/`` of a rule starts.
         about: for each concern the part of the call it is about, in words that are shown.
     """
@@ -85,6 +94,8 @@ class Facts:
     changes: bool = False
     writes: bool = False
     paths: tuple[Path, ...] = ()
+    redirected: tuple[Path, ...] = ()
+    path_tools: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     hosts: tuple[Host, ...] = ()
     agents: tuple[Target, ...] = ()

@@ -46,7 +46,7 @@ def parse(text: str) -> Pattern:
     """The rule that the text writes; ``UsageError`` says what is wrong with it and what is allowed."""
     if not _NAME.fullmatch(text):
         raise UsageError(
-            N_("“{rule}” is not a rule. Write tool, tool(argument), section:name, mcp__server or *, like run_command(git log:*)."),
+            N_("“{rule}” is not a rule. Write tool, tool(argument), section:name, mcp__server or *."),
             rule=text,
         )
     if text.startswith("section:"):

@@ -124,6 +124,11 @@ class Line:
         return " ".join(said)
 
 
+_MASKED = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
+"""What the grammar reads: every byte beyond ASCII as a letter, which is what it is for bash. tree-sitter-bash 0.25.1 looks characters up
+in the C library's table of 256, and the process ends with some of them (seen with U+9666A after a brace)."""
+
+
 @cache
 def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
@@ -144,7 +149,7 @@ def read(text: str, home: str = "") -> Line:
         source = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UnreadableError(N_("it is not Unicode text")) from error
-    root = _parser().parse(source).root_node
+    root = _parser().parse(source.translate(_MASKED)).root_node
     if root.has_error or root.type != "program":
         raise UnreadableError(N_("bash's grammar does not know it"))
     commands, operators = _Reader(source, home).sequence(root)

@@ -130,3 +130,26 @@ def test_only_the_call_that_asked_waits_for_the_person(qtbot: QtBot) -> None:
 def test_a_call_that_starts_agents_has_their_card(qtbot: QtBot) -> None:
     assert isinstance(card_of(qtbot, Call("c", "anything", effect="spawn")), TeamCard)
     assert not isinstance(card_of(qtbot, Call("c", "anything", effect="write")), TeamCard)
+
+
+def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
+    presentation = Presentation(title="Run a command", summary=Words(text="Run “{command}”", params={"command": "make"}))
+    call = Call("c", "run", status="running", presentation=presentation)
+    card = card_of(qtbot, call)
+    folded = card.fit(600)
+    assert not card._live.isVisibleTo(card)
+    call.progress, call.progress_text = 0, "\n".join(f"line {n} " + "x" * 500 for n in range(20))
+    card.refresh()
+    shown = card._live.text().split("\n")
+    assert [line.split()[1] for line in shown] == [str(n) for n in range(12, 20)]
+    assert all(card._live.fontMetrics().horizontalAdvance(line) <= 600 for line in shown)
+    assert card._summary.text() == "“make”", "the command stays in the head"
+    assert card.fit(600) > folded + 80
+    call.status, call.progress_text = "ok", ""
+    call.parts = (TextPart(title="Output", text="done"),)
+    card.refresh()
+    assert not card._live.isVisibleTo(card)
+    i18n.set_language("fr")
+    (view,) = views(card)
+    view.retranslate()
+    assert view.button.text() == "Sortie"

@@ -87,7 +87,7 @@ class PartView(Translated, QWidget):
             return f"{text} · +{number(part.added)} −{number(part.removed)}" if part.added or part.removed else text
         if isinstance(part, ArtefactPart):
             return _("Save {name} · {size}", name=part.name, size=size(part.size))
-        return part.title or (_("Picture") if isinstance(part, PicturePart) else _("Text"))
+        return _(part.title) or (_("Picture") if isinstance(part, PicturePart) else _("Text"))
 
     def fit(self, width: int) -> int:
         """Lay it out in this width; gives the height."""

@@ -20,6 +20,9 @@ from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import _
 
+LIVE_LINES = 8
+"""Lines of what a running call prints that its card shows."""
+
 
 class ToolCard(Translated, QFrame):
     """The card; click, Enter or Space open and close it.
@@ -60,12 +63,20 @@ class ToolCard(Translated, QFrame):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
         self._box.addWidget(self._head)
+        self._live = QLabel(self)
+        self._live.setObjectName("tool-live")
+        mark(self._live, "mono")
+        self._live.setTextFormat(Qt.TextFormat.PlainText)
+        self._live.setContentsMargins(13, 0, 11, 10)
+        self._live.hide()
+        self._box.addWidget(self._live)
         self._question: QuestionPart | None = None
         self._parts: ResultParts | None = None
         self._details: QWidget | None = None
         self._cards: list[CodeCard] = []
         self._needle = ""
         self._reached = False
+        self._lines = 0
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -88,7 +99,10 @@ class ToolCard(Translated, QFrame):
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
         first, rest = self.words()
         self._name.setText(f"{call.server} · {first}" if call.server else first)
-        self._summary.setText((call.progress_text if call.status == "running" else "") or rest)
+        told = call.progress_text if call.status == "running" else ""
+        lines = told.split("\n")
+        self._summary.setText(rest if len(lines) > 1 else told or rest)
+        self._show_live(lines if len(lines) > 1 else [])
         self._show_asked()
         self._show_state()
         self._show_details()
@@ -132,6 +146,8 @@ class ToolCard(Translated, QFrame):
         height = self._head.height() + 2
         if self._question is not None:
             height += self._question.fit(width - 2)
+        if self._live.isVisibleTo(self):
+            height += self._live.sizeHint().height()
         if self._parts is not None:
             height += self._parts.fit(width - 2)
         if self._details is not None:
@@ -152,6 +168,20 @@ class ToolCard(Translated, QFrame):
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
 
+    def _show_live(self, lines: list[str]) -> None:
+        """What the call prints while it runs: the newest lines, each cut at the card's edge."""
+        if not lines and not self._live.isVisibleTo(self):
+            return
+        edge = self._live.fontMetrics()
+        room = max(80, self.width() - 26)
+        shown = [edge.elidedText(line.expandtabs(4), Qt.TextElideMode.ElideRight, room) for line in lines[-LIVE_LINES:]]
+        self._live.setText("\n".join(shown))
+        grown = bool(lines) != self._live.isVisibleTo(self) or len(shown) != self._lines
+        self._lines = len(shown)
+        self._live.setVisible(bool(lines))
+        if grown:
+            self.height_changed.emit()
+
     def _show_asked(self) -> None:
         """A question stands in the card of its call, whole, with its answer or the way to give one."""
         asked = self.asked
@@ -159,7 +189,7 @@ class ToolCard(Translated, QFrame):
             return
         if self._question is None:
             self._question = QuestionPart(asked, self._host, self)
-            self._box.insertWidget(1, self._question)
+            self._box.insertWidget(2, self._question)
             self._question.show()
         self._question.show_asked(asked)
 
@@ -173,7 +203,7 @@ class ToolCard(Translated, QFrame):
         if self._parts is None and self.call.parts:
             self._parts = ResultParts(self.call.parts, self._host, self)
             self._parts.height_changed.connect(self.height_changed)
-            self._box.insertWidget(1 if self._question is None else 2, self._parts)
+            self._box.insertWidget(2 if self._question is None else 3, self._parts)
             self._parts.show()
 
     def _show_details(self) -> None:

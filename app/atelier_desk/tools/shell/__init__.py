@@ -1,0 +1,1 @@
+"""Section ``shell_ops``: commands, git, scripts and packages."""

@@ -1,0 +1,182 @@
+"""Commands in the background: ``list_commands``, ``command_output``, ``command_input`` and ``command_stop``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import running
+from atelier_desk.workspace.processes.commands import Kept
+
+PART = 24 * 1024
+"""Bytes of output read at once."""
+CommandId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the command, as run_command gave it.")]
+
+
+class _OfCommands(DescribedTool):
+    """A tool over the commands of the call's workflow."""
+
+    section = SHELL
+    icon = "terminal"
+    needs_workspace = True
+
+    def found(self, command_id: str, context: ToolContext) -> Kept:
+        """The command; raises ``ToolError``."""
+        commands = running.commands_of(self.services)
+        kept = commands.get(context.workflow_id, command_id)
+        if kept is None:
+            known = ", ".join(each.id for each in commands.of(context.workflow_id)) or "none"
+            raise ToolError(
+                f"There is no command {command_id!r}. Known: {known}. Commands end with the program; start it again if need be.",
+                code="not_found",
+            )
+        return kept
+
+
+class ListInput(Input):
+    pass
+
+
+@builtin(order=450)
+class ListCommands(_OfCommands):
+    name = "list_commands"
+    title = N_("Commands")
+    purpose = N_("Lists the commands that run in the background.")
+    input = ListInput
+    idempotent = True
+    summaries: ClassVar = {"": N_("List the commands")}
+    about = About(
+        what="List this workflow's commands: those that run, and those whose output can still be read.",
+        when="you need the id of a command or want to know what runs.",
+        when_not="you have the id already: use command_output.",
+        example={},
+    )
+
+    async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
+        return ToolResult.ok(commands=[_row(each) for each in running.commands_of(self.services).of(context.workflow_id)])
+
+
+def _row(kept: Kept) -> dict[str, Any]:
+    process = kept.process
+    return {
+        "command_id": kept.id,
+        "command": kept.line,
+        "background": kept.background,
+        "running": process.running,
+        "exit_status": process.status,
+        "output_bytes": process.output.size,
+    }
+
+
+class OutputInput(Input):
+    command_id: CommandId
+    offset: int | None = Field(default=None, ge=0, description="Byte to read from; where you stopped reading, when left out.")
+    wait_ms: int = Field(
+        default=0, ge=0, le=limits.COMMAND_WAIT_MS, description="Milliseconds to wait for more output when there is none, or for its end."
+    )
+
+
+@builtin(order=420)
+class CommandOutput(_OfCommands):
+    name = "command_output"
+    title = N_("Output of a command")
+    purpose = N_("Reads what a command printed.")
+    input = OutputInput
+    timeout_s = limits.COMMAND_WAIT_MS / 1000 + 10
+    summaries: ClassVar = {"": N_("Read the output of {command_id}")}
+    about = About(
+        what="Read what a command printed: what is new since the last call, or from a byte on.",
+        when="a command runs in the background, or its output was cut.",
+        when_not="the command is over and its whole output came back.",
+        example={"command_id": "cmd_1a2b3c4d", "wait_ms": 5000},
+        limits=(f"{PART // 1024} KB at once; next_offset says where to go on",),
+    )
+
+    async def run(self, input: OutputInput, context: ToolContext) -> ToolResult:
+        kept = self.found(input.command_id, context)
+        process = kept.process
+        offset = kept.read if input.offset is None else input.offset
+        if input.wait_ms and process.running and process.output.size <= offset:
+            await process.wait(input.wait_ms / 1000)
+        text, following = process.output.part(offset, PART)
+        if input.offset is None:
+            kept.read = following
+        return ToolResult.ok(
+            output=text,
+            offset=offset,
+            next_offset=following,
+            output_bytes=process.output.size,
+            more=following < process.output.size,
+            running=process.running,
+            exit_status=process.status,
+            **({"ended_by": process.ended_by} if process.ended_by else {}),
+        )
+
+
+class InputInput(Input):
+    command_id: CommandId
+    text: str = Field(default="", max_length=limits.COMMAND_INPUT, description="What is written, with its line end.")
+    close: bool = Field(default=False, description="Close its input afterwards.")
+
+
+@builtin(order=430)
+class CommandInput(_OfCommands):
+    name = "command_input"
+    title = N_("Input for a command")
+    purpose = N_("Writes to the input of a command in the background.")
+    effect = Effect.EXECUTE
+    risk = Risk.MEDIUM
+    input = InputInput
+    summaries: ClassVar = {"": N_("Write “{text}” to {command_id}")}
+    done: ClassVar = {"": N_("Wrote “{text}” to {command_id}")}
+    about = About(
+        what="Write to the input of a command that runs in the background.",
+        when="it waits for a line.",
+        when_not="the command could be started so that it asks nothing.",
+        example={"command_id": "cmd_1a2b3c4d", "text": "yes\n"},
+        limits=(f"text {limits.COMMAND_INPUT} characters",),
+    )
+
+    async def run(self, input: InputInput, context: ToolContext) -> ToolResult:
+        kept = self.found(input.command_id, context)
+        try:
+            await kept.process.write(input.text, close=input.close)
+        except (BrokenPipeError, ConnectionResetError):
+            raise ToolError(f"{kept.id} takes no input: it is over, closed its input, or was not started in the background.") from None
+        return ToolResult.ok(command_id=kept.id, running=kept.process.running)
+
+
+class StopInput(Input):
+    command_id: CommandId
+
+
+@builtin(order=440)
+class CommandStop(_OfCommands):
+    name = "command_stop"
+    title = N_("Stop a command")
+    purpose = N_("Ends a command in the background and all that it started.")
+    effect = Effect.EXECUTE
+    input = StopInput
+    idempotent = True
+    summaries: ClassVar = {"": N_("Stop {command_id}")}
+    done: ClassVar = {"": N_("Stopped {command_id}")}
+    about = About(
+        what="End a command and everything it started.",
+        when="a command in the background is not needed any more.",
+        when_not="the command ended by itself.",
+        example={"command_id": "cmd_1a2b3c4d"},
+    )
+
+    async def run(self, input: StopInput, context: ToolContext) -> ToolResult:
+        kept = self.found(input.command_id, context)
+        was_running = kept.process.running
+        await kept.process.end()
+        return ToolResult.ok(was_running=was_running, **running.facts(kept))

@@ -1,0 +1,33 @@
+"""A tool that runs one known command."""
+
+from __future__ import annotations
+
+from atelier_desk.tools.base import ToolContext, ToolResult
+from atelier_desk.tools.describe import DescribedTool
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import running
+from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.sandbox import Kind
+
+
+class FixedCommand(DescribedTool):
+    """Its command is made from checked arguments, never from a text that a shell reads."""
+
+    section = SHELL
+    icon = "terminal"
+    needs_workspace = True
+
+    async def perform(
+        self, program: str, arguments: tuple[str, ...], context: ToolContext, timeout_s: float, *, box: Kind = "workspace"
+    ) -> ToolResult:
+        """Run a program from outside of the workspace in the workspace folder; raises ``ToolError``."""
+        place = running.where(context)
+        file = environment.program(program, place.folder, place.root)
+        if not file:
+            raise running.not_found(program)
+        order = Order(file, (program, *arguments), place.folder, running.environment_of(place))
+        order = running.boxed(order, box, place, running.commands_of(self.services), context.workflow_id)
+        kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
+        await running.until_end(kept, context, timeout_s)
+        return running.result(kept)

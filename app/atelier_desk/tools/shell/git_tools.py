@@ -1,0 +1,123 @@
+"""``git_status`` and ``git_diff``: git asked in a way in which no setting of the repository runs anything."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import running
+from atelier_desk.workspace.commands.judge import judge
+from atelier_desk.workspace.processes.commands import Kept
+
+_TIMEOUT_S = 30.0
+
+
+class _Git(DescribedTool):
+    section = SHELL
+    icon = "git-branch"
+    idempotent = True
+    needs_workspace = True
+
+    async def ask(self, context: ToolContext, *arguments: str) -> Kept:
+        """Run one of git's reading commands; raises ``ToolError``."""
+        place = running.where(context)
+        judgement = judge(shlex.join(("git", *arguments)))
+        if not judgement.safe:
+            raise ToolError(f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside")
+        kept = await running.start(self.services, context, await running.order_of(judgement, place), judgement.text)
+        await running.until_end(kept, context, _TIMEOUT_S)
+        return kept
+
+
+class StatusInput(Input):
+    pass
+
+
+@builtin(order=470)
+class GitStatus(_Git):
+    name = "git_status"
+    title = N_("Git status")
+    purpose = N_("Says which files of the repository were changed.")
+    input = StatusInput
+    summaries: ClassVar = {"": N_("Look at the state of the repository")}
+    done: ClassVar = {"": N_("Looked at the state of the repository")}
+    about = About(
+        what="Get the branch and the changed, staged and untracked files of the repository in the workspace.",
+        when="you want to know what was changed before or after your work.",
+        when_not="you want the changes themselves: use git_diff.",
+        example={},
+        limits=("submodules are not looked into", "nothing a repository names is run: filters and hooks are off"),
+    )
+
+    async def run(self, input: StatusInput, context: ToolContext) -> ToolResult:
+        kept = await self.ask(context, "status", "--porcelain=v1", "--branch", "-z", "--untracked-files=all")
+        if kept.process.status != 0 or kept.process.ended_by:
+            return running.result(kept)
+        return ToolResult.ok(**_status(kept.process.output.raw(0, _MOST).decode("utf-8", "replace").split("\0")))
+
+
+_MOST = 1024 * 1024
+"""Bytes of the answer that are read."""
+
+
+def _status(records: list[str]) -> dict[str, Any]:
+    branch, files = "", []
+    waiting = list(reversed(records))
+    while waiting:
+        record = waiting.pop()
+        if not record:
+            continue
+        if record.startswith("## "):
+            branch = record[3:]
+            continue
+        state, path = record[:2], record[3:]
+        file = {"path": path, "staged": state[0].strip(" ?"), "unstaged": state[1].strip(" ?"), "untracked": state == "??"}
+        if state[0] in "RC" and waiting:
+            file["from"] = waiting.pop()
+        files.append(file)
+    return {"branch": branch, "clean": not files, "files": files[:_FILES], "total": len(files)}
+
+
+_FILES = 500
+
+
+class DiffInput(Input):
+    staged: bool = Field(default=False, description="What is staged, instead of what is not.")
+    file: str = Field(default="", max_length=4096, description="One file or folder, relative to the workspace.")
+
+    @field_validator("file")
+    @classmethod
+    def _below(cls, value: str) -> str:
+        if value.startswith(("/", "~", ":")) or ".." in value.split("/") or "\0" in value:
+            raise ValueError("must be a path below the workspace, without '..'")
+        return value
+
+
+@builtin(order=480)
+class GitDiff(_Git):
+    name = "git_diff"
+    title = N_("Git diff")
+    purpose = N_("Shows what was changed in the repository.")
+    input = DiffInput
+    summaries: ClassVar = {"": N_("Look at the changes {file}")}
+    done: ClassVar = {"": N_("Looked at the changes {file}")}
+    about = About(
+        what="Get the changes of the repository in the workspace as a unified diff.",
+        when="you want to see or check what was changed.",
+        when_not="you only want the names: use git_status.",
+        example={"file": "src/app.py"},
+        limits=("submodules are left out", "nothing a repository names is run: filters, text conversions and other diff programs are off"),
+    )
+
+    async def run(self, input: DiffInput, context: ToolContext) -> ToolResult:
+        staged = ("--cached",) if input.staged else ()
+        kept = await self.ask(context, "diff", "--no-color", *staged, "--", *((input.file,) if input.file else ()))
+        return running.result(kept)

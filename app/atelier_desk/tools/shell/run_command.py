@@ -1,0 +1,153 @@
+"""``run_command``: one command line in the workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.call import Subjects
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import summary_of
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.shell import running
+from atelier_desk.workspace.commands.judge import File, Judgement, judge
+from atelier_desk.workspace.commands.judge import Kind as Does
+from atelier_desk.workspace.commands.line import LONGEST
+from atelier_desk.workspace.processes.output import MOST_BYTES, MOST_LINES
+from atelier_desk.workspace.processes.sandbox import Kind
+
+
+class RunCommandInput(Input):
+    command: str = Field(min_length=1, max_length=LONGEST, description="The command line, as for bash.")
+    description: str = Field(default="", max_length=200, description="What it is for, in a few words, for the user.")
+    cwd: str = Field(default="", max_length=4096, description="Folder to run in, relative to the workspace.")
+    timeout_ms: int = Field(
+        default=limits.COMMAND_TIMEOUT_MS, ge=limits.COMMAND_TIMEOUTS_MS[0], le=limits.COMMAND_TIMEOUTS_MS[1],
+        description="Milliseconds after which it is ended.",
+    )  # fmt: skip
+    modifies_files: bool = Field(description="Whether it changes files.")
+    background: bool = Field(default=False, description="Return at once; read on with command_output.")
+    sandbox: Literal["workspace", "network", "none"] = Field(
+        default="workspace",
+        description="workspace: writes only in the workspace and $TMPDIR, no network. network: with the network. none: no sandbox. "
+        "The user is asked each time about the last two.",
+    )
+
+
+def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", **more: Any) -> Call:
+    """What running a judged line is: reading below the workspace is low, changing what it names and programs of all kinds medium, and what
+    cannot be seen through high."""
+    effect, risk = Effect.EXECUTE, Risk.MEDIUM
+    if judgement.safe and not _up(folder):
+        effect, risk = Effect.READ, Risk.LOW
+    elif judgement.asks_always:
+        risk = Risk.HIGH
+    elif judgement.kind is Does.WRITES:
+        effect = Effect.WRITE
+    return Call(
+        effect=effect,
+        risk=risk,
+        subjects=Subjects(
+            paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text,
+            sandbox=running.kind_of(box, safe=effect is Effect.READ),
+        ),
+        details=_details(judgement, folder),
+        **more,
+    )  # fmt: skip
+
+
+def _from(folder: str, files: tuple[File, ...]) -> tuple[str, ...]:
+    """The names of files from the workspace on."""
+    return tuple(f"{folder.rstrip('/')}/{file.name}" if folder and not file.name.startswith(("/", "~")) else file.name for file in files)
+
+
+def _up(folder: str) -> bool:
+    return folder.startswith(("/", "~")) or ".." in folder.split("/")
+
+
+def _details(judgement: Judgement, folder: str) -> dict[str, Any]:
+    """What a card shows: each command with why it is asked about, and the files it writes. Texts of reasons are English ``N_`` texts."""
+    return {
+        "command": judgement.text,
+        "cwd": folder,
+        "reason": judgement.reason,
+        "about": judgement.about,
+        "commands": [
+            {"text": one.command.rendered, "kind": one.kind.value, "reason": one.reason, "about": one.about, "safe": one.safe}
+            for one in judgement.commands
+        ],
+        "writes": [file.name for file in judgement.writes],
+    }
+
+
+@builtin(order=410)
+class RunCommand(DescribedTool):
+    name = "run_command"
+    title = N_("Run a command")
+    purpose = N_("Runs a command line in the workflow's folder.")
+    icon = "terminal"
+    section = SHELL
+    effect = Effect.EXECUTE
+    risk = Risk.MEDIUM
+    needs_workspace = True
+    input = RunCommandInput
+    summaries: ClassVar = {"": N_("Run “{command}”")}
+    done: ClassVar = {"": N_("Ran “{command}”")}
+    rest_hint = "Read the rest with command_output {command_id, offset}."
+    about = About(
+        what="Run a command line in the workspace folder and get its output and exit status.",
+        when="tests, builds, version control or a program is needed.",
+        when_not="a file tool does it (read_file, search_files, edit_file), or the command would wait for input.",
+        example={"command": "python -m pytest -q", "description": "Run the tests", "modifies_files": False},
+        limits=(
+            f"{limits.COMMAND_TIMEOUTS_MS[1] // 1000} seconds at most; use background for servers and watchers",
+            f"output over {MOST_LINES} lines or {MOST_BYTES // 1024} KB is kept in a file, head and tail come back",
+            "commands that only read inside the workspace run at once, others may ask the user; substitutions, variables, loops and "
+            "wrappers (sh -c, xargs, sudo) always ask: prefer several plain commands",
+        ),
+    )
+
+    def describe(self, input: RunCommandInput) -> Call:
+        judgement = judge(input.command, _home())
+        template = self.summaries[""]
+        return call_of(
+            judgement,
+            input.cwd,
+            box=input.sandbox,
+            kind=self.kind or ApprovalKind.FILE_OP,
+            timeout_s=0.0 if input.background else input.timeout_ms / 1000 + limits.COMMAND_ENDS_S,
+            summary=summary_of({"command": input.command}, template),
+            done=self.done[""],
+            alone=not judgement.safe,
+        )
+
+    async def run(self, input: RunCommandInput, context: ToolContext) -> ToolResult:
+        place = running.where(context, input.cwd)
+        judgement = judge(input.command, _home())
+        order = await running.order_of(judgement, place, interactive=input.background)
+        if not judgement.safe:
+            order = running.boxed(order, input.sandbox, place, running.commands_of(self.services), context.workflow_id)
+        kept = await running.start(self.services, context, order, input.command, background=input.background)
+        if not input.background:
+            await running.until_end(kept, context, input.timeout_ms / 1000)
+            return running.result(kept)
+        await kept.process.wait(limits.COMMAND_BEGINS_S)
+        if not kept.process.running:
+            return running.result(kept)
+        return ToolResult.ok(
+            command_id=kept.id,
+            running=True,
+            output=kept.process.output.shown().text,
+            hint="It runs on. Read it with command_output, end it with command_stop; it ends with the program.",
+        )
+
+
+def _home() -> str:
+    return str(Path.home())

@@ -1,0 +1,42 @@
+"""``list_safe_commands``: the table of commands, as an agent reads it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.sections import SHELL
+from atelier_desk.workspace.commands import git, table
+
+
+class SafeInput(Input):
+    pass
+
+
+@builtin(order=490)
+class ListSafeCommands(DescribedTool):
+    name = "list_safe_commands"
+    title = N_("Safe commands")
+    purpose = N_("Lists the commands that run without asking.")
+    icon = "shield"
+    section = SHELL
+    idempotent = True
+    needs_workspace = True
+    input = SafeInput
+    summaries: ClassVar = {"": N_("List the safe commands")}
+    about = About(
+        what="List the programs that are known to only read. With plain options and paths below the workspace they need no approval.",
+        when="a command asks the user and you look for one that does not.",
+        when_not="a file tool does it.",
+        example={},
+    )
+
+    async def run(self, input: SafeInput, context: ToolContext) -> ToolResult:
+        return ToolResult.ok(
+            reads=sorted([*table.READS, "cd", "find (no -exec, -delete)", "sed -n 1,20p", *git.rules()]),
+            writes_only_what_it_names=sorted(table.WRITES),
+            always_asks="substitutions, variables, loops and wrappers that run other programs (sh -c, xargs, sudo, env)",
+        )

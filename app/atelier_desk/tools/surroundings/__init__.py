@@ -1,0 +1,1 @@
+"""Section ``context_ops``: where an agent works."""

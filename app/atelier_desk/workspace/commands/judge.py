@@ -1,0 +1,223 @@
+"""What a command line does, as far as the table of commands knows: reads, writes these files, or runs anything.
+
+Pure: it looks at the text alone. Where the files of a line really lie, links followed, is for whoever has the files (``places``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from posixpath import join, normpath
+
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.commands import git, special
+from atelier_desk.workspace.commands.line import Line, Simple, UnreadableError, read
+from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
+from atelier_desk.workspace.commands.table import DELETES, READS, WRAPPERS, WRITES
+
+MOST_COMMANDS = 50
+"""Commands of one line that are judged; a longer line asks (reference "engine", 2g: a limit never falls through)."""
+DISCARDED = "/dev/null"
+
+
+class Kind(StrEnum):
+    READS = "reads"
+    """It only reads the files it names and prints."""
+    WRITES = "writes"
+    """It changes the files it names and nothing else."""
+    RUNS = "runs"
+    """It may do anything: a program of the project, one that is not in the table, or an option that is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that a command names, as it is written, from the folder ``cd`` led to; ``globs``: a pattern of names."""
+
+    name: str
+    globs: bool = False
+
+    @property
+    def outside(self) -> bool:
+        """Whether it may lie outside of the folder by its spelling alone: absolute, or going up."""
+        return self.name.startswith("/") or ".." in self.name.split("/") or (self.globs and "/" in self.name[self.first_glob :])
+
+    @property
+    def first_glob(self) -> int:
+        return min((place for mark in "*?[" if (place := self.name.find(mark)) >= 0), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One command of a line.
+
+    Attributes:
+        reason: why it is not known to only read: an English ``N_`` text, empty for one that does; ``about`` the word it is about.
+        redirected: those of ``writes`` that its output goes to; its words do not name them.
+        wraps: it runs other programs, so no rule for its first words means anything.
+    """
+
+    command: Simple
+    kind: Kind
+    reads: tuple[File, ...] = ()
+    writes: tuple[File, ...] = ()
+    reason: str = ""
+    about: str = ""
+    wraps: bool = False
+    redirected: tuple[File, ...] = ()
+
+    @property
+    def inside(self) -> bool:
+        """Whether every file lies in the folder by its spelling."""
+        return not any(file.outside for file in (*self.reads, *self.writes))
+
+    @property
+    def safe(self) -> bool:
+        """Whether it may run without asking anybody: it only reads, and only below the folder."""
+        return self.kind is Kind.READS and self.inside
+
+    @property
+    def contained(self) -> bool:
+        """Whether it is on the safe list where files may be written: safe, or it changes only the files it names, below the folder.
+
+        What deletes is not on it, and no pattern of names: nobody sees what it stands for.
+        """
+        named = not any(file.globs for file in self.writes) and self.command.arguments[0] not in DELETES
+        return self.safe or (self.kind is Kind.WRITES and self.inside and named)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A whole line. ``line`` is None for one that cannot be read, and ``reason`` says why; ``wraps``: see ``Judged``."""
+
+    text: str
+    line: Line | None = None
+    commands: tuple[Judged, ...] = ()
+    reason: str = ""
+    about: str = ""
+
+    @property
+    def safe(self) -> bool:
+        """Whether every part may run without asking anybody."""
+        return bool(self.commands) and all(command.safe for command in self.commands)
+
+    @property
+    def asks_always(self) -> bool:
+        """Whether no rule can cover it: it cannot be read, or runs programs that nobody can see."""
+        return self.line is None or any(command.wraps for command in self.commands)
+
+    @property
+    def kind(self) -> Kind:
+        """The most that a part of it may do."""
+        kinds = {command.kind for command in self.commands}
+        if not kinds or Kind.RUNS in kinds:
+            return Kind.RUNS
+        return Kind.WRITES if Kind.WRITES in kinds else Kind.READS
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """Every file it names, once."""
+        return tuple(dict.fromkeys(file for command in self.commands for file in (*command.reads, *command.writes)))
+
+    @property
+    def writes(self) -> tuple[File, ...]:
+        return tuple(dict.fromkeys(file for command in self.commands for file in command.writes))
+
+    @property
+    def redirected(self) -> tuple[File, ...]:
+        return tuple(dict.fromkeys(file for command in self.commands for file in command.redirected))
+
+
+def judge(text: str, home: str = "") -> Judgement:
+    """What a line does; never raises. ``home`` takes the place of ``~``."""
+    try:
+        line = read(text, home)
+    except UnreadableError as error:
+        return Judgement(text, reason=error.reason, about=error.part)
+    if len(line.commands) > MOST_COMMANDS:
+        return Judgement(text, reason=N_("it holds too many commands"))
+    judged: list[Judged] = []
+    folder = ""
+    followed = ""
+    for place, command in enumerate(line.commands):
+        if followed not in ("", "&&") and folder:
+            # The folder is the new one or the old one: nobody can tell which files are meant.
+            judged.append(Judged(command, Kind.RUNS, reason=N_("the folder it runs in is not certain")))
+        else:
+            one = _judged(command, folder)
+            judged.append(one)
+            if command.arguments[0] == "cd" and one.kind is Kind.READS:
+                folder = one.reads[0].name
+        followed = line.operators[place] if place < len(line.operators) else ""
+    return Judgement(text, line, tuple(judged))
+
+
+def _judged(command: Simple, folder: str) -> Judged:
+    kind, reads, writes, reason, about, wraps = _program(command)
+    redirected = [redirect for redirect in command.redirects if redirect.file is not None and redirect.file.text != DISCARDED]
+    read_from = [redirect.file.text for redirect in redirected if redirect.file is not None and not redirect.writes]
+    written = [redirect.file.text for redirect in redirected if redirect.file is not None and redirect.writes]
+    if written and kind is Kind.READS:
+        kind, reason, about = Kind.WRITES, N_("it writes a file"), written[0]
+    redirects = tuple(_file(word, command, folder) for word in written)
+    return Judged(
+        command,
+        kind,
+        tuple(_file(word, command, folder) for word in [*reads, *read_from] if word not in ("-", DISCARDED)),
+        (*(_file(word, command, folder) for word in writes if word != DISCARDED), *redirects),
+        reason,
+        about,
+        wraps,
+        redirects,
+    )
+
+
+def _program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool]:
+    """Kind, files read, files written, why not harmless, the word that is about, and whether it runs other programs."""
+    name, *rest = command.arguments
+    arguments = tuple(rest)
+    if name.rpartition("/")[2] in WRAPPERS:
+        return Kind.RUNS, [], [], N_("it runs other programs"), name, True
+    if any(word.globs and word.text.startswith("-") for word in command.words):
+        return Kind.RUNS, [], [], N_("a pattern may become an option"), name, False
+    try:
+        match name:
+            case "cd":
+                if len(arguments) != 1 or arguments[0].startswith("-") or command.words[1].globs:
+                    raise UnknownOptionError(N_("it does not name one folder"), name)
+                return Kind.READS, [arguments[0]], [], "", "", False
+            case "find":
+                return Kind.READS, special.find(arguments), [], "", "", False
+            case "sed":
+                return Kind.READS, special.sed(arguments), [], "", "", False
+            case "git":
+                return Kind.READS, git.reads(arguments), [], "", "", False
+        rules = READS.get(name) or WRITES.get(name)
+        if rules is None:
+            return Kind.RUNS, [], [], N_("it is not in the table of commands"), name, False
+        files = _files(name, rules, arguments)
+    except UnknownOptionError as error:
+        return Kind.RUNS, [], [], error.reason, error.part, name == "find" or (name == "git" and error.part.startswith("-"))
+    if rules.writes:
+        return Kind.WRITES, [], files, N_("it changes files"), name, False
+    return Kind.READS, files, [], "", "", False
+
+
+def _files(name: str, rules: Rules, arguments: tuple[str, ...]) -> list[str]:
+    taken = take(rules, arguments)
+    if name in special.OPERANDS:
+        special.OPERANDS[name](taken.operands)
+    operands = list(taken.operands)
+    match rules.operands:
+        case Operands.WORDS | Operands.NONE:
+            operands = []
+        case Operands.PATTERN if not set(rules.gives_pattern) & set(taken.options):
+            operands = operands[1:]
+    return [*taken.files, *operands]
+
+
+def _file(name: str, command: Simple, folder: str) -> File:
+    globs = any(word.globs and word.text == name for word in command.words)
+    if ".." in name.split("/"):
+        # Never tidied up: with links in it, what a path with ".." means is known to the file system alone.
+        return File(join(folder, name), globs)
+    return File(normpath(join(folder, name)) if name else name, globs)

@@ -1,0 +1,101 @@
+"""Programs with a language of their own: ``find``'s expression, ``sed``'s script, ``date``'s format and a few words more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.commands.options import UnknownOptionError
+
+_FIND_PLAIN = frozenset({
+    "-print", "-print0", "-prune", "-empty", "-not", "-a", "-and", "-o", "-or", "-depth", "-xdev", "-mount", "-true", "-false", "-daystart",
+    "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-quit", "-ls", "-noleaf", "-warn", "-nowarn", "(", ")", "!", ",",
+})  # fmt: skip
+_FIND_VALUE = frozenset({
+    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex", "-regextype", "-type",
+    "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newermt", "-perm", "-user", "-group", "-uid", "-gid",
+    "-maxdepth", "-mindepth", "-links", "-inum", "-used", "-fstype", "-printf",
+})  # fmt: skip
+_FIND_FILE = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+_SED_SCRIPT = re.compile(r"(\d+|\$)(,(\d+|\$))?p(;(\d+|\$)(,(\d+|\$))?p)*", re.ASCII)
+
+
+def find(arguments: tuple[str, ...]) -> list[str]:
+    """The files that ``find`` looks below. Links are not followed (no ``-L``); nothing is run, removed or written.
+
+    Source: https://www.gnu.org/software/findutils/manual/html_mono/find.html ("Finding Files" and "Actions").
+    """
+    waiting = list(reversed(arguments))
+    files: list[str] = []
+    while waiting and waiting[-1] in ("-H", "-P"):
+        waiting.pop()
+    while waiting and not waiting[-1].startswith("-") and waiting[-1] not in ("(", "!", ")", ","):
+        files.append(waiting.pop())
+    while waiting:
+        word = waiting.pop()
+        if word in _FIND_PLAIN:
+            continue
+        if word not in _FIND_VALUE and word not in _FIND_FILE:
+            raise UnknownOptionError(N_("an option is not known to be harmless"), word)
+        if not waiting:
+            raise UnknownOptionError(N_("an option lacks its value"), word)
+        value = waiting.pop()
+        if word in _FIND_FILE:
+            files.append(value)
+    return files or ["."]
+
+
+def sed(arguments: tuple[str, ...]) -> list[str]:
+    """The files whose lines ``sed -n 1,20p`` prints; no other script is known (CVE-2025-64755: ``w``, ``e`` and ``-i`` write and run).
+
+    Source: https://www.gnu.org/software/sed/manual/sed.html ("Command-Line Options", "Reporting").
+    """
+    scripts: list[str] = []
+    operands: list[str] = []
+    quiet = False
+    waiting = list(reversed(arguments))
+    while waiting:
+        word = waiting.pop()
+        if word == "--":
+            operands += reversed(waiting)
+            break
+        if word in ("-n", "--quiet", "--silent"):
+            quiet = True
+        elif word == "-e" and waiting:
+            scripts.append(waiting.pop())
+        elif word.startswith("-") and word != "-":
+            raise UnknownOptionError(N_("an option is not known to be harmless"), word)
+        else:
+            operands.append(word)
+    if not scripts and operands:
+        scripts.append(operands.pop(0))
+    for script in scripts:
+        if not _SED_SCRIPT.fullmatch(script):
+            raise UnknownOptionError(N_("its script is not known to be harmless"), script)
+    if not quiet or not scripts:
+        raise UnknownOptionError(N_("its script is not known to be harmless"), "sed")
+    return operands
+
+
+def date(operands: tuple[str, ...]) -> None:
+    """``date`` prints with a format; any other operand sets the clock."""
+    for word in operands:
+        if not word.startswith("+"):
+            raise UnknownOptionError(N_("it sets the clock"), word)
+
+
+def printf(operands: tuple[str, ...]) -> None:
+    """The shell's own ``printf`` reads array elements in ``%n``-like formats and sets variables with ``-v``: a plain format alone."""
+    if not operands or "%n" in operands[0] or "%(" in operands[0]:
+        raise UnknownOptionError(N_("its format is not known to be harmless"), operands[0] if operands else "")
+
+
+def jq(operands: tuple[str, ...]) -> None:
+    """A filter of ``jq`` without modules, which are files it would read."""
+    if not operands or re.search(r"\b(import|include|modulemeta)\b", operands[0]):
+        raise UnknownOptionError(N_("its script is not known to be harmless"), operands[0] if operands else "jq")
+
+
+OPERANDS: dict[str, Callable[[tuple[str, ...]], None]] = {"date": date, "printf": printf, "jq": jq}
+"""Checks of operands besides the rules of the table."""

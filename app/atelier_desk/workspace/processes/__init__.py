@@ -1,0 +1,1 @@
+"""Running commands: their environment, their limits, their output and their end."""

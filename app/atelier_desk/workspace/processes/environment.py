@@ -1,0 +1,68 @@
+"""What a command is started with: an environment of allowed names alone, and programs from outside of the workspace."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from shutil import which
+from urllib.parse import urlsplit
+
+from atelier_desk.workspace.commands.places import inside
+
+ALLOWED = (
+    "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "TZ", "TMPDIR",
+    "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOROOT",
+    "PYENV_ROOT", "NVM_DIR", "VOLTA_HOME", "DOTNET_ROOT", "ANDROID_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA",
+    "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
+)  # fmt: skip
+"""Variables that are passed on: places and languages. Everything else may hold a secret or make a program load code (``GIT_*``, ``LD_*``,
+``PYTHON*``, ``NODE_OPTIONS``, ``BASH_ENV``, ``EDITOR``; reference "engine", 2g), tokens above all."""
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+"""Passed on when they hold no name and password."""
+FIXED = {"TERM": "dumb", "PAGER": "cat", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
+SYSTEM_FOLDERS = (
+    "/usr/bin",
+    "/bin",
+    "/usr/sbin",
+    "/sbin",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+    "/opt/local/bin",
+    "/run/current-system/sw/bin",
+)
+"""Where programs come from that run without being asked about: what a version manager put before them reads files of the folder it is
+called in (CVE-2022-35861)."""
+
+
+def environment(root: Path | None) -> dict[str, str]:
+    """The environment of a command in a workspace."""
+    kept = {name: os.environ[name] for name in ALLOWED if name in os.environ}
+    kept |= {name: os.environ[name] for name in PROXIES if name in os.environ and "@" not in urlsplit(os.environ[name]).netloc}
+    return {**kept, **FIXED, "PATH": path(root)}
+
+
+def path(root: Path | None) -> str:
+    """``PATH`` without relative folders and without those of the workspace: a program there must be named by its path."""
+    folders = [Path(each) for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if each]
+    return os.pathsep.join(str(each) for each in folders if each.is_absolute() and (root is None or not inside(each, root)))
+
+
+def system_path(root: Path | None) -> str:
+    """The folders of the system among them."""
+    if sys.platform == "win32":
+        return path(root)
+    return os.pathsep.join(each for each in SYSTEM_FOLDERS if Path(each).is_dir())
+
+
+def program(name: str, folder: Path, root: Path | None, *, system: bool = False) -> str:
+    """The file that a command's first word means, absolute; empty when there is none.
+
+    A name with a slash starts at ``folder``, one without is looked up outside of the workspace; ``system``: in the system's folders alone.
+    """
+    if "/" in name or (os.sep != "/" and os.sep in name):
+        named = folder / name
+        return str(named) if named.is_file() and os.access(named, os.X_OK) else ""
+    found = which(name, path=system_path(root) if system else path(root))
+    return found if found and (root is None or not inside(Path(found), root)) else ""

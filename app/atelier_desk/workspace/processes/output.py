@@ -1,0 +1,109 @@
+"""What a command printed: all of it in a file once it is long, its beginning and end at hand, and as a text that can be read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+MOST_LINES = 2_000
+MOST_BYTES = 50 * 1024
+"""Output longer than either is shown by its head and tail, with the file. Source: the specification, "Hands"."""
+SHOWN_EACH = 12 * 1024
+"""Bytes of head and of tail."""
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Output as it is handed on: ``text`` whole, or head and tail with a line between that says what is missing."""
+
+    text: str
+    whole: bool
+    lines: int
+
+
+class Output:
+    """Bytes in the order they came. ``path`` is where all of them are kept once there are more than ``MOST_BYTES``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        self.lines = 0
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._file: BinaryIO | None = None
+
+    @property
+    def long(self) -> bool:
+        """Whether it is too long to be shown whole."""
+        return self.size > MOST_BYTES or self.lines > MOST_LINES
+
+    @property
+    def kept(self) -> bool:
+        """Whether the file is there."""
+        return self.path.exists()
+
+    def add(self, data: bytes) -> None:
+        self.size += len(data)
+        self.lines += data.count(b"\n")
+        room = MOST_BYTES - len(self._head)
+        if self._file is None and len(data) > room:
+            self._open()
+        if self._file is not None:
+            self._file.write(data)
+        self._head += data[: max(0, room)]
+        self._tail += data
+        del self._tail[:-MOST_BYTES]
+
+    def _open(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._file = self.path.open("wb")
+        self.path.chmod(0o600)
+        self._file.write(self._head)
+
+    def close(self) -> None:
+        """Nothing comes any more; what is long stays in the file."""
+        if self._file is None and self.long:
+            self._open()
+        if self._file is not None:
+            self._file.close()
+
+    def shown(self) -> Shown:
+        """The text, or its head and tail."""
+        if not self.long:
+            return Shown(readable(bytes(self._head)), True, self.lines)
+        head, tail = bytes(self._head[:SHOWN_EACH]), bytes(self._tail[-SHOWN_EACH:])
+        head, tail = head[: head.rfind(b"\n") + 1] or head, tail[tail.find(b"\n") + 1 :] or tail
+        missing = self.size - len(head) - len(tail)
+        return Shown(f"{readable(head)}[… {missing} bytes are missing here …]\n{readable(tail)}", False, self.lines)
+
+    def part(self, offset: int, most: int) -> tuple[str, int]:
+        """Text from a byte on, and the byte after it."""
+        data = self.raw(offset, most)
+        return readable(data), offset + len(data)
+
+    def raw(self, offset: int, most: int) -> bytes:
+        """Bytes as they were printed."""
+        if self._file is not None or self.kept:
+            if self._file is not None and not self._file.closed:
+                self._file.flush()
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                return file.read(most)
+        return bytes(self._head[offset : offset + most])
+
+    def last(self, lines: int, characters: int) -> str:
+        """The newest lines, for a card."""
+        text = readable(bytes(self._tail[-4 * characters :]))
+        return "\n".join(text.rstrip("\n").split("\n")[-lines:])[-characters:]
+
+
+def readable(data: bytes) -> str:
+    """Text without colours and control characters; of a line that was written over, what stood there last."""
+    text = _ESCAPE.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return _CONTROL.sub("", text)

@@ -1,0 +1,202 @@
+"""One command as Atelier sees it: started with its limits, read while it runs, ended with all that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.workspace.processes.output import Output
+
+SUPERVISED = sys.platform != "win32" and not getattr(sys, "frozen", False)
+"""Whether the launcher stands between: it needs forks and an interpreter."""
+_NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+_CHUNK = 64 * 1024
+_LAUNCHER = str(Path(__file__).with_name("launch.py"))
+ENDS_S = 5.5 if SUPERVISED else 1.0
+"""What ending may take: the launcher's ``ENDS_S`` and ``GONE_S``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one command and all that it starts may use.
+
+    Attributes:
+        memory: bytes they hold in memory together; ``file``: bytes of one file they write; ``output``: bytes they print.
+        open_files: files one process has open at once.
+    """
+
+    processes: int = 256
+    memory: int = 4 * 1024**3
+    file: int = 2 * 1024**3
+    output: int = 64 * 1024**2
+    open_files: int = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is run: the program's file, its arguments with its name first, where, and with which environment.
+
+    ``sandbox``: what ``confine`` takes, None for none. ``interactive``: it has an input that can be written to.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
+    limits: Limits = Limits()
+    sandbox: Mapping[str, Any] | None = None
+    interactive: bool = False
+
+
+class Process:
+    """A command that was started.
+
+    Attributes:
+        output: what it printed so far.
+        status: its exit status, 128 and the number for a signal; None while it runs.
+        put_back: what it changed in a repository that runs outside of the sandbox, by name; it is as it was before.
+        ended_by: ``stopped``, ``timeout``, ``processes``, ``memory`` or ``output`` when it did not end by itself.
+    """
+
+    def __init__(self, order: Order, output: Output) -> None:
+        self.order = order
+        self.output = output
+        self.status: int | None = None
+        self.ended_by = ""
+        self.put_back: tuple[str, ...] = ()
+        self.started = time.monotonic()
+        self.duration_s = 0.0
+        self._process: asyncio.subprocess.Process
+        self._reading: asyncio.Task[None]
+        self._report = -1
+
+    @classmethod
+    async def start(cls, order: Order, output: Output, *, told: Callable[[], None] = lambda: None) -> Process:
+        """Start it. ``told`` is called whenever it printed something. Raises ``OSError`` when it cannot be started."""
+        self = cls(order, output)
+        read, write = os.pipe()
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._words(write),
+                executable=None if SUPERVISED else order.program,
+                stdin=subprocess.PIPE if order.interactive else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=order.folder,
+                env=dict(order.environment),
+                start_new_session=True,
+                creationflags=_NEW_GROUP,
+                pass_fds=(write,) if SUPERVISED else (),
+            )
+        except BaseException:
+            os.close(read)
+            output.close()
+            raise
+        finally:
+            os.close(write)
+        self._report = read
+        # Nothing is awaited between the start and here, so that a cancellation cannot lose the process.
+        self._reading = asyncio.get_running_loop().create_task(self._read(told))
+        return self
+
+    def _words(self, report: int) -> Sequence[str]:
+        order = self.order
+        if not SUPERVISED:
+            return order.arguments
+        said = {
+            "program": order.program,
+            "arguments": list(order.arguments),
+            "parent": os.getpid(),
+            "report": report,
+            "processes": order.limits.processes,
+            "memory": order.limits.memory,
+            "limits": {"RLIMIT_FSIZE": order.limits.file, "RLIMIT_NOFILE": order.limits.open_files, "RLIMIT_CORE": 0},
+            "sandbox": dict(order.sandbox) if order.sandbox is not None else None,
+        }
+        return (sys.executable, "-I", "-S", _LAUNCHER, json.dumps(said))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self.status is None
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for its end; False when the time was over first. It goes on when the waiting is cancelled."""
+        done, _pending = await asyncio.wait({self._reading}, timeout=timeout_s)
+        return bool(done)
+
+    async def write(self, text: str, *, close: bool = False) -> None:
+        """Write to its input. Raises ``BrokenPipeError`` when it takes none any more."""
+        pipe = self._process.stdin
+        if pipe is None or not self.running or pipe.is_closing():
+            raise BrokenPipeError
+        pipe.write(text.encode())
+        await pipe.drain()
+        if close:
+            pipe.close()
+
+    async def end(self, why: str = "stopped") -> None:
+        """End it and all that it started; returns when it is gone. One that has ended is left alone."""
+        if self.running and not self.ended_by:
+            self.ended_by = why
+        if not self._reading.done():
+            self._signal(gently=True)
+            if not await self.wait(ENDS_S + 1.0):
+                self._signal(gently=False)
+                await self.wait(ENDS_S)
+        if not self._reading.done():
+            self._reading.cancel()
+
+    def _signal(self, *, gently: bool) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                subprocess.run(["taskkill", "/F", "/T", "/PID", str(self.pid)], capture_output=True, check=False)
+            elif SUPERVISED and gently:
+                os.kill(self.pid, signal.SIGTERM)
+            else:
+                os.killpg(self.pid, signal.SIGTERM if gently else signal.SIGKILL)
+
+    def _told(self, report: bytes) -> None:
+        """What the launcher says at its end; nothing when it was killed itself."""
+        if report:
+            said = json.loads(report)
+            self.ended_by = self.ended_by or said["why"]
+            self.put_back = tuple(said["put_back"])
+
+    async def _read(self, told: Callable[[], None]) -> None:
+        pipe = self._process.stdout
+        assert pipe is not None
+        try:
+            while data := await pipe.read(_CHUNK):
+                if self.ended_by != "output":
+                    self.output.add(data)
+                    told()
+                if self.output.size > self.order.limits.output and not self.ended_by:
+                    self.ended_by = "output"
+                    self._signal(gently=True)
+            self.status = await self._process.wait()
+            if self.status < 0:
+                self.status = 128 - self.status
+            if SUPERVISED:
+                os.set_blocking(self._report, False)
+                with contextlib.suppress(BlockingIOError):
+                    self._told(os.read(self._report, 4096))
+        finally:
+            os.close(self._report)
+            self.duration_s = time.monotonic() - self.started
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            self.output.close()

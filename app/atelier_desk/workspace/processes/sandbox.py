@@ -1,0 +1,97 @@
+"""Which sandbox a command gets.
+
+What runs without being asked about may read, and can neither write nor talk to anybody. What a person or a rule allows may also write in
+the workspace and in a temporary folder; the network is another yes, and running without a sandbox a third.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from os.path import realpath
+from pathlib import Path
+from typing import Any, Literal
+
+from atelier_desk.workspace.processes import confine
+from atelier_desk.workspace.processes.process import SUPERVISED
+
+Kind = Literal["reading", "workspace", "network", "none"]
+"""What a command is kept in, from the strictest on; ``none`` is no sandbox."""
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/run/current-system", "/proc", "/dev")
+"""What programs need to run; ``/proc`` of other processes and devices are kept out by Landlock and by their own rights."""
+NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
+"""Files that may be written: nothing stays in them."""
+DEVICES = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
+SECRETS = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", "_netrc", ".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc",
+    ".pgpass", ".my.cnf", ".s3cfg", ".boto", ".vault-token", ".terraform.d", ".password-store", ".electrum", ".bitcoin", ".mozilla",
+    ".thunderbird", ".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".node_repl_history",
+    ".claude", ".claude.json", ".codex", ".gemini", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
+    ".m2/settings.xml", ".gradle/gradle.properties", ".config/gh", ".config/hub", ".config/glab-cli", ".config/gcloud",
+    ".config/git/credentials", ".config/op", ".config/rclone", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
+    ".config/microsoft-edge", ".config/atelier", ".local/share/atelier", ".local/share/keyrings", ".local/share/kwalletd",
+    ".local/share/gnome-keyring", ".local/state/atelier", ".cache/mozilla", ".cache/google-chrome", ".cache/chromium",
+)  # fmt: skip
+"""Below the home folder: keys, passwords, sessions and what was typed. Nothing of it can be read in the sandbox."""
+_CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
+KEPT = (".git/hooks", ".git/config", ".gitmodules")
+"""Below a workspace: what a sandboxed command cannot change where the system can hold it; elsewhere it is put back (see ``kept``)."""
+
+
+def available() -> bool:
+    """Whether commands can be confined on this system."""
+    return SUPERVISED and confine.available()
+
+
+def reading(root: Path, *, everything: bool = False) -> dict[str, Any] | None:
+    """A sandbox that reads the workspace and the system's programs; None where there is no sandbox.
+
+    ``everything``: it reads all files; git needs its owner's settings, and the repository may begin above the workspace.
+    """
+    if not available():
+        return None
+    return {"kind": "reading", "read": ["/"] if everything else [*SYSTEM, realpath(root)], "write": list(NOWHERE)}
+
+
+def working(roots: Sequence[Path], temporary: Path, hidden: Iterable[Path] = (), *, network: bool = False) -> dict[str, Any] | None:
+    """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets; None where there is no sandbox.
+
+    Args:
+        hidden: folders besides that cannot be read: the program's own data.
+        network: it may open connections.
+    """
+    if not available():
+        return None
+    home = Path.home()
+    closed = {realpath(path) for path in [*map(Path, _CLOSED), *(home / name for name in SECRETS), *hidden]}
+    written = [realpath(root) for root in roots]
+    (temporary / "shm").mkdir(parents=True, exist_ok=True, mode=0o700)
+    return {
+        "kind": "network" if network else "workspace",
+        "works": True,
+        "network": network,
+        "roots": written,
+        "read": [*_without("/", closed), *DEVICES],
+        "write": [*(found for root in written for found in _without(root, closed)), realpath(temporary), *NOWHERE],
+        "keep": [path for root in written for name in KEPT if os.path.lexists(path := f"{root}/{name}")],
+        "shared": realpath(temporary / "shm"),
+    }
+
+
+def _without(path: str, closed: set[str]) -> list[str]:
+    """The folders and files that together hold all of ``path`` but what is closed.
+
+    Links are left out where something is closed beside them: what they lead to is there under its own name, or closed.
+    """
+    below = {each for each in closed if each == path or each.startswith(path.rstrip("/") + "/")}
+    if path in below or any(path.startswith(each.rstrip("/") + "/") for each in closed):
+        return []
+    if not any(os.path.lexists(each) for each in below):
+        return [path]
+    try:
+        names = sorted(os.listdir(path))  # noqa: PTH208 (plain names: there may be thousands)
+    except OSError:
+        return []
+    inner = (os.path.join(path, name) for name in names)  # noqa: PTH118
+    return [found for each in inner if not os.path.islink(each) for found in _without(each, below)]  # noqa: PTH114

@@ -1,0 +1,83 @@
+"""A folder to work in, with a program that leaves a mark when it runs, and calls of the tools in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.tools.base import ToolContext, ToolResult
+from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.services import ToolServices
+
+
+@dataclass
+class Bench:
+    """Attributes: ``root`` the workspace, ``outside`` a folder beside it, ``marks`` where the canary leaves its marks."""
+
+    root: Path
+    outside: Path
+    marks: Path
+    registry: ToolRegistry
+    services: ToolServices
+    progress: list[str]
+
+    @property
+    def context(self) -> ToolContext:
+        return ToolContext(
+            workflow_id="w", run_id="r", call_id="c", workspace=self.root, progress=lambda percent, text: self.progress.append(text)
+        )
+
+    async def call(self, tool: str, context: ToolContext | None = None, **arguments: Any) -> ToolResult:
+        result = await self.registry.execute(tool, arguments, context or self.context)
+        assert isinstance(result, ToolResult)
+        return result
+
+    async def run(self, command: str, **arguments: Any) -> ToolResult:
+        return await self.call("run_command", command=command, modifies_files=False, **arguments)
+
+    def call_of(self, command: str, **arguments: Any) -> Any:
+        tool = self.registry.get_tool("run_command")
+        assert tool is not None
+        return self.registry.describe(tool, {"command": command, "modifies_files": False, **arguments})
+
+    @property
+    def sung(self) -> list[str]:
+        """The marks of the canary."""
+        return sorted(path.name for path in self.marks.iterdir())
+
+    def elsewhere(self, workflow_id: str) -> ToolContext:
+        return replace(self.context, workflow_id=workflow_id)
+
+    def git(self, *arguments: str, cwd: Path | None = None) -> None:
+        """git as its owner runs it, with what the machine's owner has set left out."""
+        home = {"HOME": str(self.outside), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+        who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main")
+        subprocess.run(["git", *who, *arguments], cwd=cwd or self.root, env=home, check=True, capture_output=True, timeout=20)
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    root, outside, marks = tmp_path / "work", tmp_path / "outside", tmp_path / "marks"
+    for folder in (root, outside, marks):
+        folder.mkdir()
+    canary = root / "canary"
+    canary.write_text(f'#!/bin/sh\n: > "{marks}/$$"\ncat /dev/null\n')
+    canary.chmod(0o755)
+    for name in ("in.txt", "b.txt", "gone.txt"):
+        (root / name).write_text("b\na\nb\n")
+    (outside / "secret").write_text("s3cret\n")
+    (tmp_path / "secret").write_text("s3cret\n")
+    monkeypatch.setenv("HOME", str(outside))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    services = ToolServices()
+    made = Bench(root, outside, marks, create_default_tool_registry(services), services, [])
+    yield made
+    if services.commands is not None:
+        await services.commands.aclose()
