@@ -21,14 +21,15 @@ GOAL = "The tests of the shelf fail. Mend it."
 TOOLS = ("read_file", "edit_file", "run_command", "git_status", "git_diff")
 BEFORE = "def boards(width):\n    return width // 30\n"
 AFTER = "def boards(width):\n    return max(2, width // 30)\n"
-# It also tries what the code of a stranger would: to leave something beside the folder it was given.
-CHECKS = """import pathlib, unittest
+# It also tries what the code of a stranger would: to leave something beside its folder, and to read the program's own data.
+CHECKS = """import os, pathlib, unittest
 from shelf import boards
 
-try:
-    pathlib.Path("../escaped").write_text("out")
-except OSError:
-    pass
+for attempt in (lambda: pathlib.Path("../escaped").write_text("out"), lambda: print("LEAKED", os.listdir("../../data"))):
+    try:
+        attempt()
+    except OSError:
+        pass
 
 class Shelf(unittest.TestCase):
     def test_a_narrow_one_has_two_boards(self):
@@ -115,7 +116,7 @@ def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: Mo
     allow(desk, TESTS)
     looked = " ".join(str(message["content"]) for message in server.requests(GOAL)[2]["messages"] if message["role"] == "tool")
     assert "width // 30" in looked
-    assert "import pathlib" in looked
+    assert "import os" in looked
     assert '"clean": true' in looked.lower()
     # The edit lies inside of the folder and can be undone, so Edit asks about the tests alone.
     allow(desk, TESTS)
@@ -132,6 +133,7 @@ def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: Mo
     assert (project / "shelf.py").read_text() == AFTER
     if sandbox.available():
         assert not (project.parent / "escaped").exists()
+        assert "LEAKED" not in failed + passed
 
     desk.click_row(desk.find("file-changes", QListWidget), "shelf.py")
     desk.until(lambda: pane.diff.isVisible() and "+    return max(2" in pane.diff.code, "the diff is shown")

@@ -173,13 +173,14 @@ def _display() -> list[Check]:
 
 
 def _sandbox() -> Check:
-    """Whether what agents run without asking can be confined; what a person allows never is."""
+    """Whether what agents run can be confined."""
     from atelier_desk.workspace.processes import sandbox
 
     title = _("Sandbox")
     if sandbox.available():
         message = _(
-            "Commands that run without asking are confined: they read, and write and reach nothing. Those you allow are not sandboxed."
+            "Commands of agents are confined: those that run without asking only read, those you allow write in the workspace alone. "
+            "The network, or no sandbox, is asked for each time."
         )
         return Check(name="sandbox", title=title, status="ok", message=message)
     return Check(
