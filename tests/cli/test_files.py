@@ -60,3 +60,13 @@ def test_what_to_undo_must_be_said_once(cli: Cli, workflow: str) -> None:
     assert cli("files", "undo", workflow).status == 2
     assert cli("files", "undo", workflow, "--all", "--run", "x").status == 2
     assert cli("files", "undo", workflow, "nowhere").status == 2
+
+
+def test_what_is_kept_is_told_and_cleaned(cli: Cli, project: Path, workflow: str) -> None:
+    kept = cli("files", "kept", "--json").json
+    assert kept["changes"] == 2
+    assert kept["bytes"] > 0
+    assert "2 changes" in cli("files", "kept").out
+    assert cli("files", "clean", "--json").json["given_up"] == 0
+    assert "can still be undone" in cli("files", "clean").out
+    assert (cli("settings", "set", "checkpoint_mb", "0").status, cli("settings", "set", "checkpoint_days", "7").status) == (2, 0)

@@ -62,7 +62,7 @@ def test_a_command_is_allowed_seen_and_over(open_desk: OpenDesk, server: ModelSe
     assert done.words()[0].startswith("Ran")
     part = done.findChild(PartView)
     assert part is not None
-    assert part.button.text() == "Output · not sandboxed"
+    assert part.button.text() == "Output · sandboxed"
     desk.click(part.button)
     desk.settle()
     assert "all passed" in told(server.requests(GOAL)[2])

@@ -25,6 +25,7 @@ from atelier_desk.desktop.bridge import Bridge
 from atelier_desk.desktop.remote import SERVICES, check_callable
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.service_list import SERVICES as CLASSES
+from atelier_desk.workspace.checkpoints.cleaning import Kept
 
 _DEFAULTS: dict[str, Any] = {
     "runs.queued": (),
@@ -43,6 +44,7 @@ _DEFAULTS: dict[str, Any] = {
     "tools.list": [],
     "reports.list": [],
     "files.list": [],
+    "files.kept": Kept(),
     "memories.list": [],
     "memories.describe": {},
     "stepping.waiting": (),

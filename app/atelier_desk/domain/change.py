@@ -19,6 +19,7 @@ class Change(Model):
         made: folders that were made for it, the topmost first.
         temporary: name of the unfinished file beside it, for whoever clears up after a crash.
         undoes: the change that this one took back; ``undone_by`` the one that took this back.
+        cleaned: what it needs to be taken back was given up, by age or by size.
     """
 
     id: str
@@ -40,3 +41,9 @@ class Change(Model):
     temporary: str = ""
     undoes: str = ""
     undone_by: str = ""
+    cleaned: bool = False
+
+    @property
+    def undoable(self) -> bool:
+        """Whether taking it back is offered."""
+        return not (self.undoes or self.undone_by or self.cleaned)

@@ -55,6 +55,10 @@ class Settings(Model):
     approvals: ApprovalSettings = ApprovalSettings()
     max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
     """How deep agents may start agents; 0 lets none start any."""
+    checkpoint_days: int = Field(default=30, ge=0, le=3650)
+    """Days for which changes of files can be undone; 0 keeps them for ever."""
+    checkpoint_mb: int = Field(default=1000, ge=10, le=1_000_000)
+    """Megabytes that the undo of file changes may take; over it the oldest changes are given up."""
     favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
     """``provider/model`` of those that stand first wherever a model is chosen."""
     recent_models: tuple[str, ...] = Field(default=(), max_length=20)

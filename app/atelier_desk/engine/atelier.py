@@ -310,6 +310,7 @@ class Atelier(Services):
             self.memories.start_reembed()
         self._background.append(asyncio.create_task(self._warm()))
         await self.workflows.purge_expired()
+        self._background.append(asyncio.create_task(self.files.keep_clean()))
         await self.repos.memories.delete_expired()
 
     async def check_up(self) -> list[Check]:

@@ -47,6 +47,7 @@ class Call:
         details: what an approval card shows besides the arguments (see ``ApprovalRequest.details``).
         plans: running it changes nothing yet and only says what is wanted, so it can be tried before a person allows it.
         alone: no other call runs beside it, also when it only reads.
+        unread: its tool failed to say what it touches: it asks in every mode.
         summary: it in a line, for people, as something to be done.
         done: the template of the same once it is done; without one the summary fits both.
     """
@@ -60,6 +61,7 @@ class Call:
     details: dict[str, Any] = field(default_factory=dict)
     plans: bool = False
     alone: bool = False
+    unread: bool = False
     summary: Words = field(default_factory=Words)
     done: str = ""
 

@@ -192,7 +192,7 @@ class ToolRegistry:
             raise
         except Exception:
             log.exception("tool %s could not describe its call", tool.name)
-            return Call(Effect.EXECUTE, Risk.HIGH, timeout_s=tool.timeout_s, alone=True)
+            return Call(Effect.EXECUTE, Risk.HIGH, timeout_s=tool.timeout_s, alone=True, unread=True)
 
     def meant(self, name: str, args: Mapping[str, Any], own: Sequence[str] | None = None) -> tuple[str, dict[str, Any]] | ToolResult:
         """The tool and arguments a call really means: those it stands for, or its own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.engine.doctor import Check
+from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 
@@ -145,3 +147,20 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     assert "Python 3." in copied
     assert "warn Disk space: 0.5 GB are free." in copied
     assert log_tail(tmp_path / "nowhere") == ""
+
+
+async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+    atelier.set("files", "kept", Kept(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
+    window.show_page("data")
+    await settle()
+    page: Any = window.page("data")
+    assert page._kept.hint.text() == "12 MB for 40 changes that can be undone, the oldest of 2026-11-01"
+    find("checkpoint-days").setValue(7)
+    await settle()
+    assert atelier.kept.checkpoint_days == 7
+    atelier.set("files", "clean", Cleaned(3_145_728, 2))
+    atelier.set("files", "kept", Kept())
+    find("checkpoints-clean").click()
+    await settle()
+    assert page.clean_busy.text.text() == "3 MB freed. 2 changes can no longer be undone."
+    assert page._kept.hint.text() == "0 MB; there is nothing to undo"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import AllowRule, ApprovalKind, ApprovalPolicy
@@ -14,7 +16,9 @@ from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.engine.run.permissions import PLAN_REFUSAL, facts, refusal, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.facts import Concern
-from atelier_desk.tools.base import Call, Effect, Risk
+from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.workspace.commands import line
 
 
 def started(arguments: dict[str, str] | None = None, risk: str = "medium", tool: str = "write_file") -> ToolCallStarted:
@@ -94,3 +98,63 @@ def test_the_model_reads_which_rule_refused_it() -> None:
     assert "run_command(rm:*)" in refusal(said)
     assert "rm -rf build" in refusal(said)
     assert refusal(Verdict(action=Action.DENY, reason="plan")) == PLAN_REFUSAL
+
+
+@pytest.mark.parametrize("mode", [ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE])
+def test_a_call_that_cannot_be_looked_into_asks(mode: ApprovalMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = state(mode, "write_file", workspace=(str(tmp_path),))
+    assert verdict(run, started(), write("a\0b"), repaired=False) == Verdict(action=Action.ASK, reason="unparsed")  # no path at all
+
+    def broken(*_given: object) -> object:
+        raise RuntimeError("an inspector with a mistake in it")
+
+    for inspector in ("facts", "rules", "protected", "_commands"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"atelier_desk.engine.run.permissions.{inspector}", broken)
+            assert verdict(run, started(), write("a"), repaired=False).action is Action.ASK, inspector
+            plan = state(ApprovalMode.PLAN, workspace=(str(tmp_path),))
+            assert verdict(plan, started(), write("a"), repaired=False).action is Action.DENY, inspector
+    assert verdict(run, started(), write("a"), repaired=False).action is Action.ALLOW
+
+
+def test_a_tool_that_fails_to_describe_its_call_asks_in_every_mode(tmp_path: Path) -> None:
+    class Broken(Tool):
+        name = "broken"
+        description = "Broken."
+        input = Input
+
+        def describe(self, input: object) -> Call:
+            raise RuntimeError("a mistake of the tool")
+
+        async def run(self, input: object, context: ToolContext) -> ToolResult:
+            return ToolResult.ok()
+
+    registry = ToolRegistry()
+    described = registry.describe(Broken(), {})
+    for mode in (ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE, ApprovalMode.MANUAL):
+        said = verdict(state(mode, "broken"), started(tool="broken"), described, repaired=False)
+        assert (said.action, said.reason) == (Action.ASK, "unparsed")
+    assert verdict(state(ApprovalMode.PLAN), started(tool="broken"), described, repaired=False).action is Action.DENY
+
+
+def test_two_slashes_at_the_start_and_a_bare_tilde_are_read_as_the_tools_read_them(tmp_path: Path) -> None:
+    run = state(ApprovalMode.EDIT, workspace=(str(tmp_path),))
+    assert verdict(run, started(), write(f"/{tmp_path}/a"), repaired=False).action is Action.ALLOW
+    assert facts(run, started(), write("~"), repaired=False).paths[0].spellings[0] == Path.home().as_posix()
+
+
+PIECES = st.lists(
+    st.sampled_from(["ls", "$(id)", "`id`", "a=b", "&", "$X", "'", "(", "{", "<(id)", "eval", "x", " ", ";", "|", "\n"]), min_size=1
+)
+
+
+@given(PIECES.map(" ".join), st.sampled_from([ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.MANUAL]))
+def test_no_line_that_is_not_taken_apart_is_allowed(command: str, mode: ApprovalMode) -> None:
+    call = Call(Effect.EXECUTE, Risk.MEDIUM, ApprovalKind.FILE_OP, subjects=Subjects(command=command))
+    said = verdict(state(mode, "run_command"), started(tool="run_command"), call, repaired=False)
+    try:
+        line.read(command, "/home/ann")
+    except line.UnreadableError:
+        assert said.action is Action.ASK
+    else:
+        assert said.action is Action.ALLOW

@@ -1,51 +1,106 @@
-"""Reads the calls of ``coverage.txt`` and ``verdicts.txt``."""
+"""Reads the calls and rules of ``coverage.txt`` and ``verdicts.txt``."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path as File
 
-from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.policy.permissions.decide import Level
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+from atelier_desk.policy.permissions.protected import protected
+from atelier_desk.workspace.commands import line
 
 ROOT = "/work/app"
 HOME = "/home/ann"
+OWN = "/data/atelier"
+"""The program's own data folder."""
+WHERE = {RuleScope.RUN: "r1", RuleScope.WORKFLOW: "w1", RuleScope.AGENT: "a1"}
+"""Root run, workflow and agent of every call of the tables."""
+SIGNS = {"+": Action.ALLOW, "?": Action.ASK, "-": Action.DENY}
+DOES = {
+    "": {},
+    "write": {"kind": ApprovalKind.FILE_OP, "changes": True, "writes": True},
+    "run": {"kind": ApprovalKind.FILE_OP, "changes": True},
+    "send": {"changes": True},
+    "spawn": {"kind": ApprovalKind.SUB_AGENT},
+}
+"""What a call does, in a word: it changes files of the workspace, runs a command, sends something out, starts an agent; else it reads."""
 
 
-def rows(name: str) -> Iterator[list[str]]:
-    """The cells of each line that is neither empty nor a remark."""
-    for line in (File(__file__).parent / name).read_text("utf-8").splitlines():
-        if line.strip() and not line.startswith("# ") and not line.startswith("##"):
-            yield [cell.strip() for cell in line.split("|")]
+def rows(name: str) -> Iterator[tuple[int, list[str]]]:
+    """Number and cells of each line that is neither empty nor a remark."""
+    for number, text in enumerate((File(__file__).parent / name).read_text("utf-8").splitlines(), 1):
+        if text.strip() and not text.startswith("# ") and not text.startswith("##"):
+            yield number, [cell.strip() for cell in re.split(r"(?<= )\|(?= |$)", text)]
+
+
+def levels(modes: str, written: str) -> list[Level]:
+    """The runs of a lineage: modes and rules, the root's first, parted by ``>``."""
+    each = [part.strip() for part in modes.split(">")]
+    texts = re.split(r"(?:^| )> ", written) + [""] * len(each)
+    return [Level(_rules(text), ApprovalPolicy(mode=ApprovalMode(mode))) for mode, text in zip(each, texts, strict=False)]
+
+
+def _rules(written: str) -> tuple[PermissionRule, ...]:
+    rules = [_rule(text.strip()) for text in written.split("; ") if text.strip()]
+    return tuple(rule for rule in rules if rule.holds_for(run_id="r1", workflow_id="w1", agent_id="a1"))
+
+
+def _rule(text: str) -> PermissionRule:
+    scope, scope_id, action = RuleScope.ALWAYS, "", SIGNS[text[0]]
+    if text[1] == "[":
+        head, text = text[2:].split("] ", 1)
+        scope, scope_id = RuleScope(head.split()[0]), head.split()[1]
+    else:
+        text = text[1:]
+    return PermissionRule(text=text, action=action, scope=scope, scope_id=scope_id)
 
 
 def call(text: str) -> Facts:
-    """``tool key=value $command @path ^host &agent !concern`` as facts."""
+    """``tool key=value @path ^host &agent !concern $command line`` as facts, with the concerns that follow from what it touches."""
     tool, _, rest = text.partition(" ")
-    head, dollar, line = rest.partition("$")
-    line, at, after = line.partition(" @") if dollar else ("", "", "")
-    words = shlex.split(head + (f"@{after}" if at else ""), comments=False)
+    head, dollar, said = rest.partition("$")
+    words = shlex.split(head, comments=False)
     plain = dict(word.split("=", 1) for word in words if word[0] not in "@^&!")
-    concerns = tuple(Concern(word[1:]) for word in words if word[0] == "!")
-    paths = tuple(_path(word[1:]) for word in words if word[0] == "@")
-    return Facts(
+    facts = Facts(
         tool=tool,
         section=plain.get("section", ""),
         server=plain.get("server", ""),
-        kind=ApprovalKind(plain.get("kind", "tool")),
         risk=plain.get("risk", "medium"),  # type: ignore[arg-type]
-        changes=plain.get("changes") == "yes",
-        writes=plain.get("writes") == "yes",
-        paths=paths,
-        redirected=paths if dollar else (),
-        commands=tuple(Command(tuple(shlex.split(part)), plain.get("safe") == "yes") for part in line.split(" && ")) if dollar else (),
+        paths=tuple(_path(word[1:]) for word in words if word[0] == "@"),
         hosts=tuple(Host(word[1:]) for word in words if word[0] == "^"),
         agents=tuple(Target(word[1:]) for word in words if word[0] == "&"),
         home=HOME,
-        concerns=concerns,
     )
+    facts = replace(facts, **DOES[plain.get("does", "")])
+    if "kind" in plain:
+        facts = replace(facts, kind=ApprovalKind(plain["kind"]))
+    about = {Concern(word[1:]): "" for word in words if word[0] == "!"}
+    if dollar:
+        facts = _with_line(facts, said.strip(), about, safe=plain.get("safe") == "yes")
+    if facts.changes and (guarded := protected(facts.paths, [OWN])):
+        about[Concern.PROTECTED] = guarded
+    return replace(facts, concerns=tuple(about), about=tuple(about.items()))
+
+
+def _with_line(facts: Facts, said: str, about: dict[Concern, str], *, safe: bool) -> Facts:
+    try:
+        found = line.read(said, HOME)
+    except line.UnreadableError:
+        about[Concern.UNPARSED] = said
+        return facts
+    redirects = [each for one in found.commands for each in one.redirects if each.file is not None and each.file.text != "/dev/null"]
+    read, written = (tuple(_path(each.file.text) for each in redirects if each.file and each.writes is wanted) for wanted in (False, True))
+    commands = tuple(Command(one.arguments, safe) for one in found.commands)
+    return replace(facts, commands=commands, paths=(*facts.paths, *read, *written), redirected=written)
 
 
 def _path(text: str) -> Path:
-    return Path(tuple(part if part.startswith("/") else f"{ROOT}/{part}" for part in text.split("=")), (ROOT,))
+    home = [HOME + part[1:] if part.startswith("~/") else part for part in text.split("=")]
+    return Path(tuple(part if part.startswith("/") else f"{ROOT}/{part}" for part in home), (ROOT,))

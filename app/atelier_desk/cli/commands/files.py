@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
+from atelier_desk.file_words import ACTIONS, cleaned_words, kept_words, state_words
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.change import Change
     from atelier_desk.engine.atelier import Atelier
-
-ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
 
 
 def register(add: Adder) -> None:
@@ -26,6 +25,8 @@ def register(add: Adder) -> None:
         add_id(command, "workflow", "workflow")
     for command in (diff, undo):
         command.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; diff: none is all"))
+    group.command("kept", _("how much is kept so that changes can be undone"), "files:kept")
+    group.command("clean", _("give up what is older or larger than the settings checkpoint_days and checkpoint_mb allow"), "files:clean")
     undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))
     undo.add_argument("--since", metavar="MESSAGE", default="", help=_("all changes since this message"))
     undo.add_argument("--all", action="store_true", help=_("all changes of the workflow"))
@@ -47,7 +48,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             _(ACTIONS[change.action]),
             f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else ""),
             change.agent_name,
-            _("undone") if change.undone_by else "",
+            state_words(change),
         )
         for change in changes
     ]
@@ -60,7 +61,7 @@ async def diff(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
-    chosen = _named(changes, arguments.change) if arguments.change else [change for change in changes if not change.undone_by]
+    chosen = _named(changes, arguments.change) if arguments.change else [change for change in changes if change.undoable]
     parts = [await atelier.files.diff(workflow.id, change.id) for change in reversed(chosen)]
     if out.json:
         data(out, [part.model_dump(mode="json") for part in parts])
@@ -87,7 +88,7 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     elif arguments.since:
         chosen = await atelier.files.since(workflow.id, arguments.since)
     else:
-        chosen = [change for change in changes if not change.undone_by]
+        chosen = [change for change in changes if change.undoable]
     done = await atelier.files.undo(workflow.id, [change.id for change in chosen], force=arguments.force)
     if out.json:
         data(
@@ -103,6 +104,29 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         if not done:
             line(out, _("There is nothing to undo."))
     return int(any(each.problem is not None for each in done))
+
+
+async def kept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    found = await atelier.files.kept()
+    if out.json:
+        oldest = found.oldest.isoformat() if found.oldest else None
+        data(out, {"bytes": found.size, "changes": found.changes, "oldest": oldest})
+    else:
+        line(out, kept_words(found))
+    return 0
+
+
+async def clean(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    done = await atelier.files.clean()
+    if out.json:
+        data(out, {"freed_bytes": done.freed, "given_up": done.given_up})
+    else:
+        line(out, cleaned_words(done))
+    return 0
 
 
 def _named(changes: list[Change], ids: list[str]) -> list[Change]:

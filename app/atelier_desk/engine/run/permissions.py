@@ -5,6 +5,7 @@ The verdict itself is pure (``policy.permissions``); only here are links of the 
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from glob import iglob
@@ -24,9 +25,11 @@ from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.tools.base import Call, Effect
-from atelier_desk.tools.sections import FILES
+from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.commands.judge import Judgement, judge
 from atelier_desk.workspace.commands.packages import installs
+
+log = logging.getLogger(__name__)
 
 PLAN_REFUSAL = (
     "Refused: this run only reads (profile Plan), and this call would change something or send something out. "
@@ -37,10 +40,17 @@ PLAN_REFUSAL = (
 def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool) -> Verdict:
     """What is decided about a call of this run.
 
-    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
+    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes. A call that cannot be looked into, for
+    whatever reason, is asked about as one that could not be read.
     """
-    level = Level(rules(state.approvals, state.allowed, state.root_run_id or state.run_id), state.approvals)
-    return decide([level], facts(state, intent, described, repaired=repaired))
+    try:
+        level = Level(rules(state.approvals, state.allowed, state.root_run_id or state.run_id), state.approvals)
+        return decide([level], facts(state, intent, described, repaired=repaired))
+    except Exception:
+        log.exception("a call of %s could not be looked into", intent.tool)
+        acts = described.effect is not Effect.READ
+        unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
+        return decide([Level((), state.approvals)], unread)
 
 
 def rules(policy: ApprovalPolicy, allowed: frozenset[str], root_run_id: str) -> tuple[PermissionRule, ...]:
@@ -65,7 +75,8 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
     roots = tuple(_slashed(root) for root in state.workspace)
     paths = tuple(_path(text, roots, state.workspace) for text in described.subjects.paths)
     judgement = judge(described.subjects.command, home) if described.subjects.command else None
-    about = {Concern.UNPARSED: described.subjects.command} if judgement is not None and judgement.asks_always else {}
+    unparsed = described.unread or (judgement is not None and judgement.asks_always)
+    about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
     changes = described.effect is not Effect.READ
     redirected: tuple[Path, ...] = ()
     if judgement is not None:
@@ -92,7 +103,7 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
         writes=described.effect is Effect.WRITE and described.kind is ApprovalKind.FILE_OP,
         paths=(*paths, *(path for path in changed if path not in paths)),
         redirected=redirected,
-        path_tools=_path_tools(judgement),
+        path_tools=same_with_files(judgement) if judgement is not None else (),
         commands=_commands(judgement),
         hosts=tuple(_hosts(described.subjects)),
         agents=tuple(Target(name) for name in described.subjects.agents),
@@ -127,6 +138,7 @@ def _path(text: str, roots: tuple[str, ...], folders: tuple[str, ...]) -> Path:
     start = folders[0] if folders else ""
     written = File(start) / _at_home(text)
     whole = os.path.normpath(written)
+    whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two slashes at the start
     # A file tool takes ".." away as it is written, a command goes up from where a link led to: both are looked at.
     spellings = (_slashed(whole), _slashed(os.path.realpath(whole)), _slashed(os.path.realpath(written)))
     # A granted folder may itself be reached through a link: the real one counts as granted too.
@@ -135,7 +147,7 @@ def _path(text: str, roots: tuple[str, ...], folders: tuple[str, ...]) -> Path:
 
 
 def _at_home(text: str) -> File:
-    return File.home() / text[2:] if text.startswith("~/") else File(text)
+    return File.home() / text[2:] if text == "~" or text.startswith("~/") else File(text)
 
 
 def _slashed(path: str) -> str:
@@ -145,13 +157,6 @@ def _slashed(path: str) -> str:
 def _commands(judgement: Judgement | None) -> tuple[Command, ...]:
     """The simple commands of a line; none when it could not be taken apart."""
     return tuple(Command(one.command.arguments, one.contained) for one in judgement.commands) if judgement is not None else ()
-
-
-def _path_tools(judgement: Judgement | None) -> tuple[str, ...]:
-    """Whose rules against paths hold for a command too: those of the tools that do the same with files."""
-    if judgement is None or not judgement.files:
-        return ()
-    return (FILES, "read_file", *(("write_file", "edit_file", "delete_path") if judgement.writes else ()))
 
 
 def _changed(names: tuple[str, ...], roots: tuple[str, ...], folders: tuple[str, ...]) -> tuple[tuple[Path, ...], str]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, NotFoundError
@@ -12,9 +15,15 @@ from atelier_desk.domain.parts import FileChange
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_storage_thread
+from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, clean, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.diffs import file_change
+
+log = logging.getLogger(__name__)
+
+MB = 1024 * 1024
+CLEANED_EVERY_S = 12 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +70,35 @@ class FileService:
         self._context.bus.changed("file", workflow_id)
         return done
 
+    async def kept(self) -> Kept:
+        """How much is kept so that changes can be undone."""
+        return await in_storage_thread(kept, self._files)
+
+    async def clean(self) -> Cleaned:
+        """Give up checkpoints over the age and size of the settings, and those of workflows that are gone. Changes that cannot be undone
+        any more say so in the list."""
+        settings = await self._context.settings.get()
+        days = settings.checkpoint_days
+        before = self._context.clock.now() - timedelta(days=days) if days else None
+        workflows = await self._context.repos.workflows.ids()
+        done = await in_storage_thread(partial(clean, self._files, before=before, most=settings.checkpoint_mb * MB, workflows=workflows))
+        if done.given_up:
+            log.info("%d changes of files can no longer be undone: they are older or larger than what is kept", done.given_up)
+            self._context.bus.changed("file", "")
+        return done
+
+    async def keep_clean(self) -> None:
+        """Clean at once and then twice a day, until it is cancelled."""
+        while True:
+            try:
+                await self.clean()
+            except (AtelierError, OSError):
+                log.exception("checkpoints were not cleaned")
+            await self._context.clock.sleep(CLEANED_EVERY_S)
+
     async def of_run(self, workflow_id: str, run_id: str) -> builtins.list[Change]:
         """The changes of a run that are not undone, the newest first."""
-        return [change for change in await self.list(workflow_id) if change.run_id == run_id and not change.undone_by]
+        return [change for change in await self.list(workflow_id) if change.run_id == run_id and change.undoable]
 
     async def since(self, workflow_id: str, message_id: str) -> builtins.list[Change]:
         """The changes since a message that are not undone, the newest first.
@@ -74,7 +109,7 @@ class FileService:
         message = await self._context.repos.messages.get(message_id)
         if message.workflow_id != workflow_id:
             raise NotFoundError(N_("There is no message {id} in this workflow."), id=message_id)
-        return [change for change in await self.list(workflow_id) if change.at >= message.created_at and not change.undone_by]
+        return [change for change in await self.list(workflow_id) if change.at >= message.created_at and change.undoable]
 
     def _listed(self, workflow_id: str) -> builtins.list[Change]:
         self._files.recover()

@@ -30,6 +30,9 @@ _FILES = (
 )  # fmt: skip
 """These files, in any folder; ``.git`` is the file that leads a worktree to its repository."""
 
+_HOLDERS = tuple({name.rpartition("/")[0] for name in (*_FOLDERS, *_FILES) if name.startswith(".") and "/" in name})
+"""Folders that hold such names: one that is moved to this place, or away from it, takes them along."""
+
 
 def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
     """The first path, as the call names it, whose change asks every time; empty when there is none.
@@ -48,7 +51,7 @@ def _named(spelling: str) -> bool:
     padded = f"/{spelling.strip('/')}/"
     if any(f"/{folder}/" in padded for folder in _FOLDERS):
         return True
-    return any(padded.endswith(f"/{name}/") for name in _FILES)
+    return any(padded.endswith(f"/{name}/") for name in (*_FILES, *_HOLDERS))
 
 
 def _folded(path: str) -> str:

@@ -112,6 +112,10 @@ class WorkflowRepository(Repository[Workflow]):
             offset=offset,
         )
 
+    async def ids(self) -> set[str]:
+        """Of all there are, those in the bin too."""
+        return {row["id"].id for row in await self._store.query("SELECT id FROM workflow")}
+
     async def archived(self) -> int:
         """How many are put away."""
         rows = await self._store.query("SELECT count() AS n FROM workflow WHERE deleted = false AND archived = true GROUP ALL")

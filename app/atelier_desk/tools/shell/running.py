@@ -13,6 +13,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import TextPart
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import ToolContext, ToolResult
+from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
 from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judgement
@@ -74,6 +75,13 @@ def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_i
     # Its own folders of the home cannot be written, nor settings with tokens be read.
     own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "cache/npm")}
     return replace(order, sandbox=box, environment={**order.environment, **own, "npm_config_userconfig": os.devnull})
+
+
+def same_with_files(judgement: Judgement) -> tuple[str, ...]:
+    """The tools and the section that do with files what a line does with them: rules against their paths hold for the line too."""
+    if not judgement.files:
+        return ()
+    return (FILES, "read_file", *(("write_file", "edit_file", "delete_path") if judgement.writes else ()))
 
 
 def kind_of(wanted: Kind, *, safe: bool) -> Kind:

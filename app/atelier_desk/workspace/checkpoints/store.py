@@ -127,14 +127,21 @@ class CheckpointFiles:
         """Bytes of all that is kept."""
         return sum(each.stat().st_size for each in self.folder.rglob("*") if each.is_file() and not each.is_symlink())
 
+    def size_of(self, name: str) -> int:
+        """Bytes of a stored content, 0 when it is not kept."""
+        with contextlib.suppress(OSError):
+            return self._object(name).stat().st_size
+        return 0
+
     def drop_unused(self) -> None:
         """Delete contents that no change names, and what is in the trash for none."""
         used: set[str] = set()
         ids: set[str] = set()
         for workflow in self.workflows():
             for change in self.of(workflow):
-                used |= {change.before, change.after}
-                ids.add(change.id)
+                if not change.cleaned:
+                    used |= {change.before, change.after}
+                    ids.add(change.id)
         for change in self.pending():
             used |= {change.before, change.after}
             ids.add(change.id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain.change import Change
-from atelier_desk.domain.errors import AtelierError, ConflictError
+from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError
 from atelier_desk.i18n import N_
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.places import Place
@@ -60,8 +60,11 @@ def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> 
 
     Raises:
         ConflictError: ``changed``, the file is not as the change left it; never with ``force``.
-        AtelierError: what it held is no longer kept, or the file cannot be written.
+        NotFoundError: what it held is no longer kept.
+        AtelierError: the file cannot be written.
     """
+    if change.cleaned:
+        raise NotFoundError(N_("{path}: what it held before is no longer kept."), path=change.path)
     author = Author(change.workflow_id)
     here = Place(Path(change.root), change.path, change.path)
     by: Change | None = None

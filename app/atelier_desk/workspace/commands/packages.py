@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _VERBS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset({"install", "i", "add", "ci", "in", "isntall", "update", "up", "upgrade",
-                                                               "exec", "x", "link", "dlx", "create", "init", "install-test", "it", "import"})),
+                                                               "exec", "x", "link", "dlx", "create",
+                                                               "init", "install-test", "it", "import"})),
     **dict.fromkeys(("pip", "pip3", "conda", "mamba", "micromamba"), frozenset({"install", "download", "wheel", "create", "update"})),
     "uv": frozenset({"add", "sync", "pip", "tool", "run", "lock", "python", "build"}),
     "poetry": frozenset({"add", "install", "update", "sync", "lock"}),

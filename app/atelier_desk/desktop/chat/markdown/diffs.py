@@ -53,15 +53,15 @@ def _kind(line: str) -> Kind:
 
 
 def _block(removed: list[str], added: list[str]) -> Iterator[DiffLine]:
-    pairs = [_words(before, after) for before, after in zip(removed, added, strict=False)]
+    pairs = [changed_words(before, after) for before, after in zip(removed, added, strict=False)]
     for number in range(len(removed)):
         yield DiffLine("removed", pairs[number][0] if number < len(pairs) else ())
     for number in range(len(added)):
         yield DiffLine("added", pairs[number][1] if number < len(pairs) else ())
 
 
-def _words(before: str, after: str) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """The parts of two lines that differ."""
+def changed_words(before: str, after: str) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+    """The parts of two lines that differ, each with its sign in front; nothing when they are hardly alike."""
     if max(len(before), len(after)) > LONGEST:
         return (), ()
     old, new = _WORDS.findall(before[1:]), _WORDS.findall(after[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -21,7 +21,8 @@ MAX_CHARS = 200_000
 """Longer code stays plain."""
 
 
-def _colour(kind: Any, tokens: Tokens) -> str | None:
+def colour_of(kind: Any, tokens: Tokens) -> str | None:
+    """The colour of a kind of token, None for plain text."""
     from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
     if kind in Comment:
@@ -41,7 +42,8 @@ _lexers: dict[str, Any] = {}
 
 
 def lexer_for(language: str) -> Any:
-    """Pygments' lexer for a fence's language, None when there is none. The first time for a language it takes up to 100 ms."""
+    """Pygments' lexer for a fence's language, or for a file's name after ``file:``; None when there is none. The first time for a
+    language it takes up to 100 ms."""
     if language not in _lexers:
         _lexers[language] = _load_lexer(language)
     return _lexers[language]
@@ -60,10 +62,12 @@ def warm_up() -> None:
 
 
 def _load_lexer(language: str) -> Any:
-    from pygments.lexers import get_lexer_by_name
+    from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
     from pygments.util import ClassNotFound
 
     try:
+        if language.startswith("file:"):
+            return get_lexer_for_filename(language.removeprefix("file:"), stripnl=False, ensurenl=False)
         return get_lexer_by_name(language)
     except ClassNotFound:
         return None
@@ -81,6 +85,16 @@ class _Loader(QObject):
     def __init__(self) -> None:
         super().__init__()
         self._loading: set[str] = set()
+        self._waiting: dict[str, list[Callable[[Any], None]]] = {}
+        self.loaded.connect(self._on_loaded)  # a slot of an object: it is called in the thread the object lives in
+
+    def wait_for(self, language: str, then: Callable[[Any], None]) -> None:
+        self._waiting.setdefault(language, []).append(then)
+        self.load(language)
+
+    def _on_loaded(self, language: str) -> None:
+        for then in self._waiting.pop(language, ()):
+            then(_lexers[language])
 
     def load(self, language: str) -> None:
         if language not in self._loading:
@@ -92,6 +106,14 @@ class _Loader(QObject):
         lexer_for(language)
         with contextlib.suppress(RuntimeError):  # the program ends
             self.loaded.emit(language)
+
+
+def with_lexer(language: str, then: Callable[[Any], None]) -> None:
+    """Call ``then`` with the lexer (or None) in the window's thread: at once when it is loaded, else later."""
+    if language in _lexers:
+        then(_lexers[language])
+    else:
+        _loader().wait_for(language, then)
 
 
 @cache
@@ -162,7 +184,7 @@ class Highlighter(QObject):
         ranges: list[QTextLayout.FormatRange] = []
         column = 0
         for _position, kind, value in lexer.get_tokens_unprocessed(text):
-            colour = _colour(kind, tokens)
+            colour = colour_of(kind, tokens)
             for number, part in enumerate(value.split("\n")):
                 if number:
                     self._apply(block, ranges)

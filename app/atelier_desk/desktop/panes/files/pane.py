@@ -28,13 +28,13 @@ from atelier_desk.desktop.panes.wording import ago, number
 from atelier_desk.desktop.settings.files import ask_folder
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, control, fill, label, say
 from atelier_desk.domain.change import Change
+from atelier_desk.file_words import ACTIONS, path_words, state_words
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.engine.services.files import UndoneChange
 
-ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
 _ICONS = {"created": "plus", "changed": "pencil", "deleted": "trash-2", "moved": "folder"}
 SHOWN = 60_000
 """Characters of a diff that are shown."""
@@ -128,10 +128,10 @@ class FilesPane(Pane):
         chosen = self.list.currentRow()
         self.list.clear()
         for change in self._changes:
-            role = "muted" if change.undone_by else "accent"
-            two_line_item(self.list, change.id, _path(change), _facts(change), _ICONS[change.action], role)  # type: ignore[arg-type]
+            role = "accent" if change.undoable else "muted"
+            two_line_item(self.list, change.id, path_words(change), _facts(change), _ICONS[change.action], role)  # type: ignore[arg-type]
         self.list.setCurrentRow(min(max(chosen, 0), self.list.count() - 1))
-        alive = [change for change in self._changes if not change.undone_by]
+        alive = [change for change in self._changes if change.undoable]
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
         self._undo_all.setEnabled(bool(alive))
@@ -146,9 +146,9 @@ class FilesPane(Pane):
         else:
             self.empty.set_texts(N_("Nothing changed yet"), N_("What agents change in the folder appears here."))
         if self._open is not None:
-            self._name.setText(_path(self._open))
+            self._name.setText(path_words(self._open))
             self._facts.setText(_facts(self._open))
-            self._undo.setEnabled(not self._open.undone_by)
+            self._undo.setEnabled(self._open.undoable)
             self._stack.setCurrentWidget(self._reader)
         else:
             self._stack.setCurrentWidget(self.list if self._changes else self.empty)
@@ -221,7 +221,7 @@ class FilesPane(Pane):
 
     def undo_all(self) -> None:
         """Take all changes of the workflow back that are not."""
-        self._start_undo([change.id for change in self._changes if not change.undone_by])
+        self._start_undo([change.id for change in self._changes if change.undoable])
 
     def _force(self) -> None:
         self._start_undo(self._left, force=True)
@@ -281,13 +281,8 @@ def _take_words(folder: str) -> str:
     return _("Take the folder {name} back", name=Path(folder).name)
 
 
-def _path(change: Change) -> str:
-    return f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else "")
-
-
 def _facts(change: Change) -> str:
-    state = _("undone") if change.undone_by else ""
-    return " · ".join(filter(None, (_(ACTIONS[change.action]), change.agent_name, ago(change.at), state)))
+    return " · ".join(filter(None, (_(ACTIONS[change.action]), change.agent_name, ago(change.at), state_words(change))))
 
 
 def _short(folder: str) -> str:

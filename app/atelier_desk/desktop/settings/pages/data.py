@@ -8,31 +8,55 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QDate
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.wording import size
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
-from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.rows import Number, RowsPage, Section
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.words import Text
+from atelier_desk.figures import NARROW
+from atelier_desk.file_words import cleaned_words, kept_words
 from atelier_desk.i18n import N_, _
 from atelier_desk.row_words import rows_in_words
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.workspace.checkpoints.cleaning import Cleaned
 
 BACKUP_KINDS = N_("Atelier backup (*.zip)")
 
 
-@settings_page("data", order=80, icon="database", title=N_("Data"))
-class DataPage(SettingsPage):
-    """Where the data is, backups, and the export to plain text."""
+UNDO = Section(
+    N_("UNDO OF FILE CHANGES"),
+    Number(
+        "checkpoint_days",
+        N_("Undo file changes for"),
+        N_("What agents changed in your folders can be undone for this long; 0 keeps it for ever."),
+        "checkpoint-days",
+        suffix=f"{NARROW}d",
+        zero=N_("for ever"),
+    ),
+    Number(
+        "checkpoint_mb",
+        N_("Space for it"),
+        N_("When more is kept, the oldest changes can no longer be undone."),
+        "checkpoint-mb",
+        step=100,
+        suffix=f"{NARROW}MB",
+    ),
+)
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
-        super().__init__(bridge, parent)
+
+@settings_page("data", order=80, icon="database", title=N_("Data"))
+class DataPage(RowsPage):
+    """Where the data is, backups, the export to plain text, and what is kept so that changes of files can be undone."""
+
+    topics = ("settings", "file")
+
+    def build(self) -> None:
         self._root: Path | None = None
         backup = self.section(N_("BACKUP"))
         about = N_(
@@ -53,13 +77,20 @@ class DataPage(SettingsPage):
         self.deed(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
+        undo = self.add(UNDO)
+        self.clean_now = control(QPushButton(self), "checkpoints-clean", N_("Clean now"), on=self.clean)
+        self._kept = self.row(undo, self.clean_now, N_("Kept now"))
+        self.clean_busy = Busy(self)
+        undo.body.addWidget(self.clean_busy)
         place, folder = self.section(N_("PLACE")), lambda: str(self._root or "")
         self._place = self.row(
             place, control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder), N_("Data folder"), folder
         )
-        self.end()
 
     async def load(self) -> None:
+        await super().load()
+        kept = await self.bridge.engine.files.kept()
+        self._kept.set_texts(N_("Kept now"), lambda: kept_words(kept))
         self._root = (await self.bridge.engine.data.folders()).root
         self._place.set_texts(N_("Data folder"), lambda: str(self._root))
 
@@ -170,6 +201,16 @@ class DataPage(SettingsPage):
             lambda: self.bridge.engine.data.import_jsonl(folder),
             lambda info: _("Imported: {counts}.", counts=_counts(info)),
         )
+
+    def clean(self) -> None:
+        """Give up what is older or larger than the two settings above."""
+
+        async def work() -> Cleaned:
+            done = await self.bridge.engine.files.clean()
+            await self.load()
+            return done
+
+        self._run(self.clean_busy, N_("Cleaning…"), work, cleaned_words)
 
     def _show_folder(self) -> None:
         from PySide6.QtCore import QUrl

@@ -1,0 +1,53 @@
+"""Changes of files in words, for the window and the terminal alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from atelier_desk.figures import number
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.change import Change
+    from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept
+
+ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
+NAMED = 5
+"""Files that a sentence names; the others are counted."""
+
+
+def path_words(change: Change) -> str:
+    """``src/a.py``, ``docs/`` for a folder, ``a.py → b.py`` for a move."""
+    return f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else "")
+
+
+def state_words(change: Change) -> str:
+    """Why a change cannot be undone; empty when it can."""
+    return _("undone") if change.undone_by else _("no longer kept") if change.cleaned else ""
+
+
+def kept_words(kept: Kept) -> str:
+    """``12.3 MB for 40 changes, the oldest of 2026-11-01``."""
+    size = _("{number} MB", number=number(kept.size / 1024 / 1024, 1, trim=True))
+    if not kept.changes or kept.oldest is None:
+        return _("{size}; there is nothing to undo", size=size)
+    changes = ngettext("{n} change", "{n} changes", kept.changes)
+    return _("{size} for {changes} that can be undone, the oldest of {date}", size=size, changes=changes, date=f"{kept.oldest:%Y-%m-%d}")
+
+
+def cleaned_words(done: Cleaned) -> str:
+    """What a cleaning did, and what it cost."""
+    freed = _("{number} MB freed.", number=number(done.freed / 1024 / 1024, 1, trim=True))
+    if not done.given_up:
+        return _("{freed} Every change can still be undone.", freed=freed)
+    lost = ngettext("{n} change can no longer be undone.", "{n} changes can no longer be undone.", done.given_up)
+    return f"{freed} {lost}"
+
+
+def changed_words(paths: Sequence[str]) -> str:
+    """``Changed files: a.py, b.py and 3 others``."""
+    names, others = ", ".join(paths[:NAMED]), len(paths) - NAMED
+    if others > 0:
+        return ngettext("Changed files: {names} and {n} other", "Changed files: {names} and {n} others", others, names=names)
+    return _("Changed files: {names}", names=names)

@@ -1,0 +1,110 @@
+"""Cleaning of checkpoints: what no undo needs goes first, and what can no longer be undone says so."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.workspace.checkpoints.cleaning import clean, kept
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.places import Place, place
+
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
+PLENTY = 1_000_000_000
+
+
+class Days:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Days:
+    return Days()
+
+
+@pytest.fixture
+def files(tmp_path: Path, clock: Days) -> WorkspaceFiles:
+    return WorkspaceFiles(tmp_path / "checkpoints", (), clock)
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+def at(ws: Path, path: str) -> Place:
+    return place(path, (ws,))
+
+
+def write(files: WorkspaceFiles, ws: Path, name: str, text: str, workflow: str = "w") -> None:
+    files.write(Author(workflow, "run"), at(ws, name), text.encode())
+
+
+def test_old_changes_are_given_up_and_say_so(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
+    (ws / "a").write_text("first")
+    (ws / "gone").write_text("gone")
+    write(files, ws, "a", "second")
+    files.delete(Author("w"), at(ws, "gone"))
+    clock.now += timedelta(days=31)
+    write(files, ws, "a", "third")
+    assert kept(files).changes == 3
+    done = clean(files, before=clock.now - timedelta(days=30), most=PLENTY, workflows={"w"})
+    assert done.given_up == 2
+    assert done.freed > 0
+    old, deleted, new = files.kept.of("w")
+    assert (old.cleaned, deleted.cleaned, new.cleaned) == (True, True, False)
+    assert not files.kept.trash(deleted.id).exists()
+    first, second, third = undo(files, [old, deleted, new])
+    assert first.problem is None, "the change that is kept is undone"
+    assert (ws / "a").read_text() == "second"
+    assert all(isinstance(each.problem, NotFoundError) for each in (second, third))
+    assert kept(files).changes == 0
+    again = clean(files, before=clock.now - timedelta(days=30), most=PLENTY, workflows={"w"})
+    assert again.given_up == 0, "nobody is told twice"
+
+
+def test_over_the_size_what_no_undo_needs_goes_before_what_one_needs(files: WorkspaceFiles, ws: Path) -> None:
+    (ws / "a").write_text("0" * 50_000)
+    write(files, ws, "a", "1" * 50_000)
+    write(files, ws, "b", "2" * 50_000)
+    undo(files, files.kept.of("w")[1:])
+    assert not (ws / "b").exists()
+    # What undoing b put into the trash is needed by nobody; the change of a is.
+    done = clean(files, before=None, most=130_000, workflows={"w"})
+    assert done.given_up == 0
+    assert files.kept.size() <= 130_000
+    alive = [change for change in files.kept.of("w") if change.undoable]
+    assert [change.path for change in alive] == ["a"]
+    assert clean(files, before=None, most=10_000, workflows={"w"}).given_up == 1
+    assert files.kept.size() <= 10_000
+
+
+def test_a_content_that_a_kept_change_shares_stays(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
+    (ws / "a").write_text("same")
+    (ws / "b").write_text("same")
+    write(files, ws, "a", "x")
+    clock.now += timedelta(days=40)
+    write(files, ws, "b", "y")
+    clean(files, before=clock.now - timedelta(days=30), most=PLENTY, workflows={"w"})
+    assert [each.problem for each in undo(files, files.kept.of("w")[1:])] == [None]
+    assert (ws / "b").read_text() == "same"
+
+
+def test_what_belongs_to_a_workflow_that_is_gone_is_forgotten(files: WorkspaceFiles, ws: Path) -> None:
+    write(files, ws, "a", "x", "gone")
+    write(files, ws, "b", "y", "here")
+    assert clean(files, before=None, most=PLENTY, workflows={"here"}).given_up == 0
+    assert files.kept.of("gone") == []
+    assert [change.path for change in files.kept.of("here")] == ["b"]
