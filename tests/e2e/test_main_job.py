@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.workspace.processes import sandbox
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, child, rendered
+from tests.e2e.harness import Desk, child, rendered, rows
 from tests.e2e.wire import ModelServer, calls, config, hire, told
 from tests.support.servers.base import Call
 
@@ -30,6 +30,8 @@ for attempt in (lambda: pathlib.Path("../escaped").write_text("out"), lambda: pr
         attempt()
     except OSError:
         pass
+
+pathlib.Path("report.txt").write_text("tested")
 
 class Shelf(unittest.TestCase):
     def test_a_narrow_one_has_two_boards(self):
@@ -135,10 +137,14 @@ def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: Mo
         assert not (project.parent / "escaped").exists()
         assert "LEAKED" not in failed + passed
 
-    desk.click_row(desk.find("file-changes", QListWidget), "shelf.py")
+    changes = desk.find("file-changes", QListWidget)
+    desk.click_row(changes, "shelf.py")
     desk.until(lambda: pane.diff.isVisible() and "+    return max(2" in pane.diff.code, "the diff is shown")
     keep(desk, "diff")
-    desk.click("file-undo")
+    # What the tests themselves wrote is among the changes, and goes with them.
+    desk.until(lambda: any("report.txt" in row for row in rows(changes)), "a command's file is listed")
+    desk.click("files-undo-all")
     desk.until(lambda: (project / "shelf.py").read_text() == BEFORE, "the change is taken back")
+    desk.until(lambda: not (project / "report.txt").exists(), "the command's file is taken back")
     desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
     assert git(project, "status", "--porcelain") == ""
