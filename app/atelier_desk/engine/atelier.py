@@ -263,7 +263,9 @@ class Atelier(Services):
         """What the tools work on; ``start`` adds the memory search and the question gate."""
         from atelier_desk.tools.services import ToolServices
 
-        return ToolServices(memories=self.repos.memories, reports=self.repos.reports, files=self.workspace_files)
+        return ToolServices(
+            memories=self.repos.memories, reports=self.repos.reports, files=self.workspace_files, hidden=(Path(self.datadir.root),)
+        )
 
     @cached_property
     def workspace_files(self) -> WorkspaceFiles:

@@ -173,14 +173,14 @@ def _display() -> list[Check]:
 
 
 def _sandbox() -> Check:
-    """Whether what agents run can be confined."""
+    """Whether the commands of agents can be confined."""
     from atelier_desk.workspace.processes import sandbox
 
     title = _("Sandbox")
     if sandbox.available():
         message = _(
-            "Commands of agents are confined: those that run without asking only read, those you allow write in the workspace alone. "
-            "The network, or no sandbox, is asked for each time."
+            "Commands of agents are confined: those that run without asking only read, those you allow write in the workflow's folder "
+            "alone, and reach the network only when you allow that too."
         )
         return Check(name="sandbox", title=title, status="ok", message=message)
     return Check(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
@@ -31,6 +33,7 @@ class ToolServices:
     Attributes:
         registry: the one the tools are registered in.
         commands: what runs on the machine; made by the first command.
+        hidden: what no command in the sandbox can read: the data folder.
     """
 
     registry: ToolRegistry | None = None
@@ -40,3 +43,4 @@ class ToolServices:
     questions: QuestionGate | None = None
     files: WorkspaceFiles | None = None
     commands: Commands | None = None
+    hidden: tuple[Path, ...] = ()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
 from atelier_desk.tools.base import Effect, Risk
+from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
 
 
@@ -213,3 +216,37 @@ async def test_without_a_folder_it_says_how_to_get_one(bench: Bench) -> None:
     assert refused is not None
     assert refused.data["code"] == "no_workspace"
     assert bench.registry.configured(["run_command", "CalculatorTool"], ["context_ops"], workspace=False) == ["CalculatorTool"]
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
+async def test_what_is_allowed_stays_in_the_workspace(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(bench.outside))
+    (bench.outside / ".ssh").mkdir()
+    (bench.outside / ".ssh/id").write_text("s3cret")
+    (bench.root / ".git/hooks").mkdir(parents=True)
+    (bench.root / "try.sh").write_text(
+        f"echo a > in.txt; chmod +x in.txt; echo b > {bench.outside}/out.txt; cat {bench.outside}/.ssh/id\n"
+        "echo c > $TMPDIR/t && cat $TMPDIR/t\n"
+        "echo evil > .git/hooks/pre-commit; mv .git .other; exit 0\n"
+    )
+    said = (await bench.run("bash try.sh")).data
+    assert said["sandbox"] == "workspace"
+    assert (bench.root / "in.txt").read_text() == "a\n"
+    assert not (bench.outside / "out.txt").exists()
+    assert "s3cret" not in said["output"]
+    assert "c\n" in said["output"]
+    assert not list((bench.root / ".git/hooks").glob("*"))
+    # Without the sandbox, which a person says yes to, it may.
+    said = (await bench.run(f"bash -c 'echo b > {bench.outside}/out.txt'", sandbox="none")).data
+    assert said["sandbox"] == "none"
+    assert (bench.outside / "out.txt").read_text() == "b\n"
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
+async def test_the_network_is_another_yes(bench: Bench) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        line = f"{sys.executable} -c 'import socket; socket.create_connection((\"127.0.0.1\", {server.getsockname()[1]}), 5); print(7)'"
+        refused = await bench.run(line)
+        reached = await bench.run(line, sandbox="network")
+    assert (refused.data["code"], "7\n" in refused.data["output"]) == ("exit_status", False)
+    assert (reached.data["sandbox"], reached.data["output"]) == ("network", "7\n")

@@ -58,9 +58,9 @@ def where(context: ToolContext, folder: str = "") -> Where:
 
 
 def commands_of(services: ToolServices) -> Commands:
-    """The commands of this Atelier, which cannot read its data folder; a registry made without one gets its own."""
+    """The commands of this Atelier; a registry made without one gets its own."""
     if services.commands is None:
-        services.commands = Commands(services.files.closed if services.files is not None else ())
+        services.commands = Commands(services.hidden)
     return services.commands
 
 

@@ -55,14 +55,14 @@ class WorkspaceFiles:
 
     def __init__(self, folder: Path, closed: Sequence[Path] = (), now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.kept = CheckpointFiles(folder)
-        self.closed = tuple(closed)
+        self._closed = tuple(closed)
         self._now = now
         self.lock = threading.RLock()
         self._last = 0
 
     def root(self, folder: Path | str) -> ConfinedRoot:
         """The granted folder, confined."""
-        return ConfinedRoot(Path(folder), self.closed)
+        return ConfinedRoot(Path(folder), self._closed)
 
     def write(
         self, author: Author, place: Place, data: bytes, *, new: bool = False, mode: int | None = None, expected: bytes | None = None
