@@ -17,6 +17,13 @@ NAMED = 5
 """Files that a sentence names; the others are counted."""
 
 
+def trust_words(trusted: bool | None) -> str:
+    """What was decided of a folder, and what that means; to be translated."""
+    if trusted is None:
+        return N_("not decided: its instructions are not read")
+    return N_("trusted: agents read its instructions") if trusted else N_("not trusted: its instructions are not read")
+
+
 def path_words(change: Change) -> str:
     """``src/a.py``, ``docs/`` for a folder, ``a.py → b.py`` for a move."""
     return f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else "")

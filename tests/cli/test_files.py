@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.chat import ToolCall
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli
 
 
@@ -70,3 +71,22 @@ def test_what_is_kept_is_told_and_cleaned(cli: Cli, project: Path, workflow: str
     assert cli("files", "clean", "--json").json["given_up"] == 0
     assert "can still be undone" in cli("files", "clean").out
     assert (cli("settings", "set", "checkpoint_mb", "0").status, cli("settings", "set", "checkpoint_days", "7").status) == (2, 0)
+
+
+def test_a_folder_is_trusted_and_no_longer(cli: Cli, project: Path) -> None:
+    (project / "AGENTS.md").write_text("Four blanks.")
+    go = ("run", "go", "--workspace", str(project))
+    assert f"atelier files trust {project}" in cli(*go, steps=["done"]).err
+    assert "is trusted" in cli("files", "trust", str(project)).out
+    model = ScriptedModel(["done"])
+    assert "files trust" not in cli(*go, steps=model).err
+    assert "Four blanks." in model.requests[0].messages[0].content
+    assert cli("files", "distrust", str(project), "--json").json == [{"folder": str(project), "trusted": False}]
+    assert cli("files", "trust", str(project / "nowhere")).status == 2
+
+
+def test_the_end_of_a_run_names_the_files_it_changed(cli: Cli, project: Path) -> None:
+    write = ToolCall(id="c1", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
+    edit = ToolCall(id="c2", name="edit_file", arguments={"path": "docs/b.md", "old_string": "B", "new_string": "C"})
+    made = cli("run", "go", "--workspace", str(project), "--on-approval", "allow", steps=[[write], [edit], "done"])
+    assert "Changed files: docs/b.md\n" in made.err

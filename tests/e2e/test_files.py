@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from PySide6.QtWidgets import QAbstractButton, QListWidget, QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from atelier_desk.desktop.panes.files.pane import FilesPane
+from atelier_desk.desktop.panes.files.tree import ChangeTree
 from atelier_desk.domain.chat import ChatReply, ToolCall
 from atelier_desk.llm.scripted import Step
 from tests.e2e.conftest import OpenDesk
@@ -49,7 +50,10 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     pane = desk.find("files-pane", FilesPane)
     assert "No folder granted" in rendered(pane)
     keep(desk, "files-empty.png")
-    pane.grant_folders([str(project)])
+    pane.desk.grant([str(project)])
+    desk.until(lambda: desk.window.findChildren(QWidget, "trust-no"), "the question whether it is trusted")
+    keep(desk, "files-trust.png")
+    desk.click(desk.window.findChildren(QAbstractButton, "trust-no")[0])
     desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
     desk.send("Go on")
     card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card")[0]
@@ -60,9 +64,12 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     desk.last_reply("At least two")
     desk.wait_done()
     assert "max(2" in (project / "shelf.py").read_text()
-    changes = desk.find("file-changes", QListWidget)
+    ended = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "changed-files") if each.isVisible()], "named")[0]
+    assert "shelf.py" in rendered(ended)
+    keep(desk, "files-card.png")
+    changes = desk.find("file-changes", ChangeTree)
     desk.click_row(changes, "shelf.py")
-    desk.until(lambda: pane.diff.isVisible() and "+    return max(2" in pane.diff.code, "the diff is shown")
+    desk.until(lambda: pane.diff.isVisible() and "return max(2" in pane.diff.text, "the diff is shown")
     keep(desk, "files-diff.png")
     if os.environ.get("ATELIER_SCREENSHOTS"):
         desk.action("theme-dark")
@@ -72,6 +79,9 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
         desk.action("theme-light")
         desk.action("language-english")
         desk.settle()
+    desk.click("diff-side")
+    desk.until(lambda: pane.diff.side_by_side, "both sides are shown")
+    keep(desk, "files-diff-side.png")
     desk.click("file-undo")
     desk.until(lambda: (project / "shelf.py").read_text() == "def boards(width):\n    return width // 30\n", "the change is undone")
     desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")

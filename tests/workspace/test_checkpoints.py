@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, ToolError
-from atelier_desk.workspace import transfer
+from atelier_desk.workspace import swapping, transfer
+from atelier_desk.workspace.checkpoints import files as files_module
 from atelier_desk.workspace.checkpoints import store
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
@@ -152,6 +154,107 @@ def test_what_was_deleted_or_moved_does_not_come_back_over_another_s_file(files:
     assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "mine", "b": "mine", "c": "b"}
     assert all(each.problem is None for each in undo(files, [deleted, moved], force=True))
     assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "a", "b": "b"}
+
+
+@pytest.mark.parametrize("swaps", [True, False], ids=["exchange", "compare"])
+def test_what_is_written_in_the_last_moment_is_never_overwritten(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch, swaps: bool
+) -> None:
+    """Somebody saves after the file was compared, just before it is replaced: by an undo, and by an agent's own edit."""
+    (ws / "a").write_text("old")
+    change = files.write(AUTHOR, at(ws, "a"), b"agent")
+    assert change is not None
+    mine = iter(("mine 1", "mine 2"))
+
+    def late(folder: int, one: str, other: str) -> bool:
+        if (text := next(mine, None)) is not None:
+            (ws / "a.new").write_text(text)
+            (ws / "a.new").rename(ws / "a")
+        return swaps and swapping.exchange(folder, one, other)
+
+    monkeypatch.setattr("atelier_desk.workspace.root.exchange", late)
+    (left,) = undo(files, [change])
+    assert isinstance(left.problem, ConflictError)
+    assert (ws / "a").read_text() in ("mine 1", "mine 2")
+    mine = iter(("mine 3",))
+    with pytest.raises(ToolError, match="changed meanwhile"):
+        files.write(AUTHOR, at(ws, "a"), b"agent again")
+    assert (ws / "a").read_text() == "mine 3"
+    assert [path.name for path in ws.iterdir()] == ["a"], "nothing is left behind"
+    assert not files.kept.pending()
+    monkeypatch.undo()
+    assert undo(files, [change], force=True)[0].problem is None
+    assert (ws / "a").read_text() == "old"
+
+
+@pytest.mark.parametrize("third", [False, True], ids=["", "and again"])
+def test_a_new_file_that_somebody_changes_in_the_last_moment_is_not_deleted(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch, third: bool
+) -> None:
+    change = files.write(AUTHOR, at(ws, "a"), b"agent")
+    assert change is not None
+    real = files_module._take
+
+    def late(source: int, name: str, target: int, new: str) -> None:
+        if name == "a":
+            (ws / "a").write_text("mine")
+        elif third:
+            (ws / "a").write_text("newer")
+        real(source, name, target, new)
+
+    monkeypatch.setattr(files_module, "_take", late)
+    (left,) = undo(files, [change])
+    assert isinstance(left.problem, ConflictError)
+    assert (ws / "a").read_text() == ("newer" if third else "mine")
+    monkeypatch.undo()
+    if third:  # what was taken out can still be brought back
+        deleted = files.kept.of("w")[-1]
+        assert (deleted.action, deleted.undoable) == ("deleted", True)
+        (ws / "a").unlink()
+        assert undo(files, [deleted])[0].problem is None
+        assert (ws / "a").read_text() == "mine"
+
+
+def test_a_kill_between_exchanging_and_looking_gives_back_what_somebody_else_wrote(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ws / "a").write_text("old")
+
+    def killed(folder: int, one: str, other: str) -> bool:
+        (ws / "a").write_text("mine")
+        assert swapping.exchange(folder, one, other)
+        (ws / one).rename(ws / "kept")  # the writer's own clearing up must not find it, as after a kill
+        raise Killed
+
+    monkeypatch.setattr("atelier_desk.workspace.root.exchange", killed)
+    monkeypatch.setattr(store.CheckpointFiles, "drop", lambda self, change: None)
+    with pytest.raises(Killed):
+        files.write(AUTHOR, at(ws, "a"), b"agent")
+    monkeypatch.undo()
+    [pending] = files.kept.pending()
+    (ws / "kept").rename(ws / pending.temporary)
+    assert (ws / "a").read_text() == "agent"
+    WorkspaceFiles(files.kept.folder).recover()
+    assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "mine"}
+
+
+def test_renaming_takes_no_name_that_is_taken(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for flags in (True, False):
+        if not flags:
+            monkeypatch.setattr(swapping, "_renameat2", lambda: None)
+        for kind in ("file", "folder"):
+            for name in ("one", "two"):
+                (ws / name).touch() if kind == "file" else (ws / name).mkdir()
+            handle = os.open(ws, os.O_RDONLY)
+            try:
+                with pytest.raises(FileExistsError):
+                    swapping.rename_new(handle, "one", handle, "two")
+                swapping.rename_new(handle, "one", handle, "three")
+            finally:
+                os.close(handle)
+            assert sorted(path.name for path in ws.iterdir()) == ["three", "two"]
+            for path in ws.iterdir():
+                path.unlink() if kind == "file" else path.rmdir()
 
 
 def test_several_changes_of_one_file_are_taken_back_in_turn(files: WorkspaceFiles, ws: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -180,13 +181,25 @@ async def first_model(atelier: Atelier, provider: str) -> str:
 
 def workspace(out: Output, arguments: argparse.Namespace) -> tuple[str, ...]:
     """The folders of ``--workspace``, absolute; each must exist."""
+    return folders(out, arguments.workspace)
+
+
+def folders(out: Output, names: Sequence[str]) -> tuple[str, ...]:
+    """Folders that were named, absolute; each must exist."""
     from atelier_desk.cli.files import path_of
     from atelier_desk.domain.errors import UsageError
 
-    folders = []
-    for name in arguments.workspace:
+    found = []
+    for name in names:
         folder = Path(path_of(out, name)).resolve()
         if not folder.is_dir():
             raise UsageError(N_("{path} is not a folder."), path=folder)
-        folders.append(str(folder))
-    return tuple(dict.fromkeys(folders))
+        found.append(str(folder))
+    return tuple(dict.fromkeys(found))
+
+
+async def tell_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
+    """Say which folders have instructions for agents that are not read, as nobody was asked about them."""
+    for folder in await atelier.files.unread(granted):
+        text = _("{folder} has instructions for agents that are not read. To have them read: atelier files trust {folder}", folder=folder)
+        out.note(text, "warn")

@@ -94,6 +94,7 @@ class MainWindow(Translated, WindowActions):
         self.chat.workflow_made.connect(self.sidebar.select)
         self.chat.workflow_shown.connect(self._on_shown)
         self.chat.commands.told.connect(self.toasts.show)
+        self.chat.host.files_requested.connect(lambda *_: self.rail.show_pane("files"))
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)
         self.chat.commands.workflow_made.connect(self.sidebar.select)
@@ -133,11 +134,13 @@ class MainWindow(Translated, WindowActions):
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel
+        from atelier_desk.desktop.folders.drop import FolderDrop
 
         self.chat = ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
         self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
+        FolderDrop(self, self.chat.folders.grant)
         self._connect_chat()
 
     async def start(self, settings: Settings) -> None:

@@ -116,6 +116,10 @@ class WindowActions(WindowParts):
     def workflow_settings(self) -> None:
         self.chat.open_settings()
 
+    @action("grant-folder", N_("Grant a folder…"), group="workflow", icon="folder-open", keywords="workspace files directory project")
+    def grant_folder(self) -> None:
+        self.chat.folders.ask()
+
     @action("delete-workflow", N_("Delete workflow"), group="workflow", icon="trash-2")
     def delete_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.deeds.delete([key]))

@@ -59,6 +59,8 @@ class Settings(Model):
     """Days for which changes of files can be undone; 0 keeps them for ever."""
     checkpoint_mb: int = Field(default=1000, ge=10, le=1_000_000)
     """Megabytes that the undo of file changes may take; over it the oldest changes are given up."""
+    folder_trust: dict[str, bool] = Field(default={}, max_length=2_000)
+    """By folder, whether a person said that agents may obey what its files tell them; a folder not named was not asked about."""
     favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
     """``provider/model`` of those that stand first wherever a model is chosen."""
     recent_models: tuple[str, ...] = Field(default=(), max_length=20)

@@ -448,6 +448,7 @@ class Atelier(Services):
             gateway=DirectCallGateway(gateway),
             clock=self.clock,
             default_agent=self._default_agent,
+            folder_instructions=self.files.instructions,
             record_answer=self.gate.record,
             inactivity_s=settings.inactivity_s,
             fault=fault or no_fault,

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.beneath import LINKS, NO_FOLLOW, open_folder, supported
+from atelier_desk.workspace.swapping import exchange, rename_new
+from atelier_desk.workspace.transfer import digest_of
 
 TEMPORARY = ".atelier-"
 """How the names of unfinished files begin."""
@@ -136,7 +138,7 @@ class ConfinedRoot:
                     result.append((name, found(os.stat(name, dir_fd=folder, follow_symlinks=False))))
         return result
 
-    def write(self, path: str, data: bytes, *, new: bool = False, mode: int | None = None, temporary: str = "") -> None:
+    def write(self, path: str, data: bytes, *, new: bool = False, mode: int | None = None, temporary: str = "", expected: str = "") -> None:
         """Write a whole file: a temporary file beside it, synced, renamed into place, then the folder synced.
 
         A crash leaves the old content or the new. Permissions (or ``mode``), owner and extended attributes of the old file are kept.
@@ -144,9 +146,11 @@ class ConfinedRoot:
         Args:
             new: the name must be free, also when somebody takes it in the last moment.
             temporary: name of the temporary file (see ``temporary_name``), for whoever wants to find it after a crash.
+            expected: the SHA-256 of the content that may be replaced. Where the system can exchange two files it is looked at after it was
+                taken out, so that nobody can write in between; elsewhere in the last moment before.
 
         Raises:
-            ToolError: as ``read``; ``exists`` with ``new``; ``no_space``; ``read_only``.
+            ToolError: as ``read``; ``exists`` with ``new``; ``changed`` with ``expected``; ``no_space``; ``read_only``.
         """
         with self.located(path) as (folder, name):
             before = _stat(folder, name)
@@ -171,7 +175,9 @@ class ConfinedRoot:
                 finally:
                     os.close(handle)
                 if new:
-                    _place_new(folder, beside, name)
+                    rename_new(folder, beside, folder, name)
+                elif expected:
+                    _replace(folder, beside, name, expected, path)
                 else:
                     os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
@@ -225,8 +231,8 @@ class ConfinedRoot:
                 raise ToolError("{path} exists already.", code="exists", path=target)
             _plain(new)
             try:
-                if there is None and stat.S_ISREG(moved.st_mode):
-                    _place_new(into, name, new, source=folder)
+                if there is None:
+                    rename_new(folder, name, into, new)
                 else:
                     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=into)
             except OSError as error:
@@ -403,17 +409,27 @@ def _same_owner(handle: int, folder: int, name: str, before: os.stat_result) -> 
             os.close(old)
 
 
-def _place_new(folder: int, name: str, new: str, *, source: int | None = None) -> None:
-    """Rename without ever replacing: a link to the file under the new name, then the old name is taken away."""
-    source = folder if source is None else source
+def _replace(folder: int, beside: str, name: str, expected: str, path: str) -> None:
+    """Put an unfinished file in the place of one that still has the content ``expected``; else nothing is changed."""
+    own = digest_of(folder, beside)
     try:
-        os.link(name, new, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS):
-            raise
-        # A file system without hard links: somebody may take the name between the look and the rename.
-        if _stat(folder, new) is not None:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from error
-        os.rename(name, new, src_dir_fd=source, dst_dir_fd=folder)
+        swapped = exchange(folder, beside, name)
+    except FileNotFoundError as error:
+        raise _changed(path) from error
+    if not swapped:
+        if digest_of(folder, name) != expected:
+            raise _changed(path)
+        os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
         return
-    os.unlink(name, dir_fd=source)
+    if digest_of(folder, beside) == expected:
+        os.unlink(beside, dir_fd=folder)
+        return
+    # Somebody wrote in the last moment: theirs comes back, and what they wrote since stays the newest.
+    exchange(folder, beside, name)
+    if digest_of(folder, beside) != own:
+        exchange(folder, beside, name)
+    raise _changed(path)
+
+
+def _changed(path: str) -> ToolError:
+    return ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=path)

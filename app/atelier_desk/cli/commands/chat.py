@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, workspace
+from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, tell_unread, workspace
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
@@ -127,6 +127,7 @@ class _Session:
             if self._workflow is None:
                 folders = workspace(self._out, self._arguments)
                 self._workflow = await self._atelier.workflows.create(name_from(text), who.agent_id, folders, choices=who.choices)
+                await tell_unread(self._atelier, self._out, folders)
             follower = await self._follower(self._workflow.id)
             try:
                 run_id = await self._atelier.runs.send(self._workflow.id, text, agent=who.config, agent_id=who.agent_id)

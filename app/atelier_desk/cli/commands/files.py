@@ -27,6 +27,11 @@ def register(add: Adder) -> None:
         command.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; diff: none is all"))
     group.command("kept", _("how much is kept so that changes can be undone"), "files:kept")
     group.command("clean", _("give up what is older or larger than the settings checkpoint_days and checkpoint_mb allow"), "files:clean")
+    for name, words in (
+        ("trust", _("let what the files of folders tell agents (AGENTS.md) go into their prompts")),
+        ("distrust", _("leave out what the files of folders tell agents")),
+    ):
+        group.command(name, words, f"files:{name}").add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this machine"))
     undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))
     undo.add_argument("--since", metavar="MESSAGE", default="", help=_("all changes since this message"))
     undo.add_argument("--all", action="store_true", help=_("all changes of the workflow"))
@@ -126,6 +131,29 @@ async def clean(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         data(out, {"freed_bytes": done.freed, "given_up": done.given_up})
     else:
         line(out, cleaned_words(done))
+    return 0
+
+
+async def trust(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _decide(atelier, arguments, out, trusted=True)
+
+
+async def distrust(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _decide(atelier, arguments, out, trusted=False)
+
+
+async def _decide(atelier: Atelier, arguments: argparse.Namespace, out: Output, *, trusted: bool) -> int:
+    from atelier_desk.cli.agent_options import folders
+    from atelier_desk.cli.output import data, line
+
+    found = folders(out, arguments.folder)
+    for folder in found:
+        await atelier.files.trust(folder, trusted)
+        if not out.json:
+            words = N_("{folder} is trusted: agents read its instructions.") if trusted else N_("{folder} is not trusted.")
+            line(out, _(words, folder=folder))
+    if out.json:
+        data(out, [{"folder": folder, "trusted": trusted} for folder in found])
     return 0
 
 

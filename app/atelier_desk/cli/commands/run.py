@@ -6,7 +6,7 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, workspace
+from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, tell_unread, workspace
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
@@ -47,6 +47,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     from atelier_desk.cli.stepper import Stepper
     from atelier_desk.domain.workflow import RunMode
     from atelier_desk.engine.services.common.naming import name_from
+    from atelier_desk.file_words import changed_words, path_words
 
     begun = await _begun(atelier, out)
     if begun is not None:
@@ -62,6 +63,8 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         await who.keep(atelier, existing)
     if existing is not None and folders:
         await atelier.workflows.set_workspace(existing.id, tuple(dict.fromkeys((*existing.workspace, *folders))))
+    if not out.json and not arguments.quiet:
+        await tell_unread(atelier, out, tuple(dict.fromkeys((*workflow.workspace, *folders))))
     decisions = Decisions(atelier, out, arguments.on_approval)
     stepper = Stepper(atelier, out) if arguments.step else None
     follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), answers, decisions, stepper)
@@ -85,6 +88,9 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         raise
     status = await follower.follow(run_id)
     if not out.json and not arguments.quiet:
+        changed = (await atelier.files.by_turn(workflow.id)).get(run_id, [])
+        if changed:
+            out.note(changed_words(list(dict.fromkeys(path_words(change) for change in reversed(changed)))))
         out.note(_("Workflow {id}", id=workflow.id))
     return status
 

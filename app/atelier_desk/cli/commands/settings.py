@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.engine.atelier import Atelier
 
-ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approvals.allowed"})
-"""What has a command of its own (``tools own confirm``, ``approvals``), or is the window's own memory."""
+ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approvals.allowed", "folder_trust"})
+"""What has a command of its own (``tools own confirm``, ``approvals``, ``files trust``), or is the window's own memory."""
 
 
 def register(add: Adder) -> None:

@@ -79,6 +79,9 @@ COMMANDS = (
     MessageAction(
         "branch", N_("Branch here into a new workflow"), N_("Branch here into a new workflow"), "git-branch", "branch_here", _kept
     ),
+    MessageAction(
+        "undo-files", N_("Undo file changes since here…"), N_("Undo the changes of files since the message"), "undo-2", "undo_files", _kept
+    ),
     MessageAction("pin", N_("Pin"), N_("Pin or unpin the message"), "pin", "pin", _kept),
     MessageAction("delete-branch", N_("Delete this branch"), N_("Delete the branch from this turn on"), "trash-2", "delete_branch", _kept),
 )
@@ -129,6 +132,8 @@ class MessageCommands(QObject):
                 continue
             if command.name == "read-aloud" and not self.can_speak:
                 continue
+            if command.name == "undo-files" and not self._has_folder:
+                continue
             if command.name in {"edit", "branch"}:
                 menu.addSeparator()
             added = menu.addAction(theme().icon(command.icon), self._text(command, entry, selected))
@@ -145,6 +150,11 @@ class MessageCommands(QObject):
         if (first := next(iter(menu.actions()), None)) is not None:
             menu.setActiveAction(first)
         return menu
+
+    @property
+    def _has_folder(self) -> bool:
+        workflow = self._pages.workflow
+        return workflow is not None and bool(workflow.workspace)
 
     @property
     def can_speak(self) -> bool:
@@ -255,6 +265,15 @@ class MessageCommands(QObject):
         key, pinned = entry.id, not entry.pinned
         engine = self._bridge.engine
         self._bridge.jobs.once(("pin", key), lambda: engine.messages.set_pinned(key, pinned))
+
+    def undo_files(self, entry: Entry) -> None:
+        """Take back, after a yes, what was changed in the folders since the message."""
+        self._bridge.jobs.once(("undo-files", entry.id), lambda: self._undo_files(self._pages.workflow_id, entry.id))
+
+    async def _undo_files(self, workflow_id: str, message_id: str) -> None:
+        from atelier_desk.desktop.folders.undoing import ask_undo
+
+        ask_undo(self._bridge, self._view, await self._bridge.engine.files.since(workflow_id, message_id), self.told.emit)
 
     def branch_here(self, entry: Entry) -> None:
         self._bridge.jobs.once(("branch-here", entry.id), lambda: self._branch(entry.id))

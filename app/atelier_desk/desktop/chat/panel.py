@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.chat.changed_files import ChangedFiles
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
@@ -28,6 +29,8 @@ from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.items import item_maker
 from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
 from atelier_desk.desktop.chat.transcript.view import ChatView
+from atelier_desk.desktop.folders.button import FolderButton
+from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
@@ -81,16 +84,20 @@ class ChatPanel(Translated, QWidget):
         self.header = ChatHeader(self)
         self.budget = BudgetWatch(self.team, self.header.meter)
         self.choices = WorkflowChoices(bridge, self.header, self)
+        self.folders = FolderDesk(bridge, self)
+        self.header.add(FolderButton(self.folders, self.header))
         self.pinned = PinnedButton(bridge, self.pages, self.header)
         self.header.add(self.pinned)
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar(self)
         self.view = ChatView(item_maker(self.host), self)
         self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
+        self._changed_files = ChangedFiles(bridge, self.pages, self)
+        self.host.told.connect(self.commands.told)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
-        self.empty = StartPage(bridge, self)
+        self.empty = StartPage(bridge, self.folders, self)
         self.composer = Composer(self)
-        self.sending = Sender(bridge, self.composer, self.choices, self.pages, self.view, self)
+        self.sending = Sender(bridge, self.composer, self.choices, self.folders, self.pages, self.view, self)
         self.queue = QueueDesk(bridge, QueueStrip(self), self.composer, self)
         self.queue.stepping = lambda: self.sending.stepping
         self._starter: Any = None
@@ -175,6 +182,7 @@ class ChatPanel(Translated, QWidget):
         self.leave_agent()
         self.pages.clear()
         self.choices.set_workflow(None)
+        self.folders.set_workflow(None)
         self.queue.set_workflow("")
         self.view.set_entries([])
         self.header.set_title(_("New workflow"))
@@ -199,6 +207,7 @@ class ChatPanel(Translated, QWidget):
         self.sending.show(workflow)
         self.header.set_title(workflow.name)
         self.choices.set_workflow(workflow)
+        self.folders.set_workflow(workflow)
         self.queue.set_workflow(workflow.id)
         self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
         self._show_empty(not transcript.entries)
@@ -382,6 +391,7 @@ class ChatPanel(Translated, QWidget):
         if workflow_id == self.workflow_id:
             self.header.set_title(workflow.name)
             self.choices.take(workflow)
+            self.folders.take(workflow)
             if not self.sending.running:  # what was asked after the turn, such as a title, counts too
                 self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
 

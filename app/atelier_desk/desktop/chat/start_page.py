@@ -33,6 +33,7 @@ from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.folders.desk import FolderDesk
     from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
@@ -164,10 +165,10 @@ class StartPage(Translated, QScrollArea):
     goal_chosen = Signal(str)
     agent_chosen = Signal(str)
 
-    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
+    def __init__(self, bridge: Bridge, folders: FolderDesk, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("start-page")
-        self._bridge = bridge
+        self._bridge, self._folders = bridge, folders
         self._agents: Sequence[Agent] = ()
         self._labels: Mapping[str, str] = {}
         self._chosen = ""
@@ -197,13 +198,27 @@ class StartPage(Translated, QScrollArea):
         self.recent = control(_Section(body, N_("RECENT"), 1), "start-recent")
         self.examples = control(_Section(body, N_("EXAMPLES"), COLUMNS), "start-examples")
         self.agents = control(_Section(body, N_("WHO ANSWERS"), COLUMNS), "start-agents")
+        self.folders = self._make_folders(body)
         self.recent.hide()
         self.agents.hide()
         self._group = QButtonGroup(self)
-        fill(self._column, 1, head, self.recent, self.examples, self.agents, 2)
+        fill(self._column, 1, head, self.folders, self.recent, self.examples, self.agents, 2)
         self._fill_examples()
         self._fill_agents()
         self._fit()
+
+    def _make_folders(self, body: QWidget) -> QWidget:
+        """The folders the new workflow will have, and a button for more."""
+        from atelier_desk.desktop.folders.rows import FolderRows
+
+        box = control(QWidget(body), "start-folders")
+        grant = control(QPushButton(box), "start-grant", N_("Grant a folder…"), on=self._folders.ask)
+        grant.setAutoDefault(False)
+        hint = say(label("", "small", box, wrap=True), N_("Agents can read and change files in it. You can also drop it on the window."))
+        heading = say(label("", "heading", box), N_("FOLDER"))
+        line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)
+        fill(QVBoxLayout(box), heading, FolderRows(self._folders, box), line, margins=(0, 0, 0, 0), spacing=6)
+        return box
 
     # -- what it shows ----------------------------------------------------------------------------------------------------------
     def show_agents(self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str]) -> None:

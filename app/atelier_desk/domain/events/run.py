@@ -34,6 +34,7 @@ from atelier_desk.domain.events.team import (
     ParentAsked,
     TitleWritten,
 )
+from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.permission import Verdict
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
@@ -103,6 +104,8 @@ class RunStarted(Event):
         parent_call_id: for a sub-agent, the call of its parent that started it; ``title`` says in a few words what it is to do.
         lineage: the runs above a sub-agent, the root first.
         max_depth: the depth at which no sub-agents can be started.
+        trusted: those of the ``workspace`` folders that the person trusts.
+        instructions: what the trusted folders say to agents, as it was when the turn began.
         approvals: which calls need a person's yes, as the settings were when the run started; a sub-agent's are at least as strict as its
             parent's.
     """
@@ -123,6 +126,8 @@ class RunStarted(Event):
     approvals: ApprovalPolicy = ApprovalPolicy()
     language: str = "en"
     workspace: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
+    instructions: tuple[FolderInstructions, ...] = ()
 
 
 class UserMessage(Event):

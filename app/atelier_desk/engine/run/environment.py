@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
@@ -21,12 +22,18 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.registry import ToolRegistry
 
 
+async def no_instructions(_folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
+    """No folder is trusted."""
+    return (), ()
+
+
 @dataclass
 class RunEnvironment:
     """Everything a run touches.
 
     Attributes:
         default_agent: who answers in a workflow, by its id, when nobody says who.
+        folder_instructions: which of the granted folders are trusted, and what those say to agents.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
         inactivity_s: seconds without a word after which a model's reply, or a sub-agent, is ended; can be changed while runs work.
@@ -41,6 +48,7 @@ class RunEnvironment:
     gateway: ModelGateway
     clock: Clock
     default_agent: Callable[[str], Awaitable[AgentConfig]]
+    folder_instructions: Callable[[Sequence[str]], Awaitable[tuple[tuple[str, ...], tuple[FolderInstructions, ...]]]] = no_instructions
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     inactivity_s: float = limits.INACTIVITY_S
     frames: set[str] = field(default_factory=set)

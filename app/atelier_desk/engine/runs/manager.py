@@ -248,6 +248,7 @@ class RunManager:
         run_id = new_id()
         settings = self._settings = self._settings or await self._env.repos.settings.load()
         after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
+        trusted, instructions = await self._env.folder_instructions(row.workspace)
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=await self._runs.conversations.before(previous))
         started = RunStarted(
             agent_id=who.agent_id,
@@ -259,6 +260,8 @@ class RunManager:
             approvals=ApprovalPolicy(**settings.approvals.__dict__, mode=who.agent.approval),
             language=language(),
             workspace=row.workspace,
+            trusted=trusted,
+            instructions=instructions,
         )
         self._env.journal.learn(row)
         with self._runs.expect(run_id):

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 from atelier_desk.domain.change import Change
-from atelier_desk.domain.errors import AtelierError, NotFoundError
+from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
-from atelier_desk.threads import in_storage_thread
+from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, clean, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.diffs import file_change
+from atelier_desk.workspace.instructions import instructions, paths
 
 log = logging.getLogger(__name__)
 
@@ -96,9 +99,72 @@ class FileService:
                 log.exception("checkpoints were not cleaned")
             await self._context.clock.sleep(CLEANED_EVERY_S)
 
+    async def trust(self, folder: str, trusted: bool) -> None:
+        """Keep what a person decided of a folder: whether what its files tell agents (``AGENTS.md``) goes into their prompts.
+
+        Raises:
+            UsageError: the path is relative.
+        """
+        path = Path(folder)
+        if not path.is_absolute():
+            raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=folder)
+        real = str(await in_tool_thread(path.resolve))
+        settings = await self._context.settings.get()
+        if settings.folder_trust.get(real) != trusted:
+            await self._context.settings.update(folder_trust={**settings.folder_trust, real: trusted})
+            self._context.bus.changed("file", "")
+
+    async def trusted(self, folders: Sequence[str]) -> dict[str, bool | None]:
+        """By folder, what was decided of it or of the nearest folder above; None when nobody was asked."""
+        decided = (await self._context.settings.get()).folder_trust
+        return await in_tool_thread(lambda: {folder: _decided(Path(folder).resolve(), decided) for folder in folders})
+
+    async def instructions(self, folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
+        """The trusted ones of the folders, and what they tell agents at this moment; a folder that cannot be read tells nothing."""
+        decided = await self.trusted(folders)
+        trusted = tuple(folder for folder in folders if decided[folder])
+        found: builtins.list[FolderInstructions] = []
+        for folder in trusted:
+            try:
+                found += await in_tool_thread(instructions, self._files.root(folder))
+            except (AtelierError, OSError):
+                log.info("the instructions of a folder cannot be read: %s", folder, exc_info=True)
+        return trusted, tuple(found)
+
+    async def unread(self, folders: Sequence[str]) -> builtins.list[str]:
+        """Those of the folders that have something to tell agents, and of which nobody was asked whether they are trusted."""
+        decided = await self.trusted(folders)
+        return [folder for folder in folders if decided[folder] is None and await self.told((folder,))]
+
+    async def told(self, folders: Sequence[str]) -> builtins.list[str]:
+        """The files of folders that tell agents something, as paths below them; with several folders, absolute."""
+        found: builtins.list[str] = []
+        for folder in folders:
+            try:
+                names = await in_tool_thread(paths, self._files.root(folder))
+            except (AtelierError, OSError):
+                continue
+            found += [name if len(folders) == 1 else str(Path(folder) / name) for name in names]
+        return found
+
     async def of_run(self, workflow_id: str, run_id: str) -> builtins.list[Change]:
         """The changes of a run that are not undone, the newest first."""
         return [change for change in await self.list(workflow_id) if change.run_id == run_id and change.undoable]
+
+    async def by_turn(self, workflow_id: str) -> dict[str, builtins.list[Change]]:
+        """The changes by the run a person started: those of its sub-agents are its own, too. The newest first, with those undone."""
+        changes = await self.list(workflow_id)
+        if not changes:
+            return {}
+        above = {link.id: link.parent_run_id for link in await self._context.repos.runs.links(workflow_id)}
+        found: dict[str, builtins.list[Change]] = {}
+        for change in changes:
+            run_id = change.run_id
+            while parent := above.get(run_id):
+                run_id = parent
+            if run_id:
+                found.setdefault(run_id, []).append(change)
+        return found
 
     async def since(self, workflow_id: str, message_id: str) -> builtins.list[Change]:
         """The changes since a message that are not undone, the newest first.
@@ -136,6 +202,10 @@ class FileService:
             if id not in known:
                 raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
         return [UndoneChange(each.change, each.problem) for each in undo(self._files, [known[id] for id in ids], force=force)]
+
+
+def _decided(folder: Path, decided: Mapping[str, bool]) -> bool | None:
+    return next((decided[str(each)] for each in (folder, *folder.parents) if str(each) in decided), None)
 
 
 _SHOWN = 2 * 1024 * 1024

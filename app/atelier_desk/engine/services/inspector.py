@@ -29,7 +29,7 @@ from atelier_desk.engine.services.request.views import (
 )
 from atelier_desk.engine.services.workflow.transcript import lineage
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import IMAGE_TOKENS, message_tokens
+from atelier_desk.llm.tokens import IMAGE_TOKENS, estimate, message_tokens
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.modes import tools_text, visible_names
 
@@ -85,7 +85,8 @@ class InspectorService:
         now = await self._now(row, events)
         data = context.provider_sizes(state, ToolDialect(replied.dialect))
         memory_calls = _memory_calls(self._context.registry, state)
-        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now, data, memory_calls)
+        folder = _folder_part(system, state)
+        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now, data, memory_calls, folder)
         window = replied.context_window
         request = ChatRequest(model=state.agent.model, messages=messages, tools=tools)
         return SentRequest(
@@ -208,6 +209,14 @@ def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolS
     return prompt.system_prompt(state, tools_text(registry, **how)), tuple(registry.get_definitions_by_names(names))
 
 
+def _folder_part(system: str, state: RunState) -> str:
+    """What folders say of a system message: from the note that begins it to the end of the last frame."""
+    if not state.instructions or prompt.FOLDER_NOTE not in system:
+        return ""
+    begin = system.index(prompt.FOLDER_NOTE)
+    return system[begin : max(begin, system.rfind("</folder_instructions>"), system.rfind("Read it before you work there.]"))]
+
+
 def _wire(request: ChatRequest, dialect: str) -> tuple[ChatMessage, ...] | None:
     if dialect != ToolDialect.XML.value:
         return None
@@ -261,6 +270,7 @@ def _sizes(
     now: _Now,
     data: Mapping[str, tuple[int, int]],
     memory_calls: set[str],
+    folder: str,
 ) -> tuple[tuple[SentItem, ...], tuple[PartSize, ...]]:
     """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are."""
     said_last = max((index for index, entry in enumerate(entries) if entry is not None and entry.kind is EntryKind.USER), default=-1)
@@ -270,6 +280,9 @@ def _sizes(
     estimates = dict.fromkeys(PARTS, 0)
     estimates["tools"] = model_call.tools_tokens(tools)
     estimates["images"] = sum(images)
+    # What folders say stands in the system message, which is the first one.
+    estimates["folder"] = estimate(folder)
+    estimates["system"] -= estimates["folder"]
     for part, size in zip(parts, texts, strict=True):
         estimates[part] += size
     whole = sum(estimates.values())

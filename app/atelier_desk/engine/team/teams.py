@@ -317,6 +317,8 @@ def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted
         approvals=policy,
         language=parent.language,
         workspace=parent.workspace,
+        trusted=parent.trusted,
+        instructions=parent.instructions,
     )
 
 

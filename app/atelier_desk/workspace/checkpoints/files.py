@@ -23,8 +23,10 @@ from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
+from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.root import ConfinedRoot, temporary_name
+from atelier_desk.workspace.swapping import rename_new
 
 log = logging.getLogger(__name__)
 
@@ -65,12 +67,20 @@ class WorkspaceFiles:
         return ConfinedRoot(Path(folder), self._closed)
 
     def write(
-        self, author: Author, place: Place, data: bytes, *, new: bool = False, mode: int | None = None, expected: bytes | None = None
+        self,
+        author: Author,
+        place: Place,
+        data: bytes,
+        *,
+        new: bool = False,
+        mode: int | None = None,
+        expected: bytes | None = None,
+        was: str = "",
     ) -> Change | None:
         """Write a whole file and the folders above it; None when it holds just this already.
 
         Args:
-            expected: the content it must still have.
+            expected: the content it must still have; ``was`` the same as a hash.
 
         Raises:
             ToolError: ``changed`` when it has another; what ``ConfinedRoot.write`` raises.
@@ -80,7 +90,7 @@ class WorkspaceFiles:
         root = self.root(place.root)
         with self.lock:
             before = self._content(root, place)
-            if expected is not None and before != expected:
+            if (expected is not None and before != expected) or (was and (before is None or digest(before) != was)):
                 raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
             if before == data and not new:
                 return None
@@ -99,11 +109,18 @@ class WorkspaceFiles:
             )
             with self._recorded(change) as done:
                 made = root.make_folder(place.path.rpartition("/")[0])
-                root.write(place.path, data, new=before is None, mode=mode, temporary=change.temporary)
+                root.write(place.path, data, new=before is None, mode=mode, temporary=change.temporary, expected=change.before)
                 return done(made=tuple(made))
 
-    def delete(self, author: Author, place: Place) -> Change:
-        """Put a file, a link or a whole folder into the trash."""
+    def delete(self, author: Author, place: Place, *, was: str = "") -> Change:
+        """Put a file, a link or a whole folder into the trash.
+
+        Args:
+            was: the hash it must still have. It is looked at once it is in the trash, where nobody writes, and brought back if it differs.
+
+        Raises:
+            ToolError: ``changed``; what ``ConfinedRoot`` raises.
+        """
         root = self.root(place.root)
         with self.lock:
             root.refuse_whole(place.path)
@@ -119,6 +136,14 @@ class WorkspaceFiles:
                 )
                 with self._recorded(change) as done, self.kept.trash_folder(change.id, make=True) as trash:
                     _take(folder, name, trash, _TRASHED)
+                    found = transfer.digest_of(trash, _TRASHED) if was else was
+                    if found != was:
+                        try:
+                            _take(trash, _TRASHED, folder, name)
+                        except FileExistsError:
+                            # A third one stands there by now: what was taken is listed as deleted, and can be brought back.
+                            done(before=found)
+                        raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
                     os.fsync(folder)
                     return done()
 
@@ -254,6 +279,8 @@ class WorkspaceFiles:
 
     def _settle(self, change: Change) -> None:
         target = self.root(change.moved_root or change.root)
+        if change.action == "changed":
+            self._give_back(change)
         if change.temporary:
             with contextlib.suppress(ToolError), self.root(change.root).located(change.path) as (folder, _name):
                 transfer.delete(folder, change.temporary)
@@ -275,6 +302,13 @@ class WorkspaceFiles:
         else:
             self.kept.drop(change)
             self.kept.remove(change)
+
+    def _give_back(self, change: Change) -> None:
+        """The kill came between exchanging two files and looking at what was taken out: what somebody else wrote takes its place again."""
+        with contextlib.suppress(ToolError), self.root(change.root).located(change.path) as (folder, name):
+            out = transfer.digest_of(folder, change.temporary)
+            if out not in ("", change.before) and transfer.digest_of(folder, name) == change.after:
+                os.rename(change.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
     def digest_at(self, root: ConfinedRoot, path: str, *, follow: bool = True) -> str:
         """The hash of what stands at a path, empty for nothing."""
@@ -354,9 +388,9 @@ def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
 
 
 def _take(source: int, name: str, target: int, new: str) -> None:
-    """Move between two folders, which may be on different disks."""
+    """Move between two folders, which may be on different disks; what stands at the new name is never replaced."""
     try:
-        os.rename(name, new, src_dir_fd=source, dst_dir_fd=target)
+        rename_new(source, name, target, new)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise

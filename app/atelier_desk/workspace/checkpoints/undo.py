@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain.change import Change
-from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError
+from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError
 from atelier_desk.i18n import N_
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.places import Place
@@ -65,16 +65,25 @@ def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> 
     """
     if change.cleaned:
         raise NotFoundError(N_("{path}: what it held before is no longer kept."), path=change.path)
+    try:
+        return _taken_back(files, change, force)
+    except ToolError as error:
+        if error.code in ("changed", "exists") and not force:
+            raise _conflict(change.path) from error
+        raise
+
+
+def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
     author = Author(change.workflow_id)
     here = Place(Path(change.root), change.path, change.path)
     by: Change | None = None
     match change.action:
         case "created":
             _expect(files, change.root, change.path, change.after, force)
-            by = files.delete(author, here)
+            by = files.delete(author, here, was="" if force else change.after)
         case "changed":
             _expect(files, change.root, change.path, change.after, force, follow=True)
-            by = files.write(author, here, files.kept.content(change.before), mode=change.mode)
+            by = files.write(author, here, files.kept.content(change.before), mode=change.mode, was="" if force else change.after)
         case "deleted":
             _make_room(files, author, here, force)
             files.bring_back(change, files.root(change.root))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QPushButton, QTreeWidgetItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.files.pane import FilesPane
+from atelier_desk.desktop.panes.two_line import FactsRole
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.parts import FileChange
@@ -51,26 +50,71 @@ def button(pane: QWidget, name: str) -> QPushButton:
     return found
 
 
-async def test_changes_are_listed_with_what_and_who(pane: FilesPane) -> None:
+def row(pane: FilesPane, text: str) -> QTreeWidgetItem:
+    return next(item for item in pane.list.rows() if item.text(0) == text)
+
+
+async def test_changes_are_a_tree_with_what_and_who(pane: FilesPane) -> None:
     assert pane.heading.text() == "FILES · 2"
-    texts = [pane.list.item(row).data(Qt.ItemDataRole.AccessibleTextRole) for row in range(pane.list.count())]
-    assert texts[0].startswith("old.txt → new.txt, moved · Ada")
-    assert texts[0].endswith("undone")
-    assert texts[2].startswith("a.py, edited · Ada")
+    told = {item.text(0): item.data(0, Qt.ItemDataRole.AccessibleTextRole) for item in pane.list.rows()}
+    assert list(told) == ["src/", "b.py", "a.py", "old.txt → new.txt"]
+    assert told["src/"] == "src/, 1 change · Ada"
+    assert told["a.py"].startswith("a.py, edited · Ada")
+    assert told["old.txt → new.txt"].endswith("undone")
 
 
-async def test_a_change_opens_as_a_diff_and_is_undone(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
-    pane.list.setCurrentRow(2)
+async def test_a_folder_counts_its_changes_and_one_file_has_its_own(pane: FilesPane, atelier: FakeAtelier) -> None:
+    deep = [change("3", "src/app/a.py"), change("2", "src/app/a.py", action="created"), change("1", "src/app/b/c.py", agent_name="Bob")]
+    atelier.set("files", "list", [*deep, change("0", "x", root="/q")])
+    pane.reload()
+    await settle()
+    told = [(item.text(0), item.data(0, FactsRole)) for item in pane.list.rows()]
+    assert [title for title, _facts in told] == ["p", "src/app/", "b/", "c.py", "a.py", "Edited", "Created", "q", "x"]
+    assert told[1][1] == "3 changes · Ada, Bob"
+    assert [each.id for each in pane.list.changes_of(row(pane, "src/app/"))] == ["3", "2", "1"]
+    row(pane, "src/app/").setExpanded(False)
+    pane.reload()
+    await settle()
+    assert not row(pane, "src/app/").isExpanded(), "what was closed stays closed"
+
+
+async def test_a_change_opens_as_a_diff_in_line_or_side_by_side_and_is_undone(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    pane.window().resize(1000, 600)
+    pane.list.setCurrentItem(row(pane, "a.py"))
     pane.list.setFocus()
     qtbot.keyClick(pane.list, Qt.Key.Key_Return)
     await settle()
     assert pane.diff.isVisible()
-    assert "+x = 2" in pane.diff.code
+    assert "x = 2" in pane.diff.text
+    assert not pane.diff.side_by_side
+    qtbot.mouseClick(pane.findChild(QWidget, "diff-side"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: pane.diff.side_by_side)
     qtbot.mouseClick(button(pane, "file-undo"), Qt.MouseButton.LeftButton)
     await settle()
     assert atelier.calls("files.undo") == [(("w", ("1",)), {"force": False})]
     pane.close_change()
     assert pane.list.isVisible()
+
+
+async def test_the_menu_of_a_row_undoes_its_own_changes_those_of_the_run_and_all_since(pane: FilesPane, atelier: FakeAtelier) -> None:
+    ran = [change("4", "a.py", run_id="r2"), change("3", "src/b.py", run_id="r1"), change("2", "src/c.py", run_id="r1")]
+    atelier.set("files", "list", [*ran, change("1", "d", run_id="r1", undone_by="x")])
+    pane.reload()
+    await settle()
+
+    async def choose(row_text: str, name: str) -> tuple[str, ...]:
+        menu = pane._menu(pane.list.changes_of(row(pane, row_text)), QPoint(0, 0))
+        assert menu is not None
+        next(each for each in menu.actions() if each.objectName() == name).trigger()
+        menu.close()
+        await settle()
+        undone: tuple[str, ...] = atelier.calls("files.undo")[-1][0][1]
+        return undone
+
+    assert await choose("src/", "file-undo-own") == ("3", "2")
+    assert await choose("c.py", "file-undo-run") == ("3", "2")
+    assert await choose("c.py", "file-undo-own") == ("2",)
+    assert await choose("b.py", "file-undo-since") == ("4", "3")
 
 
 async def test_undo_of_all_leaves_out_what_is_undone(pane: FilesPane, atelier: FakeAtelier) -> None:
@@ -95,18 +139,12 @@ async def test_what_somebody_else_changed_is_said_and_both_are_offered(pane: Fil
     assert not pane._problem.isVisible()
 
 
-async def test_a_folder_that_is_dropped_is_granted(pane: FilesPane, atelier: FakeAtelier, tmp_path: Path) -> None:
+async def test_folders_stand_above_with_their_trust_and_can_be_taken_back(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     atelier.set("workflows", "set_workspace", lambda w, folders: Workflow(id="w", name="W", workspace=folders))
-    (tmp_path / "file").touch()
-    mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(tmp_path)), QUrl.fromLocalFile(str(tmp_path / "file"))])
-    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    pane.dropEvent(QDropEvent(QPointF(5, 5), copy, mime, left, none))
+    assert button(pane, "folder-trust").text() == "Not trusted"
+    qtbot.mouseClick(pane.findChild(QWidget, "files-ungrant"), Qt.MouseButton.LeftButton)
     await settle()
-    assert atelier.calls("workflows.set_workspace") == [(("w", ("/p", str(tmp_path))), {})]
-    pane.ungrant("/p")
-    await settle()
-    assert atelier.calls("workflows.set_workspace")[-1] == (("w", ()), {})
+    assert atelier.calls("workflows.set_workspace") == [(("w", ()), {})]
 
 
 async def test_without_a_folder_it_offers_to_grant_one(pane: FilesPane, atelier: FakeAtelier) -> None:

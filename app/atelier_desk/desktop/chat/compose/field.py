@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.chat.compose.attachments import SUFFIXES, read_picture
+from atelier_desk.desktop.folders.desk import folders_of
 from atelier_desk.desktop.theme import mark, theme
 
 if TYPE_CHECKING:
@@ -101,6 +102,13 @@ class MessageField(QPlainTextEdit):
             self.pictures_given.emit(pictures)
             return
         super().insertFromMimeData(source)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """A folder is no text: the window takes it."""
+        if folders_of(event.mimeData()):
+            event.ignore()
+        else:
+            super().dragEnterEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

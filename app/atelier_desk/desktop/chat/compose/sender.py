@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
     from atelier_desk.desktop.chat.transcript.view import ChatView
+    from atelier_desk.desktop.folders.desk import FolderDesk
     from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.workflow import RunMode, Workflow
@@ -45,9 +46,17 @@ class Sender(QObject):
     workflow_made = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, composer: Composer, choices: WorkflowChoices, pages: TranscriptPages, view: ChatView, parent: QObject
+        self,
+        bridge: Bridge,
+        composer: Composer,
+        choices: WorkflowChoices,
+        folders: FolderDesk,
+        pages: TranscriptPages,
+        view: ChatView,
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
+        self._folders = folders
         self._bridge, self._composer, self._choices, self._pages, self._view = bridge, composer, choices, pages, view
         self.workflow_id = ""
         self.running = False
@@ -124,10 +133,18 @@ class Sender(QObject):
         agent = self._choices.agent if self._shown_yet or not self.workflow_id else None  # before it is read, its own one answers
         answers = (agent.id, self._choices.chosen) if agent else ("", Choices())
         mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
-        self._bridge.jobs.start(self._send(self.workflow_id, text, images, Dispatch(strategy), answers, mode))
+        folders = self._folders.for_new
+        self._bridge.jobs.start(self._send(self.workflow_id, text, images, Dispatch(strategy), answers, folders, mode))
 
     async def _send(
-        self, workflow_id: str, text: str, images: Any, strategy: Dispatch, answers: tuple[str, Choices], mode: RunMode
+        self,
+        workflow_id: str,
+        text: str,
+        images: Any,
+        strategy: Dispatch,
+        answers: tuple[str, Choices],
+        folders: tuple[str, ...],
+        mode: RunMode,
     ) -> None:
         from atelier_desk.domain.chat import ImagePart
 
@@ -138,7 +155,8 @@ class Sender(QObject):
         pictures = await encoded(images)
         await storing
         if not workflow_id:
-            workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
+            workflow_id = (await engine.workflows.create(agent_id=agent_id, workspace=folders, choices=choices)).id
+            self._folders.begun()
             if not self._pages.workflow_id:
                 self.workflow_id = workflow_id  # what is typed meanwhile goes on there
             await self._pages.open(workflow_id)

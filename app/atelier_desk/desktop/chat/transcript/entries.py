@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from atelier_desk.domain.call import Presentation
+    from atelier_desk.domain.change import Change as FileChanged
     from atelier_desk.domain.parts import ResultPart
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.workflow import ToolExecution
@@ -80,6 +81,7 @@ class Entry:
         images: base64 data and media types of a user message's pictures.
         time: when it was said; None until the engine knows of it.
         files: names and texts of the text files that went with it.
+        file_changes: what the turn that ends with it changed, the newest first.
     """
 
     id: str
@@ -105,6 +107,7 @@ class Entry:
     pending: bool = False
     actionable: bool = False
     pinned: bool = False
+    file_changes: tuple[FileChanged, ...] = ()
 
     @property
     def unfinished(self) -> str:

@@ -50,6 +50,8 @@ class TranscriptHost(QObject):
         stop_requested: cancel this run.
         pause_requested: pause this run.
         agent_requested: show the transcript of this sub-agent's run.
+        files_requested: show what was changed in the folders.
+        told: something to say in passing.
     """
 
     question_requested = Signal(str)
@@ -62,6 +64,8 @@ class TranscriptHost(QObject):
     stop_requested = Signal(str)
     pause_requested = Signal(str)
     agent_requested = Signal(str)
+    files_requested = Signal(str)
+    told = Signal(str)
 
     def __init__(self, parent: QObject | None = None, team: TeamModel | None = None) -> None:
         super().__init__(parent)

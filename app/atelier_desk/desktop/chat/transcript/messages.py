@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from atelier_desk.desktop.chat.cards.cards import QuestionCard, ReasoningFold
 from atelier_desk.desktop.chat.cards.concerns import Concerns
+from atelier_desk.desktop.chat.cards.files_card import FilesCard
 from atelier_desk.desktop.chat.cards.notice import NoticeCard
 from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
@@ -189,6 +190,7 @@ class AssistantMessage(BodyMessage):
         self._concerns: dict[str, Concerns] = {}
         self._questions: dict[str, QuestionCard] = {}
         self._unfinished: UnfinishedCard | None = None
+        self._changed: FilesCard | None = None
         if host.desk is not None:
             host.desk.changed.connect(self._show_concerns)
         self._cut = Pill("", "warn", self)
@@ -238,6 +240,11 @@ class AssistantMessage(BodyMessage):
             self._unfinished.show()
         elif self._unfinished is not None:
             self._unfinished.retranslate()
+        if entry.file_changes and self._changed is None:
+            self._changed = FilesCard(self.host, self)
+        if self._changed is not None:
+            self._changed.show_changes(entry.file_changes)
+            self._changed.setVisible(bool(entry.file_changes))
         self._cut.setVisible(entry.topic == "cut_off")
         self._actions.setVisible(self._has_actions())
         self._actions.show_pinned(entry.pinned)
@@ -331,16 +338,20 @@ class AssistantMessage(BodyMessage):
             y += row
         return y
 
-    def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard]:
+    def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard | FilesCard]:
         """The cards below the text, from top to bottom."""
-        cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard] = []
+        cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard | FilesCard] = []
         for call in self.entry.calls:
             if call.call_id in self._concerns and len(self._concerns[call.call_id]):
                 cards.append(self._concerns[call.call_id])
             else:
                 cards.append(self._cards[call.call_id])
         cards += self._questions.values()
-        return [*cards, self._unfinished] if self._unfinished is not None else cards
+        if self._unfinished is not None:
+            cards.append(self._unfinished)
+        if self._changed is not None and not self._changed.isHidden():
+            cards.append(self._changed)
+        return cards
 
     def retranslate(self) -> None:
         name = self.entry.agent_name or _("The agent")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PART_WORDS = {
     "system": N_("System"),
+    "folder": N_("Folder"),
     "tools": N_("Tools"),
     "memory": N_("Memory"),
     "history": N_("History"),
@@ -29,6 +30,7 @@ PART_WORDS = {
 }
 _COLOURS = {
     "system": "accent",
+    "folder": "text",
     "tools": "ok",
     "memory": "keyword",
     "history": "muted",

@@ -136,6 +136,8 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> R
         parent_call_id=body.parent_call_id,
         title=body.title,
         workspace=body.workspace,
+        trusted=body.trusted,
+        instructions=body.instructions,
         lineage=body.lineage,
         max_depth=body.max_depth,
         approvals=body.approvals,

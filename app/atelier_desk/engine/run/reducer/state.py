@@ -21,6 +21,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
+from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import TaskStatus
@@ -170,6 +171,8 @@ class RunState:
     parent_call_id: str = ""
     title: str = ""
     workspace: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
+    instructions: tuple[FolderInstructions, ...] = ()
     lineage: tuple[Ancestor, ...] = ()
     max_depth: int = 3
     approvals: ApprovalPolicy = DEFAULT_POLICY

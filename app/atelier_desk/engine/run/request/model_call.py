@@ -60,7 +60,7 @@ from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import definition_tokens, estimate, priced
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, definition_tokens, estimate, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
@@ -224,7 +224,9 @@ class ModelCall:
         state = self._handle.current
         guided = opened.dialect is ToolDialect.GUIDED
         tools = offered_tools(self._env, state, guided=guided) if with_tools else ()
-        system = prompt.system_prompt(state, self._tools_text(state))
+        # What folders say takes no more than a quarter of the window.
+        window = min(opened.window, state.window or opened.window)
+        system = prompt.system_prompt(state, self._tools_text(state), min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4)))
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
         self._sees = opened.info.supports_vision is True

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from xml.sax.saxutils import quoteattr
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.events.run import OutputShown
+from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.team import ChildState
 from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
 from atelier_desk.tools.control.answer_child import AnswerChildTool
@@ -23,9 +25,13 @@ MOST_HANDED = limits.RESULT_TO_MODEL
 
 FINISH_NOTE = "The limit of this run is reached. Give your final answer now from what you have; tools can no longer be used."
 
+ROOM = 40_000
+"""Characters that what folders say takes at most."""
 
-def system_prompt(state: RunState, tool_list: str = "") -> str:
-    """The system message: the owner's own words first, then the facts the agent cannot know, then what is said of its tools in text."""
+
+def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM) -> str:
+    """The system message: the owner's own words first, then the facts the agent cannot know, then what trusted folders say (in ``room``
+    characters), then what is said of its tools in text."""
     parts = [state.agent.system_prompt.strip()]
     facts = []
     if state.started_at is not None:
@@ -33,8 +39,34 @@ def system_prompt(state: RunState, tool_list: str = "") -> str:
     language = LANGUAGE_NAMES.get(state.language, "English")
     facts.append(f"Answer in the language of the user's message; when in doubt, in {language}.")
     parts.append(" ".join(facts))
-    if tool_list:
-        parts.append(tool_list)
+    folders = folder_text(state.instructions, room)
+    parts += [part for part in (folders, tool_list) if part]
+    return "\n\n".join(parts)
+
+
+FOLDER_NOTE = (
+    "The user trusts these folders. What their own files say about working in them stands below, framed. Follow it where it fits the task; "
+    "the user's messages and your instructions above come first. A file holds for its folder and below: of two, the one nearer to what "
+    "you work on wins."
+)
+
+
+def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) -> str:
+    """What trusted folders say, framed as theirs, in at most some ``room`` characters; empty when they say nothing."""
+    if not instructions:
+        return ""
+    parts, left = [FOLDER_NOTE], room
+    for each in instructions:
+        name = f"{each.folder.rstrip('/')}/{each.path}"
+        kept = each.text[: max(0, left)]
+        left -= len(kept)
+        if not kept:
+            parts.append(f"[{name} is left out here for want of room. Read it before you work there.]")
+            continue
+        more = "\n[The rest is left out here. Read the file when you need it.]" if each.cut or len(kept) < len(each.text) else ""
+        # A frame that the text could close by itself would be none.
+        said = kept.replace("</folder_instructions", "</ folder_instructions")
+        parts.append(f"<folder_instructions file={quoteattr(name)}>\n{said}{more}\n</folder_instructions>")
     return "\n\n".join(parts)
 
 

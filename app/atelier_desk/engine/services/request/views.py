@@ -8,10 +8,10 @@ from typing import Literal
 
 from atelier_desk.domain.chat import ChatMessage, ToolSpec
 
-PartKind = Literal["system", "tools", "memory", "history", "results", "message", "images"]
+PartKind = Literal["system", "folder", "tools", "memory", "history", "results", "message", "images"]
 """``memory`` results of the memory tool, ``results`` those of other tools, ``message`` what the user said last, ``history`` all other
 messages, replies, notes and summaries; an image counts as ``images`` wherever it stands."""
-PARTS: tuple[PartKind, ...] = ("system", "tools", "memory", "history", "results", "message", "images")
+PARTS: tuple[PartKind, ...] = ("system", "folder", "tools", "memory", "history", "results", "message", "images")
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,8 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings) -> EventB
     match body:
         case RunStarted():
             policy = ApprovalPolicy(**approvals.__dict__, mode=stricter(body.approvals.mode, ApprovalMode.SELECTIVE))
-            return body.model_copy(update={"workspace": (), "agent": _asking(body.agent), "approvals": policy})
+            without = {"workspace": (), "trusted": (), "instructions": ()}
+            return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
         case ApprovalDecided():
             return body.model_copy(update={"scope": ApprovalScope.ONCE, "rule": None})
         case UserMessage(agent=AgentConfig() as agent):

@@ -1,0 +1,55 @@
+"""The files that a turn changed, at its end: named, to be looked at, and to be taken back together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import FlowLayout, Translated, control
+from atelier_desk.file_words import changed_words, path_words
+from atelier_desk.i18n import N_, ngettext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atelier_desk.domain.change import Change
+
+
+class FilesCard(Translated, HeadedCard):
+    """``changed-files``."""
+
+    def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("changed-files")
+        self._host = host
+        self._changes: tuple[Change, ...] = ()
+        buttons = FlowLayout()
+        self.show_all = control(QPushButton(self), "changed-files-show", N_("Show the changes"), on=lambda: host.files_requested.emit(""))
+        self.undo = control(QPushButton(self), "changed-files-undo", N_("Undo"), on=self._undo)
+        buttons.addWidget(self.show_all)
+        buttons.addWidget(self.undo)
+        self.body.addLayout(buttons)
+        theme().changed.connect(self.retranslate)
+
+    def show_changes(self, changes: Sequence[Change]) -> None:
+        self._changes = tuple(changes)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        alive = [change for change in self._changes if change.undoable]
+        files = list(dict.fromkeys(path_words(change) for change in reversed(self._changes)))
+        undone = len(self._changes) - len(alive)
+        text = ngettext("{n} change undone", "{n} changes undone", undone) if undone else ""
+        self.show_head("folder", "accent" if alive else "muted", changed_words(files), text)
+        self.setAccessibleName(". ".join(filter(None, (changed_words(files), text))))
+        self.undo.setVisible(bool(alive) and self._host.bridge is not None)
+
+    def _undo(self) -> None:
+        from atelier_desk.desktop.folders.undoing import ask_undo
+
+        if self._host.bridge is not None:
+            ask_undo(self._host.bridge, self, self._changes, self._host.told.emit)

@@ -1,0 +1,79 @@
+"""The folders of the workflow in the line above the messages: which, and whether they are trusted; a menu to change both."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtWidgets import QMenu, QWidget
+
+from atelier_desk.desktop.folders.desk import FolderDesk
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets.picker import Picker
+from atelier_desk.file_words import trust_words
+from atelier_desk.i18n import _, ngettext
+
+
+class FolderButton(Translated, Picker):
+    """``workflow-folders``: the first folder's name and how many more there are; with none, an icon to grant one."""
+
+    def __init__(self, desk: FolderDesk, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("workflow-folders")
+        mark(self, "picker")
+        self._desk = desk
+        desk.changed.connect(self.retranslate)
+        theme().changed.connect(self.retranslate)
+        self.retranslate()
+
+    def open(self) -> None:
+        """Show the menu; with no folder, ask for one at once."""
+        if not self._desk.folders:
+            self._desk.ask()
+            return
+        menu = QMenu(self)
+        menu.setObjectName("folders-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for folder in self._desk.folders:
+            trusted = self._desk.trusted.get(folder)
+            if menu.actions():
+                menu.addSeparator()
+            menu.addAction(theme().icon("folder", "muted"), folder.replace("&", "&&")).setEnabled(False)
+            said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_words(trusted)))
+            said.setEnabled(False)
+            if not trusted:
+                menu.addAction(_("Trust this folder…"), partial(self._desk.ask_trust, [folder]))
+            if trusted is not False:
+                menu.addAction(_("Do not trust this folder"), partial(self._desk.trust, [folder], False))
+            menu.addAction(
+                theme().icon("x", "muted"), _("Take the folder {name} back", name=_name(folder)), partial(self._desk.take_back, folder)
+            )
+        menu.addSeparator()
+        menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._desk.ask)
+        menu.popup(self.mapToGlobal(QPoint(0, self.height())))
+
+    def retranslate(self) -> None:
+        folders = self._desk.folders
+        open_ = [folder for folder in folders if not self._desk.trusted.get(folder)]
+        self.setIcon(theme().icon("folder", "muted" if open_ or not folders else "ok", 14))
+        self.setIconSize(QSize(theme().px(14), theme().px(14)))
+        first = _name(folders[0]) if folders else ""
+        self.set_choices((), "", f"{first} +{len(folders) - 1}" if len(folders) > 1 else first)
+        say(self, tip=self._told, name=self._called)
+
+    def _told(self) -> str:
+        folders = self._desk.folders
+        if not folders:
+            return _("Grant a folder that agents may read and change")
+        told = [f"{folder}: {_(trust_words(self._desk.trusted.get(folder)))}" for folder in folders]
+        return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *told])
+
+    def _called(self) -> str:
+        folders = self._desk.folders
+        return _("Folders: {names}", names=", ".join(map(_name, folders))) if folders else _("Grant a folder…")
+
+
+def _name(folder: str) -> str:
+    return Path(folder).name or folder

@@ -1,0 +1,61 @@
+"""The question whether a folder is trusted: asked when it is granted, answered by one of two buttons, or left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+
+from atelier_desk.desktop.theme import mark
+from atelier_desk.i18n import _, ngettext
+
+_NAMED = 5
+"""Files that are named."""
+
+
+def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], then: Callable[[bool], object]) -> QMessageBox:
+    """Ask; ``then`` gets the answer, and nothing when the question is left with Esc: such a folder is not trusted, and asked about again.
+
+    Args:
+        found: the files with instructions that are in the folders now.
+    """
+    box = QMessageBox(parent)
+    box.setObjectName("trust-question")
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    named = ngettext("Do you trust {folders}?", "Do you trust these folders?\n{folders}", len(folders), folders="\n".join(folders))
+    box.setText(named)
+    box.setInformativeText(
+        "\n\n".join(
+            (
+                _(
+                    "Agents obey what the files AGENTS.md and CLAUDE.md of a trusted folder tell them. Trust it only when you know who "
+                    "wrote them: a folder from elsewhere may tell agents to do harm."
+                ),
+                found_words(found),
+                _("Agents can work there either way. You can change your answer at any time: click on the folder above the messages."),
+            )
+        )
+    )
+    yes, no = QPushButton(_("Trust"), box), QPushButton(_("Do not trust"), box)
+    for button, name, role in ((yes, "trust-yes", QMessageBox.ButtonRole.YesRole), (no, "trust-no", QMessageBox.ButtonRole.NoRole)):
+        button.setObjectName(name)
+        box.addButton(button, role)
+        button.clicked.connect(lambda _on=False, answer=button is yes: then(answer))
+    mark(yes, "primary")
+    # Neither button: closing decides nothing.
+    leave = box.addButton(QMessageBox.StandardButton.Cancel)
+    leave.hide()
+    box.setEscapeButton(leave)
+    box.setDefaultButton(no)
+    box.open()
+    return box
+
+
+def found_words(found: Sequence[str]) -> str:
+    """Which files with instructions there are."""
+    if not found:
+        return _("There are no such files at present.")
+    more = ["…"] if len(found) > _NAMED else []
+    return ngettext("There is one: {files}", "There are {n}: {files}", len(found), files=", ".join([*found[:_NAMED], *more]))

@@ -1,0 +1,60 @@
+"""The granted folders as lines: name, whether it is trusted (a click changes it), and taking it back."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.folders.desk import FolderDesk
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.file_words import trust_words
+from atelier_desk.i18n import N_, _
+
+
+class FolderRows(Translated, QWidget):
+    """``folder-rows``: hidden while there are none."""
+
+    def __init__(self, desk: FolderDesk, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("folder-rows")
+        self._desk = desk
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=0)
+        desk.changed.connect(self.retranslate)
+        theme().changed.connect(self.retranslate)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        while (item := self._column.takeAt(0)) is not None:
+            if (row := item.widget()) is not None:
+                row.hide()
+                row.deleteLater()
+        for folder in self._desk.folders:
+            self._column.addWidget(self._row(folder))
+        self.setVisible(bool(self._desk.folders))
+
+    def _row(self, folder: str) -> QWidget:
+        row = QWidget(self)
+        trusted = self._desk.trusted.get(folder)
+        name = control(ElidedLabel(_short(folder), row), "files-folder", look="muted", tip=partial(str, folder))
+        state = control(QPushButton(row), "folder-trust", N_("Trusted") if trusted else N_("Not trusted"), look="link")
+        state.setIcon(theme().icon("shield", "ok" if trusted else "muted", 14))
+        state.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        say(state, tip=trust_words(trusted), name=lambda: f"{Path(folder).name}: {_(trust_words(trusted))}")
+        if trusted:
+            state.clicked.connect(lambda *_on: self._desk.trust([folder], False))
+        else:
+            state.clicked.connect(lambda *_on: self._desk.ask_trust([folder]))
+        remove = control(IconButton("x", parent=row, size=14), "files-ungrant", on=partial(self._desk.take_back, folder))
+        say(remove, tip=lambda: _("Take the folder {name} back", name=Path(folder).name))
+        fill(QHBoxLayout(row), (name, 1), state, remove, margins=(0, 0, 0, 0), spacing=4)
+        return row
+
+
+def _short(folder: str) -> str:
+    """The folder's own name first: a path is cut at its end, and its beginning says least."""
+    path, home = Path(folder), Path.home()
+    above = f"~/{path.parent.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path.parent)
+    return f"{path.name} · {above.removesuffix('/.')}" if path.name else folder

@@ -1,0 +1,124 @@
+"""At the end of a turn a card names the files it changed; from there, and from a message's menu, they are taken back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QMessageBox, QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.files_card import FilesCard
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.engine.services.files import UndoneChange
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.engine.services.workflows import Opened
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+WHEN = datetime(2026, 11, 22, tzinfo=UTC)
+WORKFLOW = Workflow(id="w", name="W", workspace=("/p",))
+
+
+def change(id: str, path: str, **facts: Any) -> Change:
+    return Change(**{"id": id, "workflow_id": "w", "run_id": "r1", "at": WHEN, "action": "changed", "root": "/p", "path": path, **facts})
+
+
+def message(id: str, run_id: str, role: MessageRole, text: str, seq: int) -> TranscriptEntry:
+    kind = "queue" if role is MessageRole.USER else "reply"
+    return TranscriptEntry(Message(id=id, workflow_id="w", run_id=run_id, seq=seq, role=role, kind=kind, content=text))
+
+
+SAID = [
+    message("u1", "r1", MessageRole.USER, "Go", 1),
+    message("a1", "r1", MessageRole.ASSISTANT, "First", 2),
+    message("a2", "r1", MessageRole.ASSISTANT, "Done", 3),
+    message("u2", "r2", MessageRole.USER, "And?", 4),
+    message("a3", "r2", MessageRole.ASSISTANT, "Nothing", 5),
+]
+
+
+class Panel:
+    def __init__(self, qtbot: QtBot) -> None:
+        self.changes = [change("2", "src/b.py", action="created"), change("1", "a.py")]
+        self.engine = FakeAtelier(
+            workflows={"get": WORKFLOW, "opened": Opened(WORKFLOW, tuple(SAID), None)},
+            files={
+                "by_turn": lambda _id: {"r1": self.changes},
+                "since": lambda *_: self.changes,
+                "trusted": {"/p": True},
+                "undo": lambda _id, ids, force=False: [UndoneChange(each) for each in self.changes if each.id in ids],
+            },
+        )
+        self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
+        qtbot.addWidget(self.chat)
+        self.chat.resize(800, 900)
+        self.chat.show()
+
+    def cards(self) -> list[FilesCard]:
+        return [card for card in self.chat.findChildren(FilesCard, "changed-files") if not card.isHidden()]
+
+    def press(self, name: str) -> None:
+        found = [each for each in self.chat.findChildren(QPushButton, name) if not each.isHidden()]
+        found[-1].click()
+
+
+@pytest.fixture
+async def panel(qtbot: QtBot) -> Panel:
+    made = Panel(qtbot)
+    made.chat.open_workflow("w")
+    await settle()
+    return made
+
+
+async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
+    (card,) = panel.cards()
+    assert card.title.text() == "Changed files: a.py, src/b.py"
+    assert card.parent().entry.id == "a2"  # type: ignore[attr-defined]
+    shown: list[str] = []
+    panel.chat.host.files_requested.connect(shown.append)
+    panel.press("changed-files-show")
+    assert shown == [""]
+
+
+async def test_all_of_the_turn_is_undone_after_a_yes_and_the_card_says_so(panel: Panel) -> None:
+    panel.press("changed-files-undo")
+    assert panel.engine.calls("files.undo") == [], "it is named first"
+    panel.changes = [each.model_copy(update={"undone_by": "x"}) for each in panel.changes]
+    panel.press("confirm-yes")
+    await settle()
+    assert panel.engine.calls("files.undo") == [(("w", ["2", "1"]), {"force": False})]
+    panel.chat.bridge.changed.emit("file", "w")
+    await settle()
+    (card,) = panel.cards()
+    assert card.text.text() == "2 changes undone"
+    assert card.undo.isHidden()
+
+
+async def test_what_somebody_else_changed_is_said_and_both_are_offered(panel: Panel) -> None:
+    problem = ConflictError("{path} was changed by somebody else since.", path="a.py")
+    panel.engine.set("files", "undo", lambda _id, ids, force=False: [UndoneChange(panel.changes[1], None if force else problem)])
+    panel.press("changed-files-undo")
+    panel.press("confirm-yes")
+    await settle()
+    box = panel.chat.findChild(QMessageBox, "undo-both")
+    assert isinstance(box, QMessageBox)
+    assert "a.py was changed by somebody else" in box.informativeText()
+    panel.press("undo-anyway")
+    await settle()
+    assert panel.engine.calls("files.undo")[-1] == (("w", ["1"]), {"force": True})
+
+
+async def test_the_menu_of_a_message_undoes_everything_since(panel: Panel) -> None:
+    entry = panel.chat.view.entries[0]
+    menu = panel.chat.commands.popup(entry, panel.chat.host, panel.chat, panel.chat.mapToGlobal(panel.chat.rect().center()))
+    next(each for each in menu.actions() if each.objectName() == "message-undo-files").trigger()
+    menu.close()
+    await settle()
+    assert panel.engine.calls("files.since") == [(("w", "u1"), {})]
+    panel.press("confirm-yes")
+    await settle()
+    assert panel.engine.calls("files.undo") == [(("w", ["2", "1"]), {"force": False})]

@@ -1,0 +1,179 @@
+"""Granting a folder: on the page of a new workflow, by a drop, in the line above the messages; and the question whether it is trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.folders.button import FolderButton
+from atelier_desk.desktop.folders.drop import FolderDrop
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.workflow import Workflow
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+ADA = Agent(id="a", config=AgentConfig(name="Ada", provider="p", model="m"))
+
+
+class Panel:
+    """The panel over an engine that keeps folders and decisions."""
+
+    def __init__(self, qtbot: QtBot) -> None:
+        self.decided: dict[str, bool] = {}
+        self.workflow = Workflow(id="w", name="W")
+        self.engine = FakeAtelier(
+            agents={"list": [ADA], "default": ADA},
+            workflows={"get": lambda _id: self.workflow, "set_workspace": self._keep, "create": self._create},
+            files={"trusted": self._trusted, "trust": self._trust, "told": ["AGENTS.md"]},
+            runs={"send": "r"},
+        )
+        self.bridge = FakeBridge(self.engine)
+        self.chat = ChatPanel(self.bridge)  # type: ignore[arg-type]
+        qtbot.addWidget(self.chat)
+        self.chat.resize(900, 700)
+        self.chat.show()
+
+    def _keep(self, _id: str, folders: tuple[str, ...]) -> Workflow:
+        self.workflow = self.workflow.model_copy(update={"workspace": folders})
+        return self.workflow
+
+    def _create(self, workspace: tuple[str, ...] = (), **_fields: object) -> Workflow:
+        return self._keep("", workspace)
+
+    def _trusted(self, folders: tuple[str, ...]) -> dict[str, bool | None]:
+        return {folder: self.decided.get(folder) for folder in folders}
+
+    def _trust(self, folder: str, trusted: bool) -> None:
+        self.decided[folder] = trusted
+
+    @property
+    def button(self) -> FolderButton:
+        found = self.chat.findChild(FolderButton, "workflow-folders")
+        assert isinstance(found, FolderButton)
+        return found
+
+    def question(self) -> QMessageBox | None:
+        shown = [box for box in self.chat.findChildren(QMessageBox, "trust-question") if box.isVisible()]
+        return shown[0] if shown else None
+
+    def press(self, name: str) -> None:
+        box = self.question()
+        assert box is not None
+        found = box.findChild(QPushButton, name)
+        assert isinstance(found, QPushButton)
+        found.click()
+
+
+@pytest.fixture
+async def panel(qtbot: QtBot) -> Panel:
+    made = Panel(qtbot)
+    await made.chat.load_choices()
+    await settle()
+    return made
+
+
+def dropped(*paths: Path) -> QMimeData:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return mime
+
+
+async def test_a_folder_of_the_new_page_goes_with_the_first_message(panel: Panel) -> None:
+    panel.chat.close_workflow()
+    await settle()
+    assert panel.chat.empty.folders.isVisibleTo(panel.chat)
+    panel.chat.folders.grant(["/home/ada/project"])
+    await settle()
+    assert panel.button.whole_text == "project"
+    panel.press("trust-no")
+    await settle()
+    assert panel.decided == {"/home/ada/project": False}
+    panel.chat.sending.send("Go", [], "queue")
+    await settle()
+    assert panel.engine.calls("workflows.create")[0][1]["workspace"] == ("/home/ada/project",)
+    panel.chat.close_workflow()
+    await settle()
+    assert panel.button.whole_text == "", "the next new workflow begins without"
+
+
+async def test_the_question_names_the_files_and_can_be_left_open(panel: Panel) -> None:
+    panel.chat.open_workflow("w")
+    await settle()
+    panel.chat.folders.grant(["/p"])
+    await settle()
+    box = panel.question()
+    assert box is not None
+    assert "/p" in box.text()
+    assert "AGENTS.md" in box.informativeText()
+    box.reject()
+    await settle()
+    assert panel.decided == {}
+    assert panel.workflow.workspace == ("/p",), "it is granted all the same"
+    assert "not decided" in panel.button.toolTip()
+    panel.chat.folders.grant(["/p"])
+    await settle()
+    assert panel.question() is None
+
+
+async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Panel) -> None:
+    panel.workflow = Workflow(id="w", name="W", workspace=("/p", "/q"))
+    panel.chat.open_workflow("w")
+    await settle()
+    assert panel.button.whole_text == "p +1"
+
+    async def choose(text: str) -> None:
+        panel.button.open()
+        menu = panel.button.findChildren(QMenu, "folders-menu")[-1]
+        next(each for each in menu.actions() if each.text() == text).trigger()
+        menu.close()
+        await settle()
+
+    await choose("Trust this folder…")
+    panel.press("trust-yes")
+    await settle()
+    assert panel.decided == {"/p": True}
+    assert "/p: trusted" in panel.button.toolTip()
+    await choose("Do not trust this folder")
+    assert panel.decided == {"/p": False}
+    await choose("Take the folder p back")
+    assert panel.workflow.workspace == ("/q",)
+
+
+async def test_a_folder_dropped_on_the_text_field_is_granted_and_a_file_is_not(panel: Panel, tmp_path: Path, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    granted: list[str] = []
+    FolderDrop(window, granted.extend)
+    folder, file = tmp_path / "folder", tmp_path / "file"
+    folder.mkdir()
+    file.touch()
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    for mime, wanted in ((dropped(file), []), (dropped(folder, file), [str(folder)])):
+        entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
+        entering.ignore()
+        QApplication.sendEvent(window, entering)
+        assert entering.isAccepted() is bool(wanted)
+        QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), copy, mime, left, none))
+        assert granted == wanted
+    mime = dropped(folder)
+    entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
+    panel.chat.composer.field.dragEnterEvent(entering)
+    assert not entering.isAccepted(), "the field leaves it to the window"
+
+
+async def test_the_words_follow_the_language(panel: Panel) -> None:
+    panel.workflow = Workflow(id="w", name="W", workspace=("/p",))
+    panel.chat.open_workflow("w")
+    await settle()
+    try:
+        switch_language("fr")
+        await settle()
+        assert "dossier" in panel.button.toolTip()
+    finally:
+        switch_language("en")

@@ -1,0 +1,74 @@
+"""What a folder tells agents: which files are read, what they import, and that nothing outside of it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.workspace.instructions import FILE, IMPORTS, TOTAL, instructions, paths
+from atelier_desk.workspace.root import ConfinedRoot
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+def write(ws: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (ws / name).parent.mkdir(parents=True, exist_ok=True)
+        (ws / name).write_text(text)
+
+
+def read(ws: Path) -> dict[str, str]:
+    return {each.path: each.text for each in instructions(ConfinedRoot(ws))}
+
+
+def test_the_top_comes_first_and_agents_md_wins_over_claude_md(ws: Path) -> None:
+    write(ws, {"AGENTS.md": "top\r\n", "CLAUDE.md": "other", "b/CLAUDE.md": "b", "a/x/AGENTS.md": "ax", "a/README.md": "no"})
+    write(ws, {".gitignore": "left\n", "left/AGENTS.md": "ignored", "empty/AGENTS.md": " \n"})
+    assert paths(ConfinedRoot(ws)) == ["AGENTS.md", "a/x/AGENTS.md", "b/CLAUDE.md", "empty/AGENTS.md"]
+    assert list(read(ws).items()) == [("AGENTS.md", "top"), ("a/x/AGENTS.md", "ax"), ("b/CLAUDE.md", "b")]
+
+
+def test_a_folder_without_such_files_tells_nothing(ws: Path) -> None:
+    write(ws, {"README.md": "AGENTS.md", ".hidden/AGENTS.md": "x"})
+    assert paths(ConfinedRoot(ws)) == []
+    assert read(ws) == {}
+
+
+def test_imports_of_claude_md_are_taken_in_place(ws: Path) -> None:
+    write(
+        ws,
+        {
+            "CLAUDE.md": "See @docs/style.md.\nMail me@host.org; `@docs/style.md` and\n```\n@docs/style.md\n```\n"
+            "@missing.md @/etc/passwd @~/x @../out",
+            "docs/style.md": "Four blanks. @more.md",
+            "docs/more.md": "Short lines. @style.md",
+        },
+    )
+    (ws.parent / "out").write_text("secret")
+    text = read(ws)["CLAUDE.md"]
+    assert text.count("Four blanks.") == 1, "not in code, not twice"
+    assert text.count("Short lines. @style.md") == 1, "relative to the importing file, and no circle"
+    assert "@missing.md @/etc/passwd @~/x @../out" in text
+    assert "secret" not in text
+
+
+def test_links_lead_nowhere_else_and_depth_and_size_are_bounded(ws: Path) -> None:
+    (ws.parent / "secret.md").write_text("secret")
+    (ws / "AGENTS.md").symlink_to(ws.parent / "secret.md")
+    (ws / "link.md").symlink_to("../../secret.md")
+    write(ws, {"CLAUDE.md": "@link.md @0.md"} | {f"{n}.md": f"level {n} @{n + 1}.md" for n in range(9)})
+    assert "secret" not in str(read(ws))
+    text = read(ws)["CLAUDE.md"]
+    assert f"level {IMPORTS - 1}" in text
+    assert f"level {IMPORTS} " not in text
+    write(ws, {f"d{n}/AGENTS.md": "word " * 5_000 for n in range(9)})
+    found = instructions(ConfinedRoot(ws))
+    assert all(len(each.text) <= FILE for each in found)
+    assert sum(len(each.text) for each in found) <= TOTAL
+    assert [each.cut for each in found][1:] == [True] * (len(found) - 1)
