@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QListWidget, QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from atelier_desk.desktop.panes.files.pane import FilesPane
+from atelier_desk.desktop.panes.files.tree import ChangeTree
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.workspace.processes import sandbox
 from tests.e2e.conftest import OpenDesk
@@ -110,7 +111,10 @@ def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: Mo
     desk.wait_done()
     desk.action("show-files")
     pane = desk.find("files-pane", FilesPane)
-    pane.grant_folders([str(project)])
+    desk.until(lambda: pane.desk.workflow_id, "the pane knows the workflow")
+    pane.desk.grant([str(project)])
+    desk.until(lambda: desk.window.findChildren(QAbstractButton, "trust-no"), "the question whether it is trusted")
+    desk.click(desk.window.findChildren(QAbstractButton, "trust-no")[0])
     desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
     desk.send("Go on")
 
@@ -137,9 +141,9 @@ def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: Mo
         assert not (project.parent / "escaped").exists()
         assert "LEAKED" not in failed + passed
 
-    changes = desk.find("file-changes", QListWidget)
+    changes = desk.find("file-changes", ChangeTree)
     desk.click_row(changes, "shelf.py")
-    desk.until(lambda: pane.diff.isVisible() and "+    return max(2" in pane.diff.code, "the diff is shown")
+    desk.until(lambda: pane.diff.isVisible() and "return max(2" in pane.diff.text, "the diff is shown")
     keep(desk, "diff")
     # What the tests themselves wrote is among the changes, and goes with them.
     desk.until(lambda: any("report.txt" in row for row in rows(changes)), "a command's file is listed")
