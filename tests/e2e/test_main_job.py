@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.panes.files.tree import ChangeTree
 from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.engine.atelier import Atelier
 from atelier_desk.workspace.processes import sandbox
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, child, rendered, rows
@@ -89,6 +90,29 @@ def keep(desk: Desk, name: str) -> None:
         desk.window.grab().save(str(Path(folder) / f"main-job-{name}-{suffix}.png"))
 
 
+def ended(desk: Desk) -> list[str]:
+    """How the commands of the workflow came to an end."""
+
+    async def look(atelier: Atelier) -> list[str]:
+        commands = atelier.tool_services.commands
+        assert commands is not None
+        return [each.process.ended_by for each in commands.of(desk.workflow_id)]
+
+    return desk.engine(look)
+
+
+def grant(desk: Desk, folder: Path) -> FilesPane:
+    """Grant the folder in the files pane, as one that is not trusted."""
+    desk.action("show-files")
+    pane = desk.find("files-pane", FilesPane)
+    desk.until(lambda: pane.desk.workflow_id, "the pane knows the workflow")
+    pane.desk.grant([str(folder)])
+    desk.until(lambda: desk.window.findChildren(QAbstractButton, "trust-no"), "the question whether it is trusted")
+    desk.click(desk.window.findChildren(QAbstractButton, "trust-no")[0])
+    desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
+    return pane
+
+
 def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
     server.script(
         GOAL,
@@ -109,13 +133,7 @@ def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: Mo
     desk.send(GOAL)
     desk.last_reply("Grant me")
     desk.wait_done()
-    desk.action("show-files")
-    pane = desk.find("files-pane", FilesPane)
-    desk.until(lambda: pane.desk.workflow_id, "the pane knows the workflow")
-    pane.desk.grant([str(project)])
-    desk.until(lambda: desk.window.findChildren(QAbstractButton, "trust-no"), "the question whether it is trusted")
-    desk.click(desk.window.findChildren(QAbstractButton, "trust-no")[0])
-    desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
+    pane = grant(desk, project)
     desk.send("Go on")
 
     # Reading, the state of the repository and a line of safe commands ran unasked; running the project's code did not.
@@ -152,3 +170,27 @@ def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: Mo
     desk.until(lambda: not (project / "report.txt").exists(), "the command's file is taken back")
     desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
     assert git(project, "status", "--porcelain") == ""
+
+
+def test_a_command_in_the_background_is_seen_and_stopped(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
+    (project / "serve.sh").write_text("echo listening; sleep 300; echo over > late.txt\n")
+    serve = Call("run_command", {"command": "bash serve.sh", "modifies_files": False, "background": True}, id="b1")
+    server.script(GOAL, "Grant me the folder first.", calls(serve), "It runs.")
+    desk = open_desk(None)
+    desk.window.resize(1360, 860)
+    desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=TOOLS, approval=ApprovalMode.EDIT)))
+    desk.settle()
+    desk.send(GOAL)
+    desk.last_reply("Grant me")
+    desk.wait_done()
+    grant(desk, project)
+    desk.send("Go on")
+    allow(desk, "bash serve.sh")
+    desk.last_reply("It runs")
+    desk.wait_done()
+    shown = desk.until_shown("command-rows", "listening")
+    assert "bash serve.sh" in rendered(shown)
+    keep(desk, "background")
+    desk.click("command-stop")
+    desk.gone("command-rows")
+    assert ended(desk) == ["stopped"]
