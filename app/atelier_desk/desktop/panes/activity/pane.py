@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
+from atelier_desk.desktop.panes.activity.commands import CommandRows
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog, Entry
 from atelier_desk.desktop.panes.base import RELOAD_MS, Pane, toast
@@ -129,7 +130,8 @@ class ActivityPane(Pane):
         self.parts.addWidget(self.tree)
         self.parts.addWidget(self._lower)
         self.parts.setStretchFactor(1, 1)
-        self.column.addWidget(self.parts, 1)
+        self.commands = CommandRows(self)
+        fill(self.column, self.commands, (self.parts, 1))
         self._dragged = 0
         self.parts.splitterMoved.connect(self._on_dragged)
         self.tree.measured.connect(self._give_room)
@@ -158,6 +160,7 @@ class ActivityPane(Pane):
         self._meanwhile = []
         self._show()
         self.jobs.start(self._load(self.workflow_id), "load")
+        self.commands.reload()
 
     async def _load(self, workflow_id: str) -> None:
         """Replay the newest run; what arrived live meanwhile is recognised and not doubled."""
@@ -177,6 +180,8 @@ class ActivityPane(Pane):
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic == "workflow" and key == self.workflow_id:
             self._turn_timer.ask()
+        if topic == "command" and key == self.workflow_id:
+            self.commands.reload()
 
     def _look_at_turn(self) -> None:
         if self.workflow_id and self._meanwhile is None:
