@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.approval import AllowRule, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import ConflictError, ToolError
 from atelier_desk.domain.parts import FileChange
@@ -124,7 +124,7 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
     s.card.decided.connect(decided.append)
     qtbot.mouseClick(s.find("approval-approve"), Qt.MouseButton.LeftButton)
     await settle()
-    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": ApprovalScope.ONCE, "rule": None})]
+    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": ApprovalScope.ONCE, "rules": ()})]
     assert decided == ["approved"]
     assert s.find("approval-state").text() == "allowed"
     assert s.find("approval-approve").isHidden()
@@ -137,14 +137,14 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
 
 
 @pytest.mark.parametrize(
-    ("name", "scope", "rule"),
+    ("name", "scope", "rules"),
     [
-        ("run", ApprovalScope.RUN, None),
-        ("tool", ApprovalScope.ALWAYS, AllowRule(what="tool", target="mcp__files__read")),
-        ("server", ApprovalScope.ALWAYS, AllowRule(what="server", target="files")),
+        ("run", ApprovalScope.RUN, ()),
+        ("tool", ApprovalScope.ALWAYS, ("mcp__files__read",)),
+        ("server", ApprovalScope.ALWAYS, ("mcp__files",)),
     ],
 )
-async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: ApprovalScope, rule: AllowRule | None) -> None:
+async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: ApprovalScope, rules: tuple[str, ...]) -> None:
     s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP))
     await settle()
     assert s.find("approval-title").text() == "Checker wants to use read of the server files"
@@ -152,7 +152,7 @@ async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: Appro
     assert "approval-scope-section" not in entries
     entries[f"approval-scope-{name}"].trigger()
     await settle()
-    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": scope, "rule": rule})]
+    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": scope, "rules": rules})]
 
 
 async def test_always_for_a_section(scene: MakeScene) -> None:
@@ -161,7 +161,7 @@ async def test_always_for_a_section(scene: MakeScene) -> None:
     assert entry.text() == "Always allow all of “Basics”"
     entry.trigger()
     await settle()
-    assert s.engine.calls("approvals.approve")[0][1]["rule"] == AllowRule(what="section", target="core_ops")
+    assert s.engine.calls("approvals.approve")[0][1]["rules"] == ("section:core_ops",)
 
 
 async def test_edited_arguments_are_checked_and_sent(scene: MakeScene, qtbot: QtBot) -> None:
