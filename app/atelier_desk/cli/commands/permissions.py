@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.cli.agent_options import PROFILES
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
@@ -44,9 +45,7 @@ def register(add: Adder) -> None:
     test.add_argument("--workspace", metavar="DIR", type=Path, action="append", default=[], help=_("a folder it may work in"))
     test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
     add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
-    from atelier_desk.profile_words import NAMES
-
-    test.add_argument("--profile", choices=NAMES, default="ask", help=_("the profile it is made under (ask)"))
+    test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

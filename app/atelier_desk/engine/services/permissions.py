@@ -124,7 +124,7 @@ class PermissionService:
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would allow the call, what is asked about always left aside."""
         state = await self._state(ApprovalMode.MANUAL, (await self._context.repos.workflows.get(asked.workflow_id)).workspace, ())
-        described = Call(Effect(asked.effect), Risk(asked.risk), asked.kind, subjects=asked.subjects)
+        described = Call(Effect(asked.effect or Effect.EXECUTE), Risk(asked.risk), asked.kind, subjects=asked.subjects)
         intent = _intent(asked.tool, asked.section, described, asked.arguments, server=asked.server)
         about = facts(state, intent, described, repaired=False)
         rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
