@@ -102,3 +102,14 @@ def test_local_models_are_free() -> None:
 )
 def test_embedders_by_name(model: str, embedder: bool) -> None:
     assert looks_like_embedder(model) is embedder
+
+
+def test_which_forms_of_an_edit_a_model_is_offered() -> None:
+    offered = {
+        ("text", "lines", "patch"): ("gpt-5-mini", "gpt-4.1", "openai/gpt-oss:20b", "o3-mini", "gpt-5-codex"),
+        ("text", "lines"): ("mistral-large-latest", "claude-opus", "qwen3:14b", "gpt-4o", "nobody-knows", "llama-3.1-70b"),
+        ("text",): ("phi4-mini", "SmolLM2-135M-Instruct.Q4_1.gguf", "qwen2.5-7b-instruct", "qwen3:4b", "qwen3:0.6b", "gemma3:4b"),
+    }
+    for forms, models in offered.items():
+        for model in models:
+            assert profile("", model).edit_forms == forms, model

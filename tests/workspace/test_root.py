@@ -334,3 +334,27 @@ def test_a_new_file_never_replaces_one(tmp_path: Path) -> None:
         ConfinedRoot(tmp_path).write("a", b"new", new=True)
     assert refused.value.code == "exists"
     assert (tmp_path / "a").read_text() == "there"
+
+
+@pytest.mark.parametrize("passing", [True, False], ids=["passed through", "shut"])
+def test_a_closed_folder_is_known_below_one_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passing: bool) -> None:
+    """``..`` may be passed through without being readable, or not at all: as root neither is refused, so the refusal is made here."""
+    data = tmp_path / "data"
+    (data / "deep").mkdir(parents=True)
+    (data / "deep" / "secret").write_text("secret")
+    (tmp_path / "fine").write_text("fine")
+    real_open = os.open
+
+    def refused(path: str, flags: int, *more: int, dir_fd: int | None = None) -> int:
+        if path == ".." and not (passing and flags & getattr(os, "O_PATH", 0)):
+            raise PermissionError(13, "denied")
+        return real_open(path, flags, *more, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", refused)
+    monkeypatch.setattr(os, "supports_dir_fd", {*os.supports_dir_fd, refused})
+    root = ConfinedRoot(tmp_path, [data])
+    for path in ("data/deep/secret", "data/deep/new"):
+        with pytest.raises(ToolError) as error:
+            root.read(path, 10) if path.endswith("secret") else root.write(path, b"x")
+        assert error.value.code == "closed"
+    assert root.read("fine", 10) == b"fine"

@@ -222,7 +222,7 @@ class WindowActions(WindowParts):
     @action("reset-layout", N_("Reset the layout"), group="view", icon="rotate-ccw")
     def reset_layout(self) -> None:
         self.sidebar.show()
-        self.rail.lay_out()
+        self.rail.reset()
         self._size_columns()
 
     @action("theme-light", N_("Light theme"), group="view", icon="sun")

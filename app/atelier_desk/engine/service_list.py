@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from atelier_desk.engine.services.agents import AgentService
     from atelier_desk.engine.services.approvals import ApprovalService
+    from atelier_desk.engine.services.commands import CommandService
     from atelier_desk.engine.services.data import DataService
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.inspector import InspectorService
@@ -39,6 +40,7 @@ class Services(Protocol):
     memories: MemoryService
     reports: ReportService
     files: FileService
+    commands: CommandService
     questions: QuestionService
     approvals: ApprovalService
     permissions: PermissionService

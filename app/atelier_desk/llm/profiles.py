@@ -14,10 +14,18 @@ from atelier_desk.domain.provider import ModelInfo, ProviderKind
 from atelier_desk.llm.prices import Prices, price_of
 from atelier_desk.llm.registry import find
 
+TEXT, LINES, PATCH = "text", "lines", "patch"
+"""How a part of a file is changed: by the exact text, by line numbers with a check of what is there, by a patch."""
+_USUAL_FORMS = (TEXT, LINES)
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is assumed of a model; None means unknown. ``context_window`` and ``max_output`` are in tokens."""
+    """What is assumed of a model; None means unknown. ``context_window`` and ``max_output`` are in tokens.
+
+    Attributes:
+        edit_forms: the forms of an edit that it is offered; the others are taken, too, when it uses them.
+    """
 
     supports_tools: bool | None = None
     supports_thinking: bool | None = None
@@ -26,6 +34,7 @@ class Profile:
     max_output: int | None = None
     prices: Prices | None = None
     dialect: ToolDialect = ToolDialect.XML
+    edit_forms: tuple[str, ...] = _USUAL_FORMS
 
 
 class _Family(NamedTuple):
@@ -78,6 +87,13 @@ _FAMILIES = (
     _Family(r"hermes-?[234]", True, None, False, None, None),
     _Family(r"claude", True, True, True, 200_000, None),
 )
+# The patch text is OpenAI's (GPT-4.1 prompting guide, "apply_patch"), and its models were trained on it; to others it is foreign. Small
+# models mix forms up: one, the simplest, is enough for them.
+_EDIT_FORMS = (
+    (r"gpt-(oss|5|4\.1)|o[34](-|$)|codex", (TEXT, LINES, PATCH)),
+    (r"phi|tinyllama|llama-?2|vicuna|smollm\d?|gemma|ministral|gpt-3\.5", (TEXT,)),
+    (r".*[-_:](0\.\d|[1-9](\.\d)?)b([-_.:]|$)", (TEXT,)),
+)
 _EMBEDDERS = re.compile(r"embed|(^|[-_/])(bge|gte|e5|minilm|sentence)([-_.:]|$)")
 
 
@@ -94,9 +110,10 @@ def profile(kind: ProviderKind, model: str) -> Profile:
     prices = None
     if known_kind is not None:
         prices = Prices(0.0, 0.0) if known_kind.free else price_of(known_kind.prices, name)
+    forms = next((forms for pattern, forms in _EDIT_FORMS if re.search(rf"(^|[-_.])({pattern})", name)), _USUAL_FORMS)
     if family is None:
-        return Profile(prices=prices)
-    known = Profile(family.tools, family.thinking, family.vision, family.window, family.max_output, prices)
+        return Profile(prices=prices, edit_forms=forms)
+    known = Profile(family.tools, family.thinking, family.vision, family.window, family.max_output, prices, edit_forms=forms)
     return replace(known, dialect=_dialect(family.tools))
 
 

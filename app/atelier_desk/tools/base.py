@@ -150,6 +150,10 @@ class Tool(ABC):
             type(self)._adapter = cached  # type: ignore[attr-defined]
         return cached
 
+    def definition_with(self, edit_forms: Sequence[str]) -> ToolSpec:
+        """The definition for a model that is offered these forms of an edit (``llm.profiles``); the same for most tools."""
+        return self.definition()
+
     def definition(self) -> ToolSpec:
         """Name, description and JSON schema for the model."""
         return ToolSpec(

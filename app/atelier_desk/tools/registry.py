@@ -39,6 +39,7 @@ class ToolRegistry:
     def __init__(self, *, max_result_chars: int = limits.RESULT_TO_MODEL, sections: SectionRegistry | None = None) -> None:
         self._tools: dict[str, Tool] = {}
         self._definitions: dict[str, ToolSpec] = {}
+        self._by_forms: dict[tuple[str, tuple[str, ...]], ToolSpec] = {}
         self.sections = sections if sections is not None else SectionRegistry()
         self.max_result_chars = max_result_chars
 
@@ -76,6 +77,7 @@ class ToolRegistry:
         """Forget a tool; an unknown name is left alone."""
         self._tools.pop(name, None)
         self._definitions.pop(name, None)
+        self._by_forms.clear()
 
     def get_tool(self, name: str) -> Tool | None:
         return self._tools.get(name)
@@ -137,9 +139,21 @@ class ToolRegistry:
         found = ((name, self.get_tool(name)) for name in dict.fromkeys(names))
         return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace)]
 
-    def get_definitions_by_names(self, names: Sequence[str]) -> list[ToolSpec]:
-        """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out."""
-        return [definition for name in names if (definition := self.get_definition(name)) is not None]
+    def get_definitions_by_names(self, names: Sequence[str], edit_forms: Sequence[str] | None = None) -> list[ToolSpec]:
+        """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out.
+
+        Args:
+            edit_forms: the forms of an edit that the model is offered; None for all.
+        """
+        return [definition for name in names if (definition := self._definition(name, edit_forms)) is not None]
+
+    def _definition(self, name: str, edit_forms: Sequence[str] | None) -> ToolSpec | None:
+        if edit_forms is None or name not in self._tools:
+            return self.get_definition(name)
+        key = (name, tuple(edit_forms))
+        if key not in self._by_forms:
+            self._by_forms[key] = self._tools[name].definition_with(edit_forms)
+        return self._by_forms[key]
 
     def closest(self, name: str) -> list[str]:
         """The registered names most like ``name``."""

@@ -24,6 +24,9 @@ from atelier_desk.workspace.transfer import digest_of
 TEMPORARY = ".atelier-"
 """How the names of unfinished files begin."""
 _CHUNK = 1024 * 1024
+_CLOSED = "{path} belongs to the data of Atelier itself, which is closed to tools."
+_ABOVE = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_PATH", os.O_RDONLY)
+"""For a folder above that is only passed through: with O_PATH it need not be readable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,13 +302,17 @@ class ConfinedRoot:
                 info = os.fstat(here)
                 identity = (info.st_dev, info.st_ino)
                 if identity in closed:
-                    raise ToolError("{path} belongs to the data of Atelier itself, which is closed to tools.", code="closed", path=path)
+                    raise ToolError(_CLOSED, code="closed", path=path)
                 if identity == last:
                     return
                 last = identity
                 try:
-                    above = os.open("..", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
+                    above = os.open("..", _ABOVE, dir_fd=here)
                 except PermissionError:
+                    # It cannot be gone up from here: then the path tells, as the system knows it.
+                    real = Path(os.path.realpath(self.folder / path))
+                    if any(real == each or real.is_relative_to(each) for each in self._closed):
+                        raise ToolError(_CLOSED, code="closed", path=path) from None
                     return
                 os.close(here)
                 here = above

@@ -1,18 +1,19 @@
 """Searching the files of a workspace: a regular expression, line by line, within limits on time, size and length of lines.
 
-The rules are ripgrep's: hidden files, those that ``.gitignore``, ``.ignore`` or ``.rgignore`` name, binary files and what lies behind links
-are left out.
+The rules are ripgrep's, which helps where it is on the machine: hidden files, those that ``.gitignore``, ``.ignore`` or ``.rgignore``
+name, binary files and what lies behind links are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import regex
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.globs import compiled
+from atelier_desk.workspace.ripgrep import PLAIN, Candidates
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
 from atelier_desk.workspace.walk import Walk
@@ -21,6 +22,8 @@ FILE = 10 * 1024 * 1024
 """Bytes of a file that is searched; larger ones are counted and named."""
 LINE = 20_000
 """Characters of a line that are searched."""
+_LOOK_S = 0.2
+"""Seconds of a first look at a whole file."""
 SHOWN = 400
 """Characters of a line that are shown, around what was found."""
 
@@ -73,15 +76,28 @@ def search(
             code="bad_pattern",
             reason=error,
         ) from error
-    plain = not ignore_case and regex.escape(pattern, special_only=True) == pattern
     fits = compiled(glob, anywhere=True) if glob else None
+    first = _FirstLook(pattern, ignore_case)
     results = Results()
     walk = Walk(root, everything=everything, seconds=seconds, stopped=stopped)
     here = root.look(start)
-    paths = [start] if here is not None and here.kind == "file" else (entry.path for entry in walk.files(start))
-    for path in paths:
+    one = here is not None and here.kind == "file"
+    paths: Iterable[tuple[str, int]] = [(start, 0)] if one else ((entry.path, entry.found.size) for entry in walk.files(start))
+    maybe = None
+    if not one and not everything:
+        helper = Candidates(root.folder, start, pattern, ignore_case=ignore_case, most=FILE)
+        try:
+            if helper.at_work:
+                paths = list(paths)  # while it works
+                maybe = helper.names(walk.seconds_left, stopped)
+        finally:
+            helper.end()
+    for path, size in paths:
         below = path[len(start) :].lstrip("/") if start and path != start else path.rpartition("/")[2] if path == start else path
         if fits is not None and not fits.fullmatch(below):
+            continue
+        if maybe is not None and size <= FILE and path not in maybe:
+            results.searched += 1
             continue
         try:
             text = decode(root.read(path, FILE))
@@ -92,7 +108,7 @@ def search(
         if text is None:
             continue
         results.searched += 1
-        if plain and pattern not in text.text:
+        if not first.may_hold(text.text):
             continue
         try:
             found = _in_file(wanted, path, text.lines, context, most - len(results.hits), walk, stopped)
@@ -106,6 +122,26 @@ def search(
             return results
     results.cut = walk.cut
     return results
+
+
+class _FirstLook:
+    """A look at a whole text at once, far quicker than line by line; what it lets through is searched line by line."""
+
+    def __init__(self, pattern: str, ignore_case: bool) -> None:
+        flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
+        self._wanted = regex.compile(pattern, flags) if PLAIN.fullmatch(pattern) else None
+
+    def may_hold(self, text: str) -> bool:
+        """Whether some line may hold the pattern."""
+        if self._wanted is None:
+            return True
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        try:
+            return self._wanted.search(text, timeout=_LOOK_S) is not None
+        except TimeoutError:
+            self._wanted = None  # over many lines it takes longer than over each
+            return True
 
 
 def _in_file(

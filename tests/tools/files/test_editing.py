@@ -10,6 +10,7 @@ import pytest
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.tools.base import Risk, ToolResult
+from atelier_desk.tools.files.editing import EditFileTool
 from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
@@ -277,3 +278,17 @@ async def test_every_change_can_be_undone(call: Calls, ws: Path, files: Workspac
     assert all(done.problem is None for done in undo(files, changes))
     assert {str(path.relative_to(ws)): path.read_text() if path.is_file() else None for path in ws.rglob("*")} == before
     assert stat.S_IMODE((ws / "a.py").stat().st_mode) == 0o755
+
+
+async def test_the_definition_tells_only_of_the_forms_that_are_offered_and_the_others_are_taken(call: Calls, ws: Path) -> None:
+    tool = EditFileTool()
+    whole, text, both = tool.definition(), tool.definition_with(["text"]), tool.definition_with(["text", "lines"])
+    assert tool.definition_with(["text", "lines", "patch"]) == whole
+    fields = {"path", "old_string", "new_string", "replace_all", "edits", "append"}
+    assert set(text.parameters["properties"]) == fields
+    assert set(both.parameters["properties"]) == fields | {"start_line", "end_line", "expected"}
+    assert "patch" not in both.description
+    assert "expected" not in text.description
+    (ws / "a.py").write_text("x = 1\n")
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** End Patch"
+    assert (await call("edit_file", patch=patch))["success"]

@@ -121,7 +121,7 @@ class ChatPanel(Translated, QWidget):
         self._above_composer.setSpacing(4)
         self.bottom = QWidget(self)  # as wide as the column, whatever stands over the composer
         fill(QVBoxLayout(self.bottom), self._above_composer, self.queue.strip, self.composer, margins=(0, 0, 0, 0), spacing=4)
-        bottom.addWidget(self.bottom, 100)
+        bottom.addWidget(self.bottom, 10_000)  # all there is, up to the column's width: as wide as the messages above
         bottom.addStretch(1)
         fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()

@@ -325,7 +325,7 @@ class ToolCalls:
             await journal.append_if(self._handle, decide, follow=self._follow)
             if stale:
                 return False
-            if tool.changes and prepared.intent.effect == Effect.WRITE:
+            if tool.changes and prepared.intent.effect != Effect.READ:
                 self._env.bus.changed(tool.changes, self._handle.workflow_id)
         return True
 

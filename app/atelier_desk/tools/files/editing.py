@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from atelier_desk.domain.call import Subjects, Words
+from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.i18n import N_
@@ -30,6 +31,10 @@ EDITS = 50
 FORMS = (
     "Give path and one of: old_string with new_string; edits; start_line, end_line, expected and new_string; append. Or give patch alone."
 )
+
+_FIELDS = {"text": ("old_string", "edits", "replace_all"), "lines": ("start_line", "end_line", "expected"), "patch": ("patch",)}
+"""Fields by form."""
+_WORDS = {"text": "old_string with new_string; edits", "lines": "start_line, end_line, expected and new_string"}
 
 
 class Edit(Input):
@@ -91,6 +96,21 @@ class EditFileTool(ChangingTool):
         example={"path": "src/main.py", "old_string": "timeout = 10\n", "new_string": "timeout = 30\n"},
         limits=(FORMS.rstrip("."), "line numbers of read_file are no part of the text", f"{EDITS} edits at once"),
     )
+
+    def definition_with(self, edit_forms: Sequence[str]) -> ToolSpec:
+        """With the fields of these forms alone, and told of no other."""
+        whole = self.definition()
+        left = [field for form, fields in _FIELDS.items() if form not in edit_forms for field in fields]
+        if not left:
+            return whole
+        properties = {name: schema for name, schema in whole.parameters["properties"].items() if name not in left}
+        forms = "; ".join(_WORDS[form] for form in _WORDS if form in edit_forms)
+        told = f"Give path and one of: {forms}; append."
+        if "patch" in edit_forms:
+            told += " Or give patch alone."
+        parameters = {**whole.parameters, "properties": properties}
+        description = whole.description.replace(FORMS.rstrip("."), told.rstrip("."))
+        return whole.model_copy(update={"parameters": parameters, "description": description, "variants": ()})
 
     def describe(self, input: EditInput) -> Call:
         call = super().describe(input)

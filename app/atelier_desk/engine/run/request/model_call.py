@@ -58,6 +58,7 @@ from atelier_desk.engine.run.request.replies import Length, counted, judged, uni
 from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
+from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, definition_tokens, estimate, priced
@@ -82,8 +83,8 @@ SHRINK = 0.75
 def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False) -> tuple[ToolSpec, ...]:
     """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
     of its own tools alone."""
-    names = direct_names(env, state)
-    return tuple(env.registry.get_definitions_by_names([name for name in names if not guided or not env.registry.is_control_tool(name)]))
+    names = [name for name in direct_names(env, state) if not guided or not env.registry.is_control_tool(name)]
+    return tuple(env.registry.get_definitions_by_names(names, profile("", state.agent.model).edit_forms))
 
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.tools.services import ToolServices
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 
@@ -89,6 +90,9 @@ class ServiceContext(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def tool_services(self) -> ToolServices: ...
 
     @property
     def journal(self) -> Journal: ...
