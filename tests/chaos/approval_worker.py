@@ -45,7 +45,7 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
         await atelier.runs.wait(run_id)
         asked = await atelier.approvals.list(workflow.id)
         decided = [request for request in asked if request.status is ApprovalStatus.APPROVED]
-        if len(decided) != len(await atelier.approvals.rules()):
+        if len(decided) != len(await atelier.permissions.rules()):
             os.write(1, b"status torn\n")
             return
         for request in await atelier.approvals.pending():

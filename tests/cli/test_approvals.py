@@ -38,7 +38,7 @@ def test_a_call_nobody_allows_waits_with_status_5(cli: Cli, approvals: Configure
     assert cli("resume", result.events[0]["workflow_id"]).status == 5
 
 
-@pytest.mark.parametrize(("mode", "status"), [("auto", 0), ("selective", 5), ("manual", 5)])
+@pytest.mark.parametrize(("mode", "status"), [("free", 0), ("ask", 5), ("ask-all", 5)])
 def test_the_mode_of_a_run(cli: Cli, approvals: Configure, mode: str, status: int) -> None:
     approvals()
     assert cli("run", "go", "--approval", mode, steps=[calculate("1"), "ok"]).status == status
@@ -141,15 +141,16 @@ def test_always_allows_from_now_on_until_it_is_taken_back(cli: Cli, approvals: C
     approvals()
     waiting(cli)
     [asked] = cli("approvals", "list", "--json").json
-    assert cli("approvals", "approve", asked["id"], "--rule", "tool").status == 2
-    assert cli("approvals", "approve", asked["id"], "--scope", "always", "--rule", "server").status == 2
+    assert cli("approvals", "approve", asked["id"], "--rule", "CalculatorTool").status == 2
+    assert cli("approvals", "approve", asked["id"], "--scope", "always", "--rule", "mcp__files").status == 2
     assert cli("approvals", "approve", asked["id"], "--scope", "always", steps=["ok"]).status == 0
-    assert cli("approvals", "rules", "--json").json == [{"what": "tool", "target": "CalculatorTool"}]
+    [rule] = cli("permissions", "list", "--json").json
+    assert (rule["text"], rule["action"], rule["scope"]) == ("CalculatorTool", "allow", "always")
     assert cli("run", "go", steps=[calculate("1"), "ok"]).status == 0
-    assert cli("approvals", "forget", "tool", "CalculatorTool").out == "You will be asked about CalculatorTool again.\n"
-    assert cli("approvals", "rules").out.splitlines()[1:] == []
-    assert cli("approvals", "forget", "tool", "CalculatorTool").status == 2
-    assert cli("approvals", "forget", "tool", "x" * 200).status == 2
+    assert cli("permissions", "list", "--json").json[0]["last_matched_at"]
+    assert cli("permissions", "remove", rule["id"][-1] + "x").status == 2
+    assert cli("permissions", "remove", rule["id"]).out == "Removed: allow CalculatorTool\n"
+    assert cli("permissions", "list").out.splitlines()[1:] == []
     waiting(cli)
 
 
@@ -157,8 +158,8 @@ def test_a_section_can_be_allowed(cli: Cli, approvals: Configure) -> None:
     approvals()
     waiting(cli)
     [asked] = cli("approvals", "list", "--json").json
-    cli("approvals", "approve", asked["id"], "--scope", "always", "--rule", "section", steps=["ok"])
-    assert cli("approvals", "rules", "--json").json == [{"what": "section", "target": "core_ops"}]
+    cli("approvals", "approve", asked["id"], "--scope", "always", "--rule", "section:core_ops", steps=["ok"])
+    assert [rule["text"] for rule in cli("permissions", "list", "--json").json] == ["section:core_ops"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk import i18n
+from atelier_desk import i18n, profile_words
 from atelier_desk.cli import agent_options
 from atelier_desk.cli.argparse_words import WORDS
 from atelier_desk.cli.commands import memory
@@ -63,7 +63,8 @@ def test_global_options_stand_before_or_after_the_command(argv: list[str]) -> No
         ["projects", "list"],
         ["approvals"],
         ["approvals", "approve", "x", "--scope", "for-ever"],
-        ["approvals", "forget", "file", "x"],
+        ["permissions", "add", "x"],
+        ["permissions", "add", "x", "--action", "perhaps"],
         ["run", "a", "--approval", "never"],
         ["run", "a", "--on-approval", "guess"],
         ["resume", "--on-approval", "maybe"],
@@ -133,7 +134,8 @@ def test_the_choices_are_the_domain_s() -> None:
     assert set(agent_options.TOOL_MODES) == {mode.value for mode in ToolMode}
     assert set(agent_options.DIALECTS) == {dialect.value for dialect in ToolDialect}
     assert set(agent_options.EFFORTS) == {level.value for level in Thinking}
-    assert set(agent_options.APPROVALS) == {mode.value for mode in ApprovalMode}
+    assert agent_options.PROFILES == profile_words.NAMES
+    assert {profile.mode for profile in profile_words.ALL} == set(ApprovalMode)
     assert set(memory.TYPES) == {kind.value for kind in MemoryType}
     assert set(memory.SCOPES) == {scope.value for scope in MemoryScope}
 

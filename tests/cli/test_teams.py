@@ -13,7 +13,7 @@ from atelier_desk.tools.default import create_default_tool_registry
 from tests.cli.conftest import Cli, Configure
 from tests.cli.test_run import ask, calculate, call
 
-TEAM = ("--approval", "auto", "--tools", "SpawnAgentTool,CalculatorTool,UserQuestionTool")
+TEAM = ("--approval", "free", "--tools", "SpawnAgentTool,CalculatorTool,UserQuestionTool")
 
 
 def spawn(name: str = "Counter", id: str = "s1", **more: Any) -> list[ToolCall]:
@@ -92,7 +92,7 @@ def test_a_sub_agents_question_is_asked_in_the_terminal(cli: Cli) -> None:
 
 def test_a_sub_agents_call_is_allowed_in_the_terminal(cli: Cli, approvals: Configure) -> None:
     approvals()
-    team = ("--approval", "selective", *TEAM[2:])
+    team = ("--approval", "ask", *TEAM[2:])
     steps: list[Step] = [spawn(), calculate("6*7"), "42", "There are 42."]
     result = cli("run", "go", *team, steps=steps, typed="y\ny\n")
     assert (result.status, result.out) == (0, "There are 42.\n")
@@ -122,7 +122,7 @@ def gardener(request: ChatRequest) -> Step:
 
 def test_one_waits_for_a_yes_and_the_others_go_on_first(cli: Cli, approvals: Configure) -> None:
     approvals(flags=ApprovalFlags(tools=True, sub_agents=False))
-    team = ("--approval", "selective", *TEAM[2:])
+    team = ("--approval", "ask", *TEAM[2:])
     result = cli("run", "go", "--json", *team, steps=[gardener] * 8)
     assert result.status == 5, result.err
     assert [each["sub_agent_name"] for each in result.of("sub_agent_complete")] == ["Peas"]

@@ -22,6 +22,7 @@ async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: s
     i18n.set_language(language)
     window = await started(qtbot)
     window.resize(1024, 700)
+    window.toggle_panes()
 
     def fits() -> None:
         bars = rail_tabs(window)
@@ -35,6 +36,7 @@ async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: s
 async def test_the_wheel_turns_no_tab_without_the_focus(qtbot: QtBot) -> None:
     window = await started(qtbot)
     window.resize(1024, 700)
+    window.toggle_panes()
     qtbot.waitUntil(lambda: bool(rail_tabs(window)))
     bar = rail_tabs(window)[0]
     bar.setCurrentIndex(1)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import LAYOUT_VERSION, MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -126,6 +128,7 @@ async def test_in_a_low_window_the_panes_are_tabs_and_stand_again_where_there_is
     docks = window.rail.docks
     assert not window.tabifiedDockWidgets(docks["tasks"])
     window.resize(1024, 700)
+    window.toggle_panes()
     qtbot.waitUntil(lambda: docks["activity"] in window.tabifiedDockWidgets(docks["tasks"]))
     assert docks["memory"] in window.tabifiedDockWidgets(docks["tasks"])
     qtbot.waitUntil(lambda: any(dock.height() > 400 for dock in docks.values() if not dock.visibleRegion().isEmpty()))
@@ -151,3 +154,41 @@ async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window
     theme().set_mode("dark")
     await settle()
     assert window.rail.docks["tasks"].width() == wide
+
+
+async def test_an_empty_pane_folds_to_its_heading_which_says_why_and_unfolds(window: MainWindow, qtbot: QtBot) -> None:
+    pane, dock = window.rail.panes["tasks"], window.rail.docks["tasks"]
+    why = pane.findChild(QLabel, "pane-why")
+    assert why is not None
+    below = window.rail.docks["activity"].y()
+    qtbot.waitUntil(lambda: why.text() == "No tasks yet" and dock.height() < 70)
+    assert window.rail.docks["activity"].y() < below, "the others have its room"
+    assert pane.heading.isVisible()
+    assert not window.rail.panes["memory"].folded, "the lowest keeps what is left"
+    switch_language("fr")
+    assert why.text() == "Aucune tâche"
+    switch_language("en")
+    window.bridge.engine.set("tasks", "list", [Task(id="t1", workflow_id="w1", name="Measure")])  # type: ignore[attr-defined]
+    pane.reload()
+    await settle()
+    qtbot.waitUntil(lambda: dock.height() >= 200)
+    assert why.text() == ""
+    assert pane.findChild(QWidget, "task-list").isVisible()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.parametrize("size", [(1360, 720), (1024, 720), (1360, 780)])
+async def test_no_heading_of_a_pane_is_cut(window: MainWindow, qtbot: QtBot, language: str, size: tuple[int, int]) -> None:
+    switch_language(language)
+    window.resize(*size)
+    window.rail.set_visible(True)
+    qtbot.waitUntil(lambda: not window.rail._fold.isActive() and not window.rail._fit.isActive())
+    await settle(20)
+    for name in ("tasks", "activity", "memory"):
+        window.rail.show_pane(name)
+        await settle()
+        pane = window.rail.panes[name]
+        cut = [each.text() for each in (pane.heading, pane.why) if each.text() and each.sizeHint().width() > each.width()]
+        assert cut == [], name
+        assert window.rail.docks[name].geometry().bottom() <= window.height(), name
+        assert pane.height() >= pane.minimumSizeHint().height(), name

@@ -96,7 +96,7 @@ def test_no_two_actions_share_a_shortcut(program: Program) -> None:
 
 async def test_layout_is_kept_and_put_back(qtbot: QtBot, program: Program) -> None:
     await program.start(workflow="w1")
-    program.window.resize(780, 500)
+    program.window.resize(1300, 500)
     program.window.toggle_sidebar()
     program.window.rail.docks["activity"].close()
     kept = program.window.layout_state()
@@ -293,7 +293,7 @@ async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot
     await settle()
     said = [each.text() for each in window.chat.empty.findChildren(QLabel) if each.isVisible()]
     assert said == []
-    assert not window.chat.composer.isVisible()
+    assert not window.chat.bottom.isVisible(), "neither the composer nor the line about its model"
     window.hold(False)
     await settle()
     assert window.chat.composer.isVisible()

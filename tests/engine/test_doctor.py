@@ -14,6 +14,7 @@ from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check, checks
 from atelier_desk.hashing import sha256_of
 from atelier_desk.llm.local.models import ModelStore
+from atelier_desk.workspace.processes import sandbox
 from tests.chaos.flips import flip
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.llm.local.conftest import gguf_bytes
@@ -133,3 +134,10 @@ async def test_a_downloaded_model_the_disk_damaged_fails_though_its_time_is_the_
         check = by_name(await checks(atelier))["models"]
         assert check.status == "fail"
         assert str(path) in check.message
+
+
+@pytest.mark.parametrize(("there", "status", "said"), [(True, "ok", "are confined"), (False, "warn", "Not sandboxed")])
+def test_whether_commands_are_confined(monkeypatch: pytest.MonkeyPatch, there: bool, status: str, said: str) -> None:
+    monkeypatch.setattr(sandbox, "available", lambda: there)
+    check = doctor._sandbox()
+    assert (check.status, said in check.message) == (status, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.approval import AllowRule, Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.errors import ConflictError, ProviderError
 from atelier_desk.domain.events.run import (
@@ -53,6 +53,7 @@ from atelier_desk.domain.events.run import (
     WindowLearned,
     event_body_adapter,
 )
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
@@ -143,7 +144,7 @@ def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
         for id in ("edited", "refused")
     )  # fmt: skip
     spent = Spending(usage=usage, tool_calls=2, seconds=1.5)
-    rule = AllowRule(what="tool", target="t")
+    rule = PermissionRule(text="t", action=Action.ALLOW)
     return [
         ModelReplied(reply=ChatReply(content="five calls", tool_calls=calls), usage=usage, frame="f", with_tools=False, based_on=3),
         ApprovalRequested(approval=edited),
@@ -155,7 +156,7 @@ def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
             status=ApprovalStatus.APPROVED,
             arguments={"n": 3},
             scope=ApprovalScope.ALWAYS,
-            rule=rule,
+            rules=(rule,),
         ),
         ApprovalDecided(approval_id=refused.id, call_id="refused", status=ApprovalStatus.REJECTED, note="no", decided_by="timeout"),
         ToolCallFinished(call_id="refused", tool="t", status=CallStatus.ERROR, code="rejected", error="no"),

@@ -7,9 +7,8 @@ import itertools
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.approval import AllowRule, ApprovalFlags, ApprovalKind, ApprovalPolicy, RiskName
-from atelier_desk.domain.permission import Action
-from atelier_desk.engine.run.permissions import rules
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalKind, ApprovalPolicy, RiskName
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.approvals import risk_of, stricter
 from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.facts import Concern, Facts
@@ -29,9 +28,10 @@ def facts(kind: ApprovalKind = ApprovalKind.TOOL, risk: RiskName = "medium", **m
     return Facts(**{"tool": "t", "kind": kind, "risk": risk, **more})  # type: ignore[arg-type]
 
 
-def reason(policy: ApprovalPolicy, call: Facts, allowed: frozenset[str] = frozenset()) -> str | None:
+def reason(policy: ApprovalPolicy, call: Facts, granted: tuple[str, ...] = ()) -> str | None:
     """What asks before the call, None when it may run."""
-    verdict = decide([Level(rules(policy, allowed, "run"), policy)], call)
+    more = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in granted)
+    verdict = decide([Level((*policy.rules, *more), policy)], call)
     return None if verdict.action is Action.ALLOW else verdict.reason
 
 
@@ -76,26 +76,27 @@ def test_what_holds_when_nobody_changed_anything() -> None:
 @pytest.mark.parametrize(
     ("rule", "covered"),
     [
-        (AllowRule(what="tool", target="t"), True),
-        (AllowRule(what="section", target="planning_ops"), True),
-        (AllowRule(what="server", target="files"), True),
-        (AllowRule(what="tool", target="planning_ops"), True),  # a section's name covers its tools
-        (AllowRule(what="tool", target="planning"), False),
-        (AllowRule(what="server", target="not a name"), False),
-        (AllowRule(what="section", target="t"), False),
-        (AllowRule(what="server", target="other"), False),
+        ("t", True),
+        ("section:planning_ops", True),
+        ("mcp__files", True),
+        ("planning_ops", True),  # a section's name covers its tools
+        ("planning", False),
+        ("section:t", False),
+        ("mcp__other", False),
     ],
 )
-def test_a_rule_covers_what_it_names_and_nothing_else(mode: ApprovalMode, rule: AllowRule, covered: bool) -> None:
-    policy = ApprovalPolicy(mode=mode, auto_approve_low=False, always_confirm_high=True, allowed=(rule,))
+def test_a_rule_covers_what_it_names_and_nothing_else(mode: ApprovalMode, rule: str, covered: bool) -> None:
+    policy = ApprovalPolicy(
+        mode=mode, auto_approve_low=False, always_confirm_high=True, rules=(PermissionRule(text=rule, action=Action.ALLOW),)
+    )
     asked = reason(policy, facts(risk="high", section="planning_ops", server="files"))
     assert (asked is None) is (covered or mode is ApprovalMode.PLAN)  # a plan only reads, and this call does
 
 
 def test_a_yes_for_the_run_covers_its_tool_alone() -> None:
     policy = ApprovalPolicy(mode=ApprovalMode.MANUAL)
-    assert reason(policy, facts(tool="a"), frozenset({"a"})) is None
-    assert reason(policy, facts(tool="b"), frozenset({"a"})) == "manual"
+    assert reason(policy, facts(tool="a"), ("a",)) is None
+    assert reason(policy, facts(tool="b"), ("a",)) == "manual"
 
 
 def test_mended_arguments_are_asked_about_when_the_call_changes_something() -> None:

@@ -44,6 +44,7 @@ _DEFAULTS: dict[str, Any] = {
     "tools.list": [],
     "reports.list": [],
     "files.list": [],
+    "commands.list": [],
     "files.by_turn": {},
     "files.kept": Kept(),
     "files.told": [],

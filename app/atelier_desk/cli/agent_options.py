@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TOOL_MODES = ("direct", "sections", "invoke")
 DIALECTS = ("auto", "native", "xml", "guided")
-APPROVALS = ("auto", "edit", "manual", "plan", "selective")
+PROFILES = ("plan", "ask", "ask-all", "edit", "free")
 EFFORTS = ("off", "low", "medium", "high")
 ON_APPROVAL = ("ask", "allow", "deny")
 
@@ -33,12 +33,26 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
     who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("how it sees its tools"))
     who.add_argument("--tool-dialect", choices=DIALECTS, help=_("how calls are written"))
-    who.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need an approval (the agent's own mode)"))
+    add_profile_option(who)
     who.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop at this cost"))
     who.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop at this many tokens"))
     who.add_argument("--timeout", metavar="S", type=number(float, least=0.001), help=_("stop after this many seconds"))
     add_people_options(who)
     who.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
+
+
+def add_profile_option(who: argparse._ActionsContainer) -> None:
+    """``--approval``: the permission profile by its name; ``profile_words.mode_of`` turns it into what is stored."""
+    who.add_argument(
+        "--profile",
+        "--approval",
+        dest="approval",
+        choices=PROFILES,
+        help=_(
+            "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all before every call, "
+            "edit may also change files of its folders, free never asks"
+        ),
+    )
 
 
 def add_model_options(who: argparse._ActionsContainer) -> None:
@@ -153,6 +167,10 @@ async def chosen_model(atelier: Atelier, arguments: argparse.Namespace, agent: A
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
     fields = ("tools", "tool_mode", "tool_dialect", "approval")
     found = {name: getattr(arguments, name) for name in fields if getattr(arguments, name) is not None}
+    if "approval" in found:
+        from atelier_desk.profile_words import mode_of
+
+        found["approval"] = mode_of(found["approval"])
     if arguments.system is not None:
         found["system_prompt"] = arguments.system
     if "tools" in found:

@@ -14,8 +14,8 @@ from atelier_desk.i18n import N_, _
 SHOWN = 160
 """Characters of a call and of its result in its one line."""
 REASONS = {
-    "manual": N_("the agent asks before every call"),
-    "selective": N_("the agent asks before calls of this kind"),
+    "manual": N_("the profile asks before every call"),
+    "selective": N_("the profile asks before calls of this kind"),
     "risk_high": N_("calls of high risk are always confirmed"),
     "repaired": N_("the arguments were mended before they could be read"),
     "protected": N_("it changes a file that programs run or agents obey"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QApplication, QMainWindow, QTabBar
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar
 
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
@@ -13,6 +13,14 @@ from atelier_desk.i18n import N_
 FIT_MS = 50
 _SAVED = 8
 """Pixels at 100 % that a tab gives up where not all fit: the style's padding of 7 becomes 3 on both sides."""
+
+
+def whole_height(window: QMainWindow, dock: QDockWidget) -> int:
+    """Pixels from top to bottom of what ``resizeDocks`` sizes: a dock with the bar of its tabs, where it has one."""
+    if not window.tabifiedDockWidgets(dock):
+        return dock.height()
+    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return dock.height() + max((bar.height() for bar in bars if bar.isVisible()), default=0)
 
 
 class DockTabs(QObject):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
-from atelier_desk.desktop.dock_tabs import DockTabs
+from atelier_desk.desktop.dock_tabs import DockTabs, whole_height
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
+from atelier_desk.desktop.side_drawer import SideDrawer
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
@@ -36,8 +37,12 @@ LOW = 760
 FIT_MS = 150
 TORN_OFF = QSize(380, 460)
 """Size of a pane that is torn off, at 100 %, unless it was larger."""
-LEAST = (180, 90)
-"""Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
+GRIP = 6
+"""Height in pixels of the strip that a docked pane is dragged by."""
+USUAL = 200
+"""Height in pixels at 100 % of a pane whose entry names none, when it unfolds."""
+FOLD_MS = 400
+"""How long a pane is empty before it folds: what is being read is there by then."""
 
 
 class _DockTitle(Translated, QWidget):
@@ -54,7 +59,7 @@ class _DockTitle(Translated, QWidget):
         self.retranslate()
 
     def sizeHint(self) -> QSize:
-        return QSize(80, theme().px(26) if self._dock.isFloating() else 6)
+        return QSize(80, theme().px(26) if self._dock.isFloating() else GRIP)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(60, self.sizeHint().height())
@@ -119,6 +124,10 @@ class Rail(QWidget):
         self._workflow_id = ""
         self._rows = 0
         self._fit = Soon(self, FIT_MS, self.fit)
+        self._fold = Soon(self, FOLD_MS, self._fold_vacant)
+        self._unfold = Soon(self, 0, self._unfold_filled)
+        self._heights: dict[str, int] = {}
+        """Of folded panes, before they were."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
         window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
@@ -130,6 +139,9 @@ class Rail(QWidget):
             self.docks[entry.name] = self._make_dock(entry)
         self._put_away: set[str] = set()
         self.lay_out()
+        self._usual = [entry.name for entry in self._entries.values() if entry.place != "drawer"]
+        self.drawer = SideDrawer(window, self.docks, self._usual)
+        self.drawer.opened.connect(lambda: QTimer.singleShot(0, self, self._enter_drawer))  # once they have their places
 
     def _placed(self, place: Place) -> list[QDockWidget]:
         """The docks that belong in a place, in their order."""
@@ -147,20 +159,21 @@ class Rail(QWidget):
         dock.setWidget(holder)
         return dock
 
-    def lay_out(self) -> None:
+    def lay_out(self, away: Collection[QDockWidget] = ()) -> None:
         """The layout nobody changed yet: the stacked panes one above the other, others as tabs behind the lowest; the drawer closed.
 
         With large text three panes would not fit one above the other: those in the middle go behind the lowest too. In a low window all do.
+        What is ``away`` stays where it is.
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         self._rows = self._fitting_rows()
-        stack, behind, drawer = self._placed("stack"), self._placed("behind"), self._placed("drawer")
-        for dock in self.docks.values():
+        stack, behind, drawer = ([dock for dock in self._placed(place) if dock not in away] for place in ("stack", "behind", "drawer"))
+        for dock in [each for each in self.docks.values() if each not in away]:
             dock.setFloating(False)
             self._window.addDockWidget(below if dock in drawer else right, dock)
             dock.setVisible(dock not in drawer)
-        heights = [entry.height for entry in self._entries.values() if entry.place == "stack"]
-        if self._rows == 2:
+        heights = [entry.height for entry in self._entries.values() if self.docks[entry.name] in stack]
+        if self._rows == 2 and len(stack) > 2:
             stack, behind, heights = [stack[0], stack[-1]], [*stack[1:-1], *behind], COMPACT_HEIGHTS
         elif self._rows == 1:
             stack, behind, heights = stack[:1], [*stack[1:], *behind], heights[:1]
@@ -168,14 +181,25 @@ class Rail(QWidget):
             self._window.tabifyDockWidget(first, other)
         for upper, lower in pairwise(stack):
             self._window.splitDockWidget(upper, lower, Qt.Orientation.Vertical)
-        for dock in behind:
-            self._window.tabifyDockWidget(stack[-1], dock)
-        stack[-1].raise_()
+        if stack:
+            for dock in behind:
+                self._window.tabifyDockWidget(stack[-1], dock)
+            stack[-1].raise_()
         self.size_column(1 + (theme().scale - 1) * 0.5)
         self._window.resizeDocks(stack, heights, Qt.Orientation.Vertical)
 
-    def mend(self) -> None:
-        """A layout was put back that may be older than the drawer: its panes share one place again, unless somebody shows them."""
+    def reset(self) -> None:
+        """The layout nobody changed, whatever the width of the window."""
+        self.lay_out()
+        self.drawer.restore(self._usual)
+
+    def mend(self, shown: Collection[str] | None = None) -> None:
+        """A layout was put back. ``shown`` are the panes it has at the sides where there is room; None says that those in sight are meant.
+
+        It may be older than the drawer below: its panes share one place again, unless somebody shows them.
+        """
+        at_side = [name for name, dock in self.docks.items() if not dock.isHidden()] if shown is None else shown
+        self.drawer.restore(at_side)
         drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
         together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in drawer)
         self._rows = self._fitting_rows()
@@ -195,7 +219,7 @@ class Rail(QWidget):
             return
         shown = {name for name, dock in self.docks.items() if not dock.isHidden()}
         front = [name for name, dock in self.docks.items() if not dock.visibleRegion().isEmpty()]
-        self.lay_out()
+        self.lay_out([dock for dock in self.docks.values() if dock.isFloating()])
         for name, dock in self.docks.items():
             dock.setVisible(name in shown)
         for name in front:
@@ -214,10 +238,60 @@ class Rail(QWidget):
             if self._entries[name].place != "drawer" or not dock.isHidden():
                 self._make_pane(name)
             dock.visibilityChanged.connect(partial(self._on_visible, name))
+            for moved in (dock.topLevelChanged, dock.dockLocationChanged):
+                moved.connect(self._refold)
+        self._refold()
 
     def _on_visible(self, name: str, visible: bool) -> None:
         if visible:
             self._make_pane(name)
+        self._refold()
+
+    # -- folding ----------------------------------------------------------------------------------------------------------------------
+    def _refold(self, *_: object) -> None:
+        """Unfold at once what may not be folded any more, when the panes have their places; fold a moment later what may."""
+        self._unfold.ask()
+        self._fold.ask()
+
+    def _unfold_filled(self) -> None:
+        may = self._foldable()
+        folded = [name for name, pane in self.panes.items() if pane.folded and not self.docks[name].isHidden()]
+        self._set_folded([name for name in folded if name not in may], False)
+
+    def _fold_vacant(self) -> None:
+        self._set_folded([name for name in self._foldable() if not self.panes[name].folded], True)
+
+    def _foldable(self) -> list[str]:
+        """Empty panes that stand above another one: the lowest takes what room is left, and behind a tab nothing is gained."""
+        alone = [name for name in self.panes if self.drawer.at_side(name) and not self.docks[name].isHidden()]
+        lowest = max((self.docks[name].geometry().bottom() for name in alone), default=0)
+        return [
+            name
+            for name in alone
+            if self.panes[name].vacant
+            and self.docks[name].geometry().bottom() < lowest
+            and not self._window.tabifiedDockWidgets(self.docks[name])
+        ]
+
+    def _set_folded(self, names: Sequence[str], on: bool) -> None:
+        for name in names:
+            if on:
+                self._heights[name] = self.docks[name].height()
+            self.panes[name].set_folded(on)
+        if names:
+            QTimer.singleShot(0, self, partial(self._give_heights, names, on))  # once the window knows their new limits
+
+    def _give_heights(self, names: Sequence[str], folded: bool) -> None:
+        """Panes that were folded or unfolded get their height, the lowest gives or takes it: left out of the call, all would by a share."""
+        shown = {name: dock for name, dock in self.docks.items() if self.drawer.at_side(name) and not dock.visibleRegion().isEmpty()}
+        now = {name: whole_height(self._window, dock) for name, dock in shown.items()}
+        heights = {name: self.panes[name].maximumHeight() + GRIP if self.panes[name].folded else height for name, height in now.items()}
+        for name in (set(names) & set(shown)) if not folded else ():
+            heights[name] = max(self._heights.get(name, 0), theme().px(self._entries[name].height or USUAL))
+        lowest = max(shown, key=lambda name: shown[name].geometry().bottom(), default="")
+        if lowest:
+            heights[lowest] = max(1, sum(now.values()) - sum(height for name, height in heights.items() if name != lowest))
+            self._window.resizeDocks(list(shown.values()), [heights[name] for name in shown], Qt.Orientation.Vertical)
 
     def _make_pane(self, name: str) -> None:
         if name in self.panes or self._host is None:
@@ -227,7 +301,8 @@ class Rail(QWidget):
         holder = dock.widget()
         dock.setWidget(pane)
         holder.deleteLater()
-        pane.setMinimumSize(*LEAST)
+        pane.set_folded(False)
+        pane.filled.connect(self._refold)
         pane.tools.addWidget(_DockButtons(dock, entry))
         self.panes[name] = pane
         if self._workflow_id:
@@ -249,6 +324,10 @@ class Rail(QWidget):
         dock = self.docks[name]
         opened = dock.isHidden()
         self._make_pane(name)
+        if self.drawer.narrow and self.drawer.at_side(name):
+            self.drawer.show(name)
+        elif not dock.isFloating():
+            self.drawer.shut()  # it leaves no room for what opens below the conversation
         dock.show()
         dock.raise_()
         if opened and dock in self._placed("drawer") and not dock.isFloating():
@@ -264,17 +343,29 @@ class Rail(QWidget):
 
     @property
     def visible(self) -> bool:
+        if self.drawer.narrow:
+            return self.drawer.open
         return any(not dock.isHidden() for _name, dock in self._docked())
 
     def set_visible(self, on: bool) -> None:
-        """Hide everything that is not torn off, or show again what was hidden that way."""
+        """Hide everything that is not torn off, or show again what was hidden that way. In a narrow window: close or open the drawer."""
+        if self.drawer.narrow:
+            self.drawer.show() if on else self.drawer.shut()
+            return
         if not on:
-            self._put_away = {name for name, dock in self._docked() if not dock.isHidden()}
-        wanted = (self._put_away or {entry.name for entry in self._entries.values() if entry.place != "drawer"}) if on else set()
+            self.drawer.note()
+            self._put_away = {name for name, dock in self._docked() if not dock.isHidden()} - self.drawer.names
+        wanted = (self.drawer.names or set(self._usual)) | self._put_away if on else set()
         for name, dock in self._docked():
             dock.setVisible(name in wanted)
         if on:
             self._placed("stack")[-1].raise_()
+
+    def _enter_drawer(self) -> None:
+        """The keyboard goes into the drawer, so that Esc leaves it."""
+        front = [pane for name, pane in self.panes.items() if self.drawer.at_side(name) and not pane.visibleRegion().isEmpty()]
+        if front:
+            front[0].setFocus()
 
     def _docked(self) -> Iterator[tuple[str, QDockWidget]]:
         return ((name, dock) for name, dock in self.docks.items() if not dock.isFloating())

@@ -62,6 +62,7 @@ class MainWindow(Translated, WindowActions):
         self.setCentralWidget(self.pages)
         self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
+        self.rail.drawer.lie_over(self.pages, self.middle, self.sidebar)
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
         self.actions_ = ActionRegistry(self)
@@ -164,7 +165,7 @@ class MainWindow(Translated, WindowActions):
         """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""
         self.chat.empty.hold(on)
         self.sidebar.hold(on)
-        self.chat.composer.setVisible(not on)
+        self.chat.bottom.setVisible(not on)
         if not on:
             self.chat.composer.field.setFocus()
 
@@ -185,7 +186,8 @@ class MainWindow(Translated, WindowActions):
     def leave_engine_error(self) -> None:
         """The engine is opened again."""
         self.sidebar.foot.show_connection("opening")
-        self.rail.set_visible(True)
+        if not self.rail.drawer.narrow:
+            self.rail.set_visible(True)
         self.pages.setCurrentWidget(self.opening)
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
@@ -194,6 +196,7 @@ class MainWindow(Translated, WindowActions):
         return {
             "geometry": _text(self.saveGeometry()),
             "state": _text(self.saveState(LAYOUT_VERSION)),
+            "panes": "\n".join(sorted(self.rail.drawer.wanted())),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
             "commands": self.ran_last,
@@ -208,7 +211,7 @@ class MainWindow(Translated, WindowActions):
         if kept.get("state"):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
             self.side.mend()
-            self.rail.mend()
+            self.rail.mend(set(kept["panes"].split("\n")) - {""} if "panes" in kept else None)
         self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         if "closed" in kept:
@@ -227,7 +230,7 @@ class MainWindow(Translated, WindowActions):
         grown = 1 + (theme().scale - 1) * 0.5
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
-        self.middle.setMinimumWidth(round(400 * grown))
+        self.rail.drawer.size_middle(round(400 * grown))
         self.rail.fit()
         self.side.size_column(grown)
         self.rail.size_column(grown)

@@ -116,6 +116,16 @@ class WindowActions(WindowParts):
     def workflow_settings(self) -> None:
         self.chat.open_settings()
 
+    @action(
+        "choose-profile",
+        N_("Choose what agents may do…"),
+        group="workflow",
+        icon="shield",
+        keywords="permissions profile plan ask edit free approval",
+    )
+    def choose_profile(self) -> None:
+        self.chat.composer.profiles.open()
+
     @action("grant-folder", N_("Grant a folder…"), group="workflow", icon="folder-open", keywords="workspace files directory project")
     def grant_folder(self) -> None:
         self.chat.folders.ask()
@@ -212,7 +222,7 @@ class WindowActions(WindowParts):
     @action("reset-layout", N_("Reset the layout"), group="view", icon="rotate-ccw")
     def reset_layout(self) -> None:
         self.sidebar.show()
-        self.rail.lay_out()
+        self.rail.reset()
         self._size_columns()
 
     @action("theme-light", N_("Light theme"), group="view", icon="sun")

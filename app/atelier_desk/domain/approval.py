@@ -15,6 +15,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
+from atelier_desk.domain.permission import PermissionRule, snapshot
 
 NOBODY_TO_ASK = "Refused: nobody is there to ask in this run. Go on without this call."
 """The note of a rejection that was chosen for a whole run beforehand. The agent reads it; people are told in their language."""
@@ -76,18 +77,6 @@ class ApprovalFlags(Model):
         }[kind]
 
 
-class AllowRule(Model):
-    """A standing yes: ``target`` is a tool's name, a section's id or an MCP server's name."""
-
-    what: Literal["tool", "section", "server"]
-    target: str = Field(min_length=1, max_length=128)
-
-    @property
-    def text(self) -> str:
-        """The rule as people write it: ``send_letter``, ``section:core_ops``, ``mcp__files``."""
-        return {"tool": "", "section": "section:", "server": "mcp__"}[self.what] + self.target
-
-
 class ApprovalSettings(Model):
     """The owner's choice for all runs. ``timeout_s`` is 0 (wait for ever) or 30–300 seconds in which the card can be seen."""
 
@@ -98,7 +87,7 @@ class ApprovalSettings(Model):
     on_timeout: OnTimeout = OnTimeout.REJECT
     risks: dict[str, RiskName] = {}
     """By tool, a risk that replaces the tool's own."""
-    allowed: tuple[AllowRule, ...] = ()
+    rules: tuple[PermissionRule, ...] = ()
 
     @field_validator("timeout_s")
     @classmethod
@@ -114,13 +103,18 @@ class ApprovalPolicy(ApprovalSettings):
 
     mode: ApprovalMode = ApprovalMode.SELECTIVE
 
+    @property
+    def snapshot(self) -> str:
+        """A hash of what its rules say: two runs with the same one were judged by the same rules."""
+        return snapshot(self.rules)
+
 
 class Decision(Model):
     """What was decided about one call.
 
     Attributes:
         arguments: what the call runs with instead of the model's own arguments; None leaves them.
-        rule: what ``always`` allows from now on.
+        rules: what is allowed besides this call: for the run, or from now on.
         note: why it was rejected, in words for the agent.
         decided_by: ``user``, ``timeout`` or ``stop``.
     """
@@ -128,7 +122,7 @@ class Decision(Model):
     status: ApprovalStatus
     arguments: dict[str, Any] | None = None
     scope: ApprovalScope = ApprovalScope.ONCE
-    rule: AllowRule | None = None
+    rules: tuple[PermissionRule, ...] = ()
     note: str = ""
     decided_by: str = "user"
 
@@ -148,6 +142,7 @@ class ApprovalRequest(Model):
         lineage: the runs above ``run_id``, the root first; empty for a root run.
         reason: why it is asked: a reason of ``Verdict``, such as ``manual`` or ``protected``.
         rule, about: the rule that asked, if one did, and the part of the call that it, or the reason, is about.
+        always: the narrowest rules that would allow it from now on; none where no rule can.
         details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
             ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
             ``tasks``.
@@ -176,6 +171,7 @@ class ApprovalRequest(Model):
     reason: str = ""
     rule: str = ""
     about: str = ""
+    always: tuple[str, ...] = ()
     arguments: dict[str, Any] = {}
     edited: dict[str, Any] | None = None
     details: dict[str, Any] = {}

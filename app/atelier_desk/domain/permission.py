@@ -61,6 +61,10 @@ class PermissionRule(Model):
             raise ValueError("scope_id is the id of the run, workflow or agent, and empty for a rule that always holds")
         return self
 
+    def bare(self) -> PermissionRule:
+        """What it says, without what only its owner looks at: as a run is given it."""
+        return self.model_copy(update={"match": (), "not_match": (), "last_matched_at": None})
+
     def holds_for(self, *, run_id: str = "", workflow_id: str = "", agent_id: str = "") -> bool:
         """Whether the rule's scope takes in a call of this root run, workflow and agent."""
         here = {RuleScope.RUN: run_id, RuleScope.WORKFLOW: workflow_id, RuleScope.AGENT: agent_id}

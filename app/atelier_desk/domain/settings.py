@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import AllowRule, ApprovalSettings
+from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base import Model
+from atelier_desk.domain.permission import PermissionRule
 
 ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
 Keys = Annotated[str, Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$")]
@@ -74,6 +75,6 @@ class Settings(Model):
     window: dict[str, str] = {}
     """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""
 
-    def with_rules(self, rules: Iterable[AllowRule]) -> Settings:
+    def with_rules(self, rules: Iterable[PermissionRule]) -> Settings:
         """These settings with other standing rules: those are stored on their own."""
-        return self.model_copy(update={"approvals": self.approvals.model_copy(update={"allowed": tuple(rules)})})
+        return self.model_copy(update={"approvals": self.approvals.model_copy(update={"rules": tuple(rules)})})

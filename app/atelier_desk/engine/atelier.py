@@ -264,7 +264,11 @@ class Atelier(Services):
         from atelier_desk.tools.services import ToolServices
 
         return ToolServices(
-            memories=self.repos.memories, reports=self.repos.reports, files=self.workspace_files, hidden=(Path(self.datadir.root),)
+            memories=self.repos.memories,
+            reports=self.repos.reports,
+            files=self.workspace_files,
+            hidden=(Path(self.datadir.root),),
+            told=lambda workflow_id: self.bus.changed("command", workflow_id),
         )
 
     @cached_property

@@ -75,6 +75,7 @@ class Batch:
         self.rows.deleted_tasks += projection.deleted_tasks
         self.rows.deleted_messages += projection.deleted_messages
         self.rows.rules += projection.rules
+        self.rows.matched_rules |= projection.matched_rules
         self.rows.pins.update(projection.pins)
         self.rows.workflow.update(projection.workflow)
         self.totals = self.totals.after(projection)
@@ -100,6 +101,7 @@ class Batch:
             deleted_tasks=tuple(self.rows.deleted_tasks),
             deleted_messages=tuple(self.rows.deleted_messages),
             rules=tuple(self.rows.rules),
+            matched_rules=self.rows.matched_rules,
             pins=self.rows.pins,
             clear_partial=tuple(clear_partial),
         )

@@ -87,7 +87,7 @@ class Copier:
             copy = copy.model_copy(update={"previous_run_id": previous.run_id if previous else None})
         elif isinstance(copy, ApprovalDecided):
             # A rule may have been taken back since: a copy allows nothing anew.
-            copy = copy.model_copy(update={"rule": None})
+            copy = copy.model_copy(update={"rules": ()})
         elif isinstance(copy, ModelReplied):
             copy = copy.model_copy(update={"frame": self._frames.get(copy.frame, "")})
         return Part(handle, [copy])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from atelier_desk.engine.services.agents import AgentService
     from atelier_desk.engine.services.approvals import ApprovalService
+    from atelier_desk.engine.services.commands import CommandService
     from atelier_desk.engine.services.data import DataService
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.inspector import InspectorService
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.messages import MessageService
     from atelier_desk.engine.services.models import ModelService
     from atelier_desk.engine.services.own_tools import OwnToolService
+    from atelier_desk.engine.services.permissions import PermissionService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.questions import QuestionService
     from atelier_desk.engine.services.reports import ReportService
@@ -38,8 +40,10 @@ class Services(Protocol):
     memories: MemoryService
     reports: ReportService
     files: FileService
+    commands: CommandService
     questions: QuestionService
     approvals: ApprovalService
+    permissions: PermissionService
     teams: TeamService
     inspector: InspectorService
     settings: SettingsService

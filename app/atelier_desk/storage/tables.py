@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from atelier_desk.domain.agent import Agent
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest
+from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.memory import Memory
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
@@ -65,7 +66,7 @@ APPROVALS: Table[ApprovalRequest] = Table(
 )
 FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"})
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
-RULES: Table[AllowRule] = Table("permission_rule", AllowRule, key=lambda rule: [rule.what, rule.target])
+RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule)
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))
 PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"})
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])

@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.stream.event import Topic
 from atelier_desk.tools.call import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
 from atelier_desk.tools.context import ToolContext
@@ -109,6 +110,13 @@ class Tool(ABC):
     @abstractmethod
     def description(self) -> str:
         """The text for the model, from the description template."""
+
+    def preview(self, input: Any, context: ToolContext) -> Sequence[FileChange]:
+        """The files as this call would leave them, for whoever is asked about it; nothing is touched. Runs in a thread.
+
+        Empty for a call that changes no file, or cannot say before it runs. Raises what the call itself would.
+        """
+        return ()
 
     @abstractmethod
     async def run(self, input: Any, context: ToolContext) -> Outcome:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from atelier_desk.knowledge.search import MemorySearch
@@ -33,6 +34,7 @@ class ToolServices:
     Attributes:
         registry: the one the tools are registered in.
         commands: what runs on the machine; made by the first command.
+        told: called with a workflow's id when a command in the background begins and when it is over.
         hidden: what no command in the sandbox can read: the data folder.
     """
 
@@ -44,3 +46,4 @@ class ToolServices:
     files: WorkspaceFiles | None = None
     commands: Commands | None = None
     hidden: tuple[Path, ...] = ()
+    told: Callable[[str], None] = lambda _workflow_id: None

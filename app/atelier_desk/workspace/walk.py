@@ -44,16 +44,23 @@ class Walk:
     """One walk below a folder.
 
     Args:
-        everything: also hidden files and those that ``.gitignore`` leaves out (``.git`` stays out).
+        everything: also hidden files and those that ``.gitignore`` leaves out (``.git`` stays out); ``hidden``: hidden ones alone.
         seconds: after which it ends, as ``ENTRIES`` does; ``cut`` says so.
         stopped: asked again and again; true ends it.
     """
 
     def __init__(
-        self, root: ConfinedRoot, *, everything: bool = False, seconds: float = 20.0, stopped: Callable[[], object] = lambda: False
+        self,
+        root: ConfinedRoot,
+        *,
+        everything: bool = False,
+        hidden: bool = False,
+        seconds: float = 20.0,
+        stopped: Callable[[], object] = lambda: False,
     ) -> None:
         self._root = root
         self._everything = everything
+        self._hidden = hidden
         self._ends = monotonic() + seconds
         self._stopped = stopped
         self._entries = 0
@@ -107,7 +114,7 @@ class Walk:
             said = each.says(path, folder)
             if said is not None:
                 return said
-        return name.startswith(".")
+        return name.startswith(".") and not self._hidden
 
     def _rules_above(self, start: str) -> list[_Rules]:
         """Those of the folders above ``start``, the topmost first."""

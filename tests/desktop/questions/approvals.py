@@ -47,6 +47,7 @@ class ApprovalEngine(FakeAtelier):
             "approve": self._approve,
             "reject": self._reject,
             "seen": 30.0,
+            "preview": [],
         }
         context: Any = SimpleNamespace(registry=create_default_tool_registry())
         super().__init__(**({"approvals": approvals, "tools": {"check": ToolService(context).check}} | services))

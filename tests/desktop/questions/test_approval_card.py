@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.approval import AllowRule, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.errors import ConflictError, ToolError
+from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.stream.event import ChunkType
 from tests.desktop.questions.approvals import LINEAGE, TODO, ApprovalEngine, asks, tell
 from tests.support.fake_bridge import FakeBridge, Held, settle
@@ -122,7 +124,7 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
     s.card.decided.connect(decided.append)
     qtbot.mouseClick(s.find("approval-approve"), Qt.MouseButton.LeftButton)
     await settle()
-    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": ApprovalScope.ONCE, "rule": None})]
+    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": ApprovalScope.ONCE, "rules": ()})]
     assert decided == ["approved"]
     assert s.find("approval-state").text() == "allowed"
     assert s.find("approval-approve").isHidden()
@@ -135,14 +137,14 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
 
 
 @pytest.mark.parametrize(
-    ("name", "scope", "rule"),
+    ("name", "scope", "rules"),
     [
-        ("run", ApprovalScope.RUN, None),
-        ("tool", ApprovalScope.ALWAYS, AllowRule(what="tool", target="mcp__files__read")),
-        ("server", ApprovalScope.ALWAYS, AllowRule(what="server", target="files")),
+        ("run", ApprovalScope.RUN, ()),
+        ("tool", ApprovalScope.ALWAYS, ("mcp__files__read",)),
+        ("server", ApprovalScope.ALWAYS, ("mcp__files",)),
     ],
 )
-async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: ApprovalScope, rule: AllowRule | None) -> None:
+async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: ApprovalScope, rules: tuple[str, ...]) -> None:
     s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP))
     await settle()
     assert s.find("approval-title").text() == "Checker wants to use read of the server files"
@@ -150,7 +152,7 @@ async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: Appro
     assert "approval-scope-section" not in entries
     entries[f"approval-scope-{name}"].trigger()
     await settle()
-    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": scope, "rule": rule})]
+    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": scope, "rules": rules})]
 
 
 async def test_always_for_a_section(scene: MakeScene) -> None:
@@ -159,7 +161,7 @@ async def test_always_for_a_section(scene: MakeScene) -> None:
     assert entry.text() == "Always allow all of “Basics”"
     entry.trigger()
     await settle()
-    assert s.engine.calls("approvals.approve")[0][1]["rule"] == AllowRule(what="section", target="core_ops")
+    assert s.engine.calls("approvals.approve")[0][1]["rules"] == ("section:core_ops",)
 
 
 async def test_edited_arguments_are_checked_and_sent(scene: MakeScene, qtbot: QtBot) -> None:
@@ -332,3 +334,59 @@ async def test_it_changes_its_language(scene: MakeScene) -> None:
     switch_language("en")
     await settle()
     assert s.find("approval-reject").text() == "Reject"
+
+
+DIFF = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n-timeout = 10\n+timeout = 30\n # end"
+CHANGE = FileChange(action="changed", path="src/a.py", diff=DIFF, added=1, removed=1)
+EDIT = {"path": "src/a.py", "old_string": "timeout = 10", "new_string": "timeout = 30"}
+
+
+async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arguments(scene: MakeScene, qtbot: QtBot) -> None:
+    s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT), width=800)
+    s.engine.set("approvals", "preview", [CHANGE])
+    await settle()
+    s.card._look_at_changes()
+    await settle()
+    changes = s.find("approval-changes")
+    assert s.find("approval-file-1").text() == "Changes src/a.py"
+    assert "timeout = 30" in changes.diffs[0].text
+    qtbot.waitUntil(lambda: changes.diffs[0].isVisible() and changes.diffs[0].height() > 40)
+    s.find("approval-diff-side").click()
+    assert changes.diffs[0].mode == "side"
+    s.engine.set("approvals", "preview", ToolError("The text is not in src/a.py."))
+    s.edit('{"path": "src/a.py", "old_string": "x", "new_string": "y"}')
+    qtbot.waitUntil(lambda: s.card._preview.isActive())
+    s.card._look_at_changes()
+    await settle()
+    assert s.find("approval-changes-problem").text() == "It would fail as things are: The text is not in src/a.py."
+    assert changes.diffs == []
+    (_id, sent), _fields = s.engine.calls("approvals.preview")[-1]
+    assert sent == {"path": "src/a.py", "old_string": "x", "new_string": "y"}
+
+
+async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_runs(scene: MakeScene) -> None:
+    commands = [
+        {"text": "git status", "kind": "reads", "reason": "", "about": "", "safe": True},
+        {"text": "make all", "kind": "runs", "reason": "it is not in the table of commands", "about": "make", "safe": False},
+    ]
+    details = {"command": "git status && make all > log", "commands": commands, "writes": ["log"], "reason": "", "about": ""}
+    request = asks(
+        tool="run_command",
+        details=details,
+        subjects=Subjects(sandbox="workspace", hosts=("pypi.org",)),
+        reason="rule",
+        rule="run_command(make:*)",
+    )
+    s = scene(request)
+    await settle()
+
+    def said(name: str) -> list[str]:
+        return [each.text() for each in s.find(name).findChildren(QLabel)]
+
+    assert said("approval-command-1") == ["git status", "It only reads."]
+    assert said("approval-command-2") == ["make all", "It may do anything. (it is not in the table of commands: make)"]
+    words = said("approval-details")
+    assert "pypi.org" in words
+    assert "log" in words
+    assert "In a sandbox: it writes in the workspace alone and reaches no network." in words
+    assert s.find("approval-why").text() == "Your rule “run_command(make:*)” asks about it."

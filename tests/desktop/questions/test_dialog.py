@@ -292,3 +292,14 @@ def test_a_short_question_leaves_no_empty_room(opened: Callable[..., QuestionDia
     answer, skip = child("question-answer"), child("question-skip")
     gap = skip.mapTo(dialog, QPoint()).y() - answer.mapTo(dialog, QPoint(0, answer.height())).y()
     assert 0 < gap < 40
+
+
+def test_the_keyboards_place_alone_has_a_ring(opened: Callable[..., QuestionDialog], child: Find) -> None:
+    opened(ask())
+    ticked, other = child("question-option-o1"), child("question-option-o2")
+    ticked.click()
+    other.setFocus()
+    middle = QPoint(ticked.width() // 2, 1)
+    accent = theme().colour("accent")
+    assert other.grab().toImage().pixelColor(middle) == accent
+    assert ticked.grab().toImage().pixelColor(middle) != accent

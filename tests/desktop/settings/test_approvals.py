@@ -12,28 +12,31 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.domain.approval import AllowRule, ApprovalFlags, ApprovalSettings, OnTimeout
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, OnTimeout
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 
 Find = Callable[[str], Any]
-TOOL, SECTION = AllowRule(what="tool", target="TodoTool"), AllowRule(what="section", target="core_ops")
+TOOL, SECTION = (
+    PermissionRule(id=f"r{number}", text=text, action=Action.ALLOW) for number, text in enumerate(("TodoTool", "section:core_ops"))
+)
 
 
 @pytest.fixture
 async def page(window: SettingsWindow, atelier: Engine) -> Any:
-    atelier.kept = Settings(approvals=ApprovalSettings(risks={"TodoTool": "high", "gone": "low"}, allowed=(TOOL, SECTION)))
+    atelier.kept = Settings(approvals=ApprovalSettings(risks={"TodoTool": "high", "gone": "low"}, rules=(TOOL, SECTION)))
 
-    async def remove(rule: AllowRule) -> None:
-        allowed = tuple(each for each in atelier.kept.approvals.allowed if each != rule)
-        atelier._update(approvals=atelier.kept.approvals.model_copy(update={"allowed": allowed}))
+    async def remove(rule_id: str) -> None:
+        rules = tuple(each for each in atelier.kept.approvals.rules if each.id != rule_id)
+        atelier._update(approvals=atelier.kept.approvals.model_copy(update={"rules": rules}))
 
-    async def add(rule: AllowRule) -> None:
-        atelier.kept = atelier.kept.with_rules((*atelier.kept.approvals.allowed, rule))
+    async def add(rule: PermissionRule) -> None:
+        atelier.kept = atelier.kept.with_rules((*atelier.kept.approvals.rules, rule))
 
-    atelier.set("approvals", "remove_rule", remove)
-    atelier.set("approvals", "add_rule", add)
+    atelier.set("permissions", "remove", remove)
+    atelier.set("permissions", "add", add)
     window.show_page("approvals")
     await settle()
     return window.page("approvals")
@@ -41,7 +44,7 @@ async def page(window: SettingsWindow, atelier: Engine) -> Any:
 
 async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Find) -> None:
     texts = [name.text() for name, _about in page._modes]
-    assert texts == ["Selective", "Manual", "Automatic"]
+    assert texts == ["Plan", "Ask", "Ask always", "Edit", "Free"]
     assert all(about.text() for _name, about in page._modes)
     assert find("approval-flag-sub_agents").isChecked()
     assert not find("approval-flag-tools").isChecked()
@@ -68,7 +71,7 @@ async def test_every_choice_is_kept(page: Any, find: Find, atelier: Engine) -> N
     kept = atelier.kept.approvals
     assert kept.flags == ApprovalFlags(tools=True)
     assert (kept.always_confirm_high, kept.on_timeout, atelier.kept.max_depth) == (True, OnTimeout.ASK_AGAIN, 1)
-    assert kept.allowed == (TOOL, SECTION)
+    assert kept.rules == (TOOL, SECTION)
 
 
 async def test_a_timeout_is_none_or_within_its_bounds(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
@@ -109,16 +112,16 @@ async def test_a_tools_risk_is_replaced_and_given_back(page: Any, find: Find, at
 async def test_a_permission_is_taken_back_and_the_undo_gives_it_again(
     page: Any, find: Find, atelier: Engine, window: SettingsWindow
 ) -> None:
-    assert find("rule-section-core_ops").isVisible()
-    find("rule-remove-tool-TodoTool").click()
+    assert find("rule-section:core_ops").isVisible()
+    find("rule-remove-TodoTool").click()
     await settle()
-    assert atelier.kept.approvals.allowed == (SECTION,)
+    assert atelier.kept.approvals.rules == (SECTION,)
     window.findChild(QPushButton, "toast-action").click()
     await settle()
-    assert atelier.kept.approvals.allowed == (SECTION, TOOL)
-    find("rule-remove-section-core_ops").click()
+    assert atelier.kept.approvals.rules == (SECTION, TOOL)
+    find("rule-remove-section:core_ops").click()
     await settle()
-    find("rule-remove-tool-TodoTool").click()
+    find("rule-remove-TodoTool").click()
     await settle()
     assert find("approval-rules-empty").isVisible()
 

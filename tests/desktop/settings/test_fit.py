@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QStyle, QStyleOptionButton, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QLabel, QStyle, QStyleOptionButton, QStyleOptionViewItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
@@ -146,3 +146,20 @@ async def test_fields_may_shrink_below_their_longest_choice(window: SettingsWind
     boxes = window.page("agents").findChildren(QComboBox)
     assert boxes
     assert all(box.minimumWidth() == theme().px(112) for box in boxes)
+
+
+async def test_check_boxes_end_where_the_fields_above_and_below_them_end(window: SettingsWindow) -> None:
+    window.resize(SIZE)
+    window.show_page("general")
+    await settle()
+    page = window.page("general")
+    fields = [each for each in page.findChildren(QAbstractSpinBox) if each.isVisible()]
+    boxes = [each for each in page.findChildren(QCheckBox) if each.isVisible()]
+    assert fields
+    assert boxes
+    edge = max(each.mapTo(window, each.rect().topRight()).x() for each in fields)
+    for box in boxes:
+        option = QStyleOptionButton()
+        box.initStyleOption(option)
+        drawn = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box)
+        assert abs(box.mapTo(window, drawn.topRight()).x() - edge) <= 1, box.accessibleName()

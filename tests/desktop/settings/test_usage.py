@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
@@ -145,3 +147,23 @@ async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find,
         i18n.set_language(code)
         bar = find("usage-table").horizontalScrollBar()
         qtbot.waitUntil(lambda bar=bar: bar.maximum() == 0)
+
+
+def last_ink(picture: QImage, part: QRect) -> int:
+    """The rightmost column of a part of a picture that is not of its ground: where a word ends."""
+    ground = picture.pixelColor(part.left() + 1, part.top() + 4)
+    columns = range(part.right(), part.left(), -1)
+    lines = range(part.top() + 4, part.bottom() - 4)
+    return next(x for x in columns if any(picture.pixelColor(x, y) != ground for y in lines))
+
+
+async def test_the_heads_of_the_table_end_where_their_figures_end(page: Any, find: Find, window: SettingsWindow) -> None:
+    window.resize(940, 680)
+    await settle()
+    table = find("usage-table")
+    header = table.horizontalHeader()
+    for column in (1, 2, 5):
+        left, wide = header.sectionViewportPosition(column), header.sectionSize(column)
+        heads = last_ink(header.grab().toImage(), QRect(left + 2, 0, wide - 3, header.height()))
+        figures = last_ink(table.viewport().grab().toImage(), QRect(left + 2, 0, wide - 3, table.rowHeight(0)))
+        assert abs(heads - figures) <= 1, column

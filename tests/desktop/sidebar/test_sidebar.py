@@ -504,3 +504,14 @@ async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
     await settle()
     assert column.sidebar._toasts.current is None
     assert column.bridge.errors == []
+
+
+def test_the_words_of_the_button_are_whole_in_a_narrow_column(column: Column) -> None:
+    i18n.set_language("fr")
+    button = column.sidebar.findChild(QPushButton, "new-workflow")
+    assert button is not None
+    for width in (190, 195, 260):
+        column.sidebar.resize(width, 600)
+        say(button)
+        assert button.text().strip() == "Nouveau workflow", width
+        assert button.sizeHint().width() <= button.width(), width

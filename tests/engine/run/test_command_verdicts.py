@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import AllowRule, ApprovalPolicy
+from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.default import create_default_tool_registry
@@ -52,7 +52,7 @@ def said(folder: Path, command: str, mode: ApprovalMode, *rules: str, box: str =
     assert tool is not None
     arguments = {"command": command, "modifies_files": False, "sandbox": box}
     call = registry.describe(tool, arguments)
-    policy = ApprovalPolicy(mode=mode, allowed=tuple(AllowRule(what="tool", target=rule) for rule in rules))
+    policy = ApprovalPolicy(mode=mode, rules=tuple(PermissionRule(text=rule, action=Action.ALLOW) for rule in rules))
     agent = AgentConfig(name="A", provider="p", model="m")
     run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=policy, workspace=(str(folder),))
     started = ToolCallStarted(

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import AllowRule, ApprovalKind, ApprovalPolicy
+from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action, Verdict
+from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.engine.run.permissions import PLAN_REFUSAL, facts, refusal, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.facts import Concern
@@ -26,7 +26,7 @@ def started(arguments: dict[str, str] | None = None, risk: str = "medium", tool:
 
 
 def state(mode: ApprovalMode, *allowed: str, workspace: tuple[str, ...] = ()) -> RunState:
-    policy = ApprovalPolicy(mode=mode, allowed=tuple(AllowRule(what="tool", target=tool) for tool in allowed))
+    policy = ApprovalPolicy(mode=mode, rules=tuple(PermissionRule(text=tool, action=Action.ALLOW) for tool in allowed))
     return RunState(
         run_id="r", workflow_id="w", agent=AgentConfig(name="A", provider="p", model="m"), approvals=policy, workspace=workspace
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.approval import AllowRule
 from tests.chaos.kills import World
 
 
@@ -30,5 +29,5 @@ async def test_a_rule_is_there_with_the_decision_it_came_with_when_the_process_i
     world.run_to_the_end()
     assert world.status == "completed"
     async with world.read() as atelier:
-        assert await atelier.approvals.rules() == (AllowRule(what="tool", target="append_line"),)
+        assert [rule.text for rule in await atelier.permissions.rules()] == ["append_line"]
     assert world.effects() == ["once"]

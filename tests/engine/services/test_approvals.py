@@ -11,14 +11,17 @@ from typing import Any, cast
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
 from atelier_desk.domain.chat import ToolCall
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.clock import SystemClock
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.services.approvals import ApprovalService
+from atelier_desk.engine.services.permissions import PermissionService
 from atelier_desk.engine.services.settings import SettingsService
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.storage.folder.datadir import DataDir
@@ -45,13 +48,13 @@ class Runs:
         if asked.status is not ApprovalStatus.PENDING:
             raise ConflictError("decided already")
         self.decided.append((approval_id, decision))
-        await self._save(asked.model_copy(update={"status": decision.status, "note": decision.note}), decision.rule)
+        await self._save(asked.model_copy(update={"status": decision.status, "note": decision.note}), *decision.rules)
 
     async def ask_approval_again(self, asked: ApprovalRequest) -> None:
         await self._save(asked.model_copy(update={"round": asked.round + 1, "seen_ms": 0}))
 
-    async def _save(self, request: ApprovalRequest, rule: AllowRule | None = None) -> None:
-        await self._repos.journal.commit(Commit(approvals=(request,), rules=(rule,) if rule is not None else ()))
+    async def _save(self, request: ApprovalRequest, *rules: PermissionRule) -> None:
+        await self._repos.journal.commit(Commit(approvals=(request,), rules=rules))
 
 
 class Engine:
@@ -64,6 +67,8 @@ class Engine:
         self.runs = Runs(repos)
         self.settings = SettingsService(self)  # type: ignore[arg-type]
         self.approvals = ApprovalService(self)  # type: ignore[arg-type]
+        self.permissions = PermissionService(self)  # type: ignore[arg-type]
+        self.clock = SystemClock()
         self.changes: list[tuple[str, str]] = []
         self.bus.on_changed(lambda topic, id: self.changes.append((topic, id)))
 
@@ -192,20 +197,18 @@ async def test_always_stores_a_rule_once_and_it_can_be_taken_back(engine: Engine
     for scope in (ApprovalScope.ALWAYS, cast(ApprovalScope, "always")):
         asked = await engine.asked()
         await engine.approvals.approve(asked.id, scope=scope)
-        assert len(await engine.approvals.rules()) == 1
-    tool = AllowRule(what="tool", target="CalculatorTool")
-    assert await engine.approvals.rules() == (tool,)
-    assert engine.runs.decided[0][1].rule == tool
-    section = AllowRule(what="section", target="core_ops")
-    await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS, rule=section)
-    assert (await engine.settings.get()).approvals.allowed == (section, tool)
-    await engine.approvals.remove_rule(tool)
+        assert len(await engine.permissions.rules()) == 1
+    [tool] = await engine.permissions.rules()
+    assert (tool.text, tool.action) == ("CalculatorTool", Action.ALLOW)
+    assert engine.runs.decided[0][1].rules == (tool,)
+    await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS, rules=["section:core_ops"])
+    assert [rule.text for rule in (await engine.settings.get()).approvals.rules] == ["CalculatorTool", "section:core_ops"]
+    await engine.permissions.remove(tool.id)
     assert ("settings", "approvals") in engine.changes
-    assert await engine.approvals.rules() == (section,)
     await engine.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
-    assert await engine.approvals.rules() == (section,)
-    with pytest.raises(NotFoundError, match="CalculatorTool"):
-        await engine.approvals.remove_rule(tool)
+    assert [rule.text for rule in await engine.permissions.rules()] == ["section:core_ops"]
+    with pytest.raises(NotFoundError, match=tool.id):
+        await engine.permissions.remove(tool.id)
 
 
 async def test_a_rule_leaves_the_other_settings_alone(engine: Engine) -> None:
@@ -214,23 +217,26 @@ async def test_a_rule_leaves_the_other_settings_alone(engine: Engine) -> None:
     await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS)
     stored = await engine.settings.get()
     assert stored.font_scale == 150
-    assert stored.approvals == kept.model_copy(update={"allowed": (AllowRule(what="tool", target="CalculatorTool"),)})
+    assert stored.approvals == kept.model_copy(update={"rules": await engine.permissions.rules()})
+    assert [rule.text for rule in stored.approvals.rules] == ["CalculatorTool"]
 
 
 @pytest.mark.parametrize(
     ("scope", "rule", "problem"),
     [
-        (ApprovalScope.ALWAYS, AllowRule(what="tool", target="TodoTool"), "tool CalculatorTool, section core_ops"),
-        (ApprovalScope.ALWAYS, AllowRule(what="server", target="files"), "does not cover"),
-        (ApprovalScope.RUN, AllowRule(what="tool", target="CalculatorTool"), "always"),
+        (ApprovalScope.ALWAYS, "TodoTool", "One that does: CalculatorTool"),
+        (ApprovalScope.ALWAYS, "mcp__files", "does not cover"),
+        (ApprovalScope.RUN, "run_command(ls)", "does not cover"),
+        (ApprovalScope.ALWAYS, "not a rule", "not a rule"),
+        (ApprovalScope.ONCE, "CalculatorTool", "always"),
     ],
 )
-async def test_a_rule_that_does_not_fit_is_refused(engine: Engine, scope: ApprovalScope, rule: AllowRule, problem: str) -> None:
+async def test_a_rule_that_does_not_fit_is_refused(engine: Engine, scope: ApprovalScope, rule: str, problem: str) -> None:
     asked = await engine.asked()
     with pytest.raises(UsageError, match=problem):
-        await engine.approvals.approve(asked.id, scope=scope, rule=rule)
+        await engine.approvals.approve(asked.id, scope=scope, rules=[rule])
     assert engine.runs.decided == []
-    assert await engine.approvals.rules() == ()
+    assert await engine.permissions.rules() == ()
 
 
 # -- with the engine that asks ---------------------------------------------------------------------------------------------------------
@@ -371,7 +377,7 @@ async def test_how_far_a_yes_reaches(office: Opener) -> None:
         asked = await requested(atelier)
         await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
         assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
-        assert await atelier.approvals.rules() == (AllowRule(what="tool", target="send_letter"),)
+        assert [rule.text for rule in await atelier.permissions.rules()] == ["send_letter"]
         workflow = await atelier.workflows.create("y")
         run_id = await atelier.runs.send(workflow.id, "write", agent=AGENT)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
@@ -383,10 +389,11 @@ async def test_a_rule_that_was_taken_back_does_not_come_back_with_a_copy(office:
         asked = await requested(atelier)
         await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
         await atelier.runs.wait(asked.run_id)
-        await atelier.approvals.remove_rule(AllowRule(what="tool", target="send_letter"))
+        [rule] = await atelier.permissions.rules()
+        await atelier.permissions.remove(rule.id)
         await atelier.runs.fork(asked.workflow_id, (await atelier.workflows.get(asked.workflow_id)).stream_seq)
         await atelier.workflows.duplicate(asked.workflow_id)
-        assert await atelier.approvals.rules() == ()
+        assert await atelier.permissions.rules() == ()
 
 
 async def test_a_stopped_run_asks_no_more(office: Opener) -> None:
@@ -399,3 +406,36 @@ async def test_a_stopped_run_asks_no_more(office: Opener) -> None:
             await atelier.approvals.approve(asked.id)
         assert await atelier.approvals.seen(asked.id, 1_000) is None
         assert ran == []
+
+
+async def test_what_a_call_would_change_is_told_before_it_is_allowed(open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    (folder / "a.py").write_text("one = 1\ntwo = 2\n")
+    edit = {"path": "a.py", "old_string": "one = 1", "new_string": "one = 11"}
+    patch = "*** Begin Patch\n*** Add File: b.py\n+three\n*** Delete File: a.py\n*** End Patch"
+    model = ScriptedModel([[ToolCall(id="c", name="edit_file", arguments=edit)], "Done."])
+    clerk = AgentConfig(name="Clerk", provider="test", model="scripted", tools=("edit_file",))
+    async with open_atelier(model) as atelier:
+        workflow = await atelier.workflows.create("x", workspace=[str(folder)])
+        run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+        [asked] = await atelier.approvals.pending()
+        [change] = await atelier.approvals.preview(asked.id)
+        assert (change.action, change.path, change.added, change.removed) == ("changed", "a.py", 1, 1)
+        assert "+one = 11" in change.diff
+        [added, deleted] = await atelier.approvals.preview(asked.id, {"patch": patch})
+        assert (added.action, added.path, deleted.action, deleted.path) == ("created", "b.py", "deleted", "a.py")
+        with pytest.raises(ToolError):
+            await atelier.approvals.preview(asked.id, {**edit, "old_string": "nowhere"})
+        with pytest.raises(ToolError):
+            await atelier.approvals.preview(asked.id, {**edit, "path": "../a.py"})
+        asked = await atelier.approvals.get(asked.id)
+        written = asked.model_copy(
+            update={"id": "w", "call_id": "w", "tool": "write_file", "arguments": {"path": "c.txt", "content": "new\n"}}
+        )
+        await atelier.repos.journal.commit(Commit(approvals=(written,)))
+        [created] = await atelier.approvals.preview("w")
+        assert (created.action, created.added) == ("created", 1)
+        assert sorted(each.name for each in folder.iterdir()) == ["a.py"]
+        assert (folder / "a.py").read_text() == "one = 1\ntwo = 2\n"

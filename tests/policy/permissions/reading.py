@@ -27,10 +27,12 @@ DOES = {
     "": {},
     "write": {"kind": ApprovalKind.FILE_OP, "changes": True, "writes": True},
     "run": {"kind": ApprovalKind.FILE_OP, "changes": True},
-    "send": {"changes": True},
+    "change": {"changes": True},
+    "send": {"changes": True, "sends": True},
     "spawn": {"kind": ApprovalKind.SUB_AGENT},
 }
-"""What a call does, in a word: it changes files of the workspace, runs a command, sends something out, starts an agent; else it reads."""
+"""What a call does, in a word: it changes files of the workspace or something else, runs a command, sends something out, starts an agent;
+else it reads."""
 
 
 def rows(name: str) -> Iterator[tuple[int, list[str]]]:

@@ -1,4 +1,4 @@
-"""``atelier approvals``: calls that wait for an approval, decided from outside a running or waiting run, and what is always allowed."""
+"""``atelier approvals``: calls that wait for an approval, decided from outside a running or waiting run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 SCOPES = ("once", "run", "always")
-RULES = ("tool", "section", "server")
-_NOT_OF = {
-    "section": N_("This call is of no section; approve the tool instead."),
-    "server": N_("This call is of no server; approve the tool instead."),
-}
 
 
 def register(add: Adder) -> None:
@@ -36,16 +31,18 @@ def register(add: Adder) -> None:
         "--scope",
         choices=SCOPES,
         default="once",
-        help=_("once: this call; run: the tool in this run and its sub-agents; always: from now on"),
+        help=_("once: this call; run: the tool in this run and its sub-agents; always: what is like this call, from now on"),
     )
-    approve.add_argument("--rule", choices=RULES, help=_("with --scope always: what is allowed from now on (the tool)"))
+    approve.add_argument(
+        "--rule",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help=_("with --scope run or always: what is allowed, for example 'run_command(git log:*)'; may be repeated"),
+    )
     reject = group.command("reject", _("reject a call"), "approvals:reject")
     add_id(reject, "id", "approval")
     reject.add_argument("--reason", metavar="T", default="", help=_("why; the agent reads it"))
-    group.command("rules", _("what is always allowed"), "approvals:rules", needs=DATABASE)
-    forget = group.command("forget", _("ask again about what was always allowed"), "approvals:forget")
-    forget.add_argument("what", choices=RULES)
-    forget.add_argument("target", metavar="NAME")
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -91,53 +88,18 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 async def approve(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.decisions import parse_arguments
-    from atelier_desk.domain.approval import AllowRule, ApprovalScope
-    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.domain.approval import ApprovalScope
 
     scope = ApprovalScope(arguments.scope)
-    if arguments.rule and scope is not ApprovalScope.ALWAYS:
-        raise UsageError(N_("--rule needs --scope always."))
     edited = None
     if arguments.arguments is not None:
         edited = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
-    rule = None
-    if arguments.rule:
-        asked = await atelier.approvals.get(arguments.id)
-        target = {"tool": asked.tool, "section": asked.section, "server": asked.server}[arguments.rule]
-        if not target:
-            raise UsageError(_NOT_OF[arguments.rule])
-        rule = AllowRule(what=arguments.rule, target=target)
-    _done(out, await atelier.approvals.approve(arguments.id, edited, scope, rule))
+    _done(out, await atelier.approvals.approve(arguments.id, edited, scope, arguments.rule))
     return 0
 
 
 async def reject(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     _done(out, await atelier.approvals.reject(arguments.id, arguments.reason))
-    return 0
-
-
-async def rules(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
-
-    found = await atelier.approvals.rules()
-    if out.json:
-        data(out, [rule.model_dump(mode="json") for rule in found])
-        return 0
-    table(out, [(rule.what, rule.target) for rule in found], (_("kind"), _("name")))
-    return 0
-
-
-async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.approval import AllowRule
-    from atelier_desk.engine.services.common import checks
-
-    rule = checks.build(AllowRule, _("rule"), what=arguments.what, target=arguments.target)
-    await atelier.approvals.remove_rule(rule)
-    if out.json:
-        data(out, {"removed": rule.model_dump(mode="json")})
-    else:
-        line(out, _("You will be asked about {name} again.", name=rule.target))
     return 0
 
 

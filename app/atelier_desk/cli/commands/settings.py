@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.engine.atelier import Atelier
 
-ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approvals.allowed", "folder_trust"})
+ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approvals.rules", "folder_trust"})
 """What has a command of its own (``tools own confirm``, ``approvals``, ``files trust``), or is the window's own memory."""
 
 

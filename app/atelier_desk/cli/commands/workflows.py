@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.agent_options import APPROVALS, add_model_options
+from atelier_desk.cli.agent_options import add_model_options, add_profile_option
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.domain.text import shorten
@@ -70,7 +70,7 @@ def register(add: Adder) -> None:
     add_model_options(choose)
     choose.add_argument("--reset", action="store_true", help=_("first forget what was chosen: the agent's own model, bounds and approvals"))
     choose.add_argument("--instructions", metavar="TEXT", help=_("what is added to the agent's instructions; empty for nothing"))
-    choose.add_argument("--approval", choices=APPROVALS, help=_("which tool calls need an approval (the agent's own mode)"))
+    add_profile_option(choose)
     choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each turn at this cost"))
     choose.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens"))
     pins = group.command("pins", _("the pinned messages of a workflow"), "workflows:pins", needs=DATABASE)
@@ -264,7 +264,11 @@ async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         except NotFoundError:
             agent = await atelier.agents.default()
     choices = await chosen_model(atelier, arguments, agent, workflow)
-    changes = {name: getattr(arguments, name) for name in ("instructions", "approval") if getattr(arguments, name) is not None}
+    changes: dict[str, Any] = {} if arguments.instructions is None else {"instructions": arguments.instructions}
+    if arguments.approval is not None:
+        from atelier_desk.profile_words import mode_of
+
+        changes["approval"] = mode_of(arguments.approval)
     caps = {name: getattr(arguments, name) for name in ("max_cost", "max_tokens") if getattr(arguments, name) is not None}
     if caps:
         changes["budget"] = choices.budget.model_copy(update=caps)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 from atelier_desk.desktop.chat.changed_files import ChangedFiles
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
 from atelier_desk.desktop.chat.compose.composer import Composer
+from atelier_desk.desktop.chat.compose.profile import ProfileChip
 from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.desktop.chat.compose.sender import Sender
@@ -86,6 +87,8 @@ class ChatPanel(Translated, QWidget):
         self.choices = WorkflowChoices(bridge, self.header, self)
         self.folders = FolderDesk(bridge, self)
         self.header.add(FolderButton(self.folders, self.header))
+        self.profile = ProfileChip(self.header)
+        self.header.add(self.profile)
         self.pinned = PinnedButton(bridge, self.pages, self.header)
         self.header.add(self.pinned)
         self.agent_page: AgentPage | None = None
@@ -118,7 +121,7 @@ class ChatPanel(Translated, QWidget):
         self._above_composer.setSpacing(4)
         self.bottom = QWidget(self)  # as wide as the column, whatever stands over the composer
         fill(QVBoxLayout(self.bottom), self._above_composer, self.queue.strip, self.composer, margins=(0, 0, 0, 0), spacing=4)
-        bottom.addWidget(self.bottom, 100)
+        bottom.addWidget(self.bottom, 10_000)  # all there is, up to the column's width: as wide as the messages above
         bottom.addStretch(1)
         fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
@@ -130,6 +133,8 @@ class ChatPanel(Translated, QWidget):
         self.view.older_wanted.connect(self._on_older)
         self.sending.workflow_made.connect(self.workflow_made)
         self.composer.stopped.connect(self.stop)
+        self.composer.profiles.chosen.connect(self.choices.choose_profile)
+        self.profile.clicked.connect(self.composer.profiles.open)
         self.header.options.clicked.connect(self.open_settings)
         self.choices.shown.connect(self._on_choice)
         self.empty.workflow_chosen.connect(self.open_workflow)
@@ -244,6 +249,8 @@ class ChatPanel(Translated, QWidget):
         self.empty.show_agents(self.choices.agents, agent.id if agent else "", self.choices.labels)
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
+        self.composer.profiles.show_profile(self.choices.profile)
+        self.profile.show_profile(self.choices.profile)
         self._show_starter(provider, model)
 
     def _show_starter(self, provider: str, model: str) -> None:

@@ -181,7 +181,7 @@ class StartPage(Translated, QScrollArea):
         self._holder = control(QWidget(self), look="surface")
         self._body = QWidget(self._holder)
         self._column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=20)
-        fill(QHBoxLayout(self._holder), 1, (self._body, 100), 1, margins=(24, 16, 24, 16), spacing=0)
+        fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0)
         self.setWidget(self._holder)
         self._soon = Soon(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, Toast, ToastHost, Translated, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, Translated, control, fill, label, say
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
+LEAST = (180, 90)
+"""Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
+_NO_LIMIT = 16_777_215
+"""The largest height of a widget, Qt's QWIDGETSIZE_MAX."""
 RELOAD_MS = 120
 """Changes that come close together make one reload."""
 
@@ -47,9 +51,16 @@ class Pane(Translated, QWidget):
     """Base of the panes. ``set_workflow`` and ``on_stream`` are called by the window; ``topics`` are the changes that reload it.
 
     A pane shows nothing of another workflow: ``workflow_id`` is empty until the first ``set_workflow``.
+
+    Attributes:
+        column: what stands below the heading.
+
+    Signals:
+        filled: something came into an empty pane, or the last went.
     """
 
     topics: tuple[Topic, ...] = ()
+    filled = Signal()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,15 +70,21 @@ class Pane(Translated, QWidget):
         self._reload_timer = Soon(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.column = fill(QVBoxLayout(self), margins=(12, 12, 12, 12), spacing=8)
+        self.frame = fill(QVBoxLayout(self), margins=(12, 12, 12, 12), spacing=8)
         self.heading = label("", "heading", self)
+        self.why = control(ElidedLabel("", self), "pane-why", look="small")
+        self.why.setContentsMargins(12, 0, 0, 0)
         self.tools = QHBoxLayout()
         self.tools.setSpacing(0)
-        top = fill(QHBoxLayout(), (self.heading, 1), self.tools, spacing=0)
+        top = fill(QHBoxLayout(), self.heading, (self.why, 1), self.tools, spacing=0)
         self._strut = QSpacerItem(0, 0)
         top.addItem(self._strut)
         self._top = top
-        self.column.addLayout(top)
+        self._body = QWidget(self)
+        self.column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=8)
+        self.frame.addLayout(top)
+        self.frame.addWidget(self._body, 1)
+        self._empty: EmptyState | None = None
         theme().changed.connect(self._size_heading)
         self._size_heading()
 
@@ -85,6 +102,42 @@ class Pane(Translated, QWidget):
         if workflow_id != self.workflow_id:
             self.workflow_id = workflow_id
             self.reload()
+
+    # folding ----------------------------------------------------------------------------------------------------------------------
+
+    def fold_when(self, empty: EmptyState) -> None:
+        """While ``empty`` is what the pane shows it has nothing to show, and can be folded."""
+        self._empty = empty
+        empty.installEventFilter(self)
+        empty.said.connect(self._say_why)
+
+    @property
+    def vacant(self) -> bool:
+        """There is nothing to show."""
+        return self._empty is not None and not self._empty.isHidden()
+
+    @property
+    def folded(self) -> bool:
+        return self._body.isHidden()
+
+    def set_folded(self, on: bool) -> None:
+        """Leave the heading alone and say in it why there is nothing, or show everything."""
+        self._body.setVisible(not on)
+        self.frame.setContentsMargins(12, 12, 12, 4 if on else 12)
+        self._say_why()
+        self._limit()
+
+    def _limit(self) -> None:
+        self.setMinimumSize(LEAST[0], 0 if self.folded else LEAST[1])
+        self.setMaximumHeight(self.frame.sizeHint().height() if self.folded else _NO_LIMIT)
+
+    def _say_why(self) -> None:
+        say(self.why, lambda: self._empty.title if self.folded and self._empty is not None else "")
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._empty and event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
+            self.filled.emit()
+        return super().eventFilter(watched, event)
 
     # helpers ----------------------------------------------------------------------------------------------------------------------
 
@@ -114,6 +167,8 @@ class Pane(Translated, QWidget):
         """
         self._strut.changeSize(0, theme().px(28), QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._top.invalidate()
+        if self.folded:
+            self._limit()
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic in self.topics and self.workflow_id:

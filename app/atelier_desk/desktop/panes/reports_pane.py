@@ -55,6 +55,7 @@ class ReportsPane(Pane):
         self._damaged = False
         self._stack = QStackedWidget(self)
         self.empty = EmptyState("file-text", N_("No reports yet"), N_("Reports that agents write appear here."), parent=self)
+        self.fold_when(self.empty)
         self.list = _List(self)
         self.list.setObjectName("report-list")
         dress_list(self.list)

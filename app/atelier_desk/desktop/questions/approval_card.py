@@ -5,7 +5,7 @@ The same card stands under a tool call in the transcript and in the inbox. It on
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
@@ -16,17 +16,19 @@ from shiboken6 import isValid
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.questions import approval_wording as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
+from atelier_desk.desktop.questions.approval_changes import ApprovalChanges
 from atelier_desk.desktop.questions.approval_desk import Draft, approval_desk
 from atelier_desk.desktop.questions.approval_details import ApprovalDetails
 from atelier_desk.desktop.questions.approval_header import ApprovalHeader, loosen
 from atelier_desk.desktop.questions.argument_check import refusal
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.questions.body import Body
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ LEAST_BODY = 20
 LEAST_WIDTH = 120
 """Pixels, whatever the size of text: panes may be narrow."""
 SIDE = 12
+PREVIEW_MS = 300
+"""After a change of the arguments the diff is asked for anew, once."""
 
 
 class ApprovalCard(Translated, QFrame):
@@ -75,6 +79,7 @@ class ApprovalCard(Translated, QFrame):
         theme().changed.connect(self._dress)
         self._dress()
         self.desk.watch(self, self.request)
+        self._look_at_changes()
 
     # building -----------------------------------------------------------------------------------------------------------------------
 
@@ -108,12 +113,14 @@ class ApprovalCard(Translated, QFrame):
         self._decision = control(label("", "", body, wrap=True), "approval-decision")
         self._details = ApprovalDetails(self.request, body)
         self._details.setVisible(self._details.there)
+        self._changes = ApprovalChanges(body)
+        self._preview = Soon(self, PREVIEW_MS, self._look_at_changes)
         shown = self.request.arguments if self.request.edited is None else self.request.edited
         self.arguments = ArgumentsView(shown, self._refusal, body, opened=not self._details.there)
         self.arguments.edited.connect(self._arguments_changed)
         self.arguments.height_changed.connect(self._refit)
         self.arguments.caret_moved.connect(self._follow_caret)
-        fill(QVBoxLayout(body), self._decision, self._why, self._details, self.arguments, 1, margins=(0, 0, 0, 0), spacing=8)
+        fill(QVBoxLayout(body), self._decision, self._why, self._changes, self._details, self.arguments, 1, margins=(0, 0, 0, 0), spacing=8)
         return body
 
     def _footer(self) -> QBoxLayout:
@@ -165,6 +172,7 @@ class ApprovalCard(Translated, QFrame):
         edges = self._column.contentsMargins()
         inner = width - edges.left() - edges.right() - 2
         self._arrange(inner)
+        self._changes.fit(inner)
         content = self._body.layout()
         wanted = max(content.heightForWidth(inner), content.minimumHeightForWidth(inner)) if content is not None else 0
         self._area.setFixedHeight(wanted)
@@ -182,10 +190,10 @@ class ApprovalCard(Translated, QFrame):
             self.setFixedHeight(total)
         return total
 
-    def approve(self, scope: ApprovalScope = ApprovalScope.ONCE, rule: AllowRule | None = None) -> None:
+    def approve(self, scope: ApprovalScope = ApprovalScope.ONCE, rules: Sequence[str] = ()) -> None:
         """Allow, with the arguments as they are edited; wrong ones are shown and nothing is sent."""
         if self._can_allow():
-            self._send(self._allow(scope, rule))
+            self._send(self._allow(scope, rules))
 
     def reject(self) -> None:
         """Refuse, with what is written as the reason."""
@@ -207,10 +215,10 @@ class ApprovalCard(Translated, QFrame):
     def _can_allow(self) -> bool:
         return self._open and not self._busy and not self.arguments.problem
 
-    async def _allow(self, scope: ApprovalScope, rule: AllowRule | None) -> None:
+    async def _allow(self, scope: ApprovalScope, rules: Sequence[str]) -> None:
         if self.arguments.editing and not await self.arguments.checked():
             return
-        await self.desk.approve(self.request.id, self.arguments.changed_arguments(), scope, rule)
+        await self.desk.approve(self.request.id, self.arguments.changed_arguments(), scope, rules)
 
     def _send(self, work: Coroutine[Any, Any, None]) -> None:
         async def job() -> None:
@@ -246,6 +254,23 @@ class ApprovalCard(Translated, QFrame):
             return refusal(error)
         return ""
 
+    def _look_at_changes(self) -> None:
+        """Ask the engine what the call would do to files, as its arguments stand."""
+        if self._open and self.request.effect == "write" and not self.arguments.problem:
+            self.desk.jobs.start(self._show_changes(self.arguments.changed_arguments()), f"preview {id(self)}")
+
+    async def _show_changes(self, arguments: dict[str, Any] | None) -> None:
+        problem, changes = "", []
+        try:
+            changes = await self._bridge.engine.approvals.preview(self.request.id, arguments)
+        except AtelierError as error:
+            problem = _("It would fail as things are: {problem}", problem=error_text(error))
+        if isValid(self) and arguments == self.arguments.changed_arguments():
+            if changes and self._changes.isHidden() and not self.arguments.editing:
+                self.arguments.set_opened(False)  # the diff says it better
+            self._changes.show_changes(changes, problem)
+            self._refit()
+
     def _open_menu(self) -> None:
         menu = self.scope_menu()
         menu.popup(self._more.mapToGlobal(QPoint(self._more.width() - menu.sizeHint().width(), self._more.height() + 2)))
@@ -258,7 +283,7 @@ class ApprovalCard(Translated, QFrame):
         for choice in wording.choices(self.request):
             entry = menu.addAction(choice.text)
             entry.setObjectName(f"approval-scope-{choice.name}")
-            entry.triggered.connect(lambda _on=False, choice=choice: self.approve(choice.scope, choice.rule))
+            entry.triggered.connect(lambda _on=False, choice=choice: self.approve(choice.scope, choice.rules))
             if choice.scope is ApprovalScope.RUN:
                 menu.addSeparator()
         return menu
@@ -271,6 +296,7 @@ class ApprovalCard(Translated, QFrame):
 
     def _arguments_changed(self) -> None:
         self._check()
+        self._preview.start()
         self._keep_draft()
 
     def _keep_draft(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from shiboken6 import isValid
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.soon import Soon
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import ValidationRequired, ValidationResponse
@@ -157,10 +157,10 @@ class ApprovalDesk(QObject):
         request_id: str,
         arguments: dict[str, Any] | None = None,
         scope: ApprovalScope = ApprovalScope.ONCE,
-        rule: AllowRule | None = None,
+        rules: Sequence[str] = (),
     ) -> None:
         """Allow; whatever the engine raises comes out, and the request stays as it was."""
-        await self._bridge.engine.approvals.approve(request_id, arguments=arguments, scope=scope, rule=rule)
+        await self._bridge.engine.approvals.approve(request_id, arguments=arguments, scope=scope, rules=rules)
         await self._fetch(request_id)
 
     async def reject(self, request_id: str, note: str = "") -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.widgets import Card, Translated, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 
 class ApprovalDetails(Translated, QWidget):
@@ -19,7 +19,7 @@ class ApprovalDetails(Translated, QWidget):
         super().__init__(parent)
         self.setObjectName("approval-details")
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
-        self._details = request.details
+        self._details, self._subjects = request.details, request.subjects
         self.retranslate()
 
     def retranslate(self) -> None:
@@ -30,6 +30,8 @@ class ApprovalDetails(Translated, QWidget):
                 widget.deleteLater()
         details = self._details
         self._text(_("Goal"), str(details.get("goal") or ""))
+        self._commands(details)
+        self._text(_("It talks to"), ", ".join(self._subjects.hosts))
         self._actions(details.get("actions"))
         self._tasks(details.get("tasks"))
         self._prompt(details)
@@ -73,6 +75,17 @@ class ApprovalDetails(Translated, QWidget):
             if text is not None:
                 text.setObjectName("approval-tools")
 
+    def _commands(self, details: dict[str, Any]) -> None:
+        """Each command of a line with what it does, the files it changes, and what keeps it in."""
+        commands = _objects(details.get("commands"))
+        for place, command in enumerate(commands, 1):
+            self._item(f"approval-command-{place}", str(command.get("text") or ""), "mono", _does(command), "small")
+        if details.get("command") and not commands:
+            self._item("approval-command-1", str(details["command"]), "mono", _reason(details), "small")
+        self._text(_("It changes"), ", ".join(str(each) for each in details.get("writes") or ()))
+        if (words := _SANDBOX.get(self._subjects.sandbox)) is not None:
+            self._text(_("Where it runs"), _(words))
+
     def _tasks(self, tasks: object) -> None:
         for place, task in enumerate(_objects(tasks), 1):
             who = str(task.get("agent_name") or task.get("agent_id") or _("Agent {n}", n=place))
@@ -88,6 +101,33 @@ class ApprovalDetails(Translated, QWidget):
         card.body.setSpacing(2)
         fill(card.body, label(first, first_variant, card, wrap=True), label(second, second_variant, card, wrap=True))
         self._column.addWidget(card)
+
+
+_KINDS = {
+    "reads": N_("It only reads."),
+    "writes": N_("It changes files."),
+    "runs": N_("It may do anything."),
+}
+_SANDBOX = {
+    "reading": N_("In a sandbox that only reads."),
+    "workspace": N_("In a sandbox: it writes in the workspace alone and reaches no network."),
+    "network": N_("In a sandbox with the network."),
+    "none": N_("Without a sandbox: it can do what you can."),
+}
+
+
+def _does(command: dict[str, Any]) -> str:
+    kind = _(_KINDS.get(str(command.get("kind")), ""))
+    because = _reason(command)
+    return " ".join(filter(None, (kind, because)))
+
+
+def _reason(said: dict[str, Any]) -> str:
+    """Why it is asked about, as a sentence; the texts are those of the table of commands."""
+    if not said.get("reason"):
+        return ""
+    why = _(str(said["reason"]))
+    return "(" + (_("{name}: {text}", name=why, text=said["about"]) if said.get("about") else why) + ")"
 
 
 def _objects(items: object) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.domain.approval import (
     NOBODY_TO_ASK,
-    AllowRule,
     Ancestor,
     ApprovalKind,
     ApprovalRequest,
@@ -17,6 +16,8 @@ from atelier_desk.domain.approval import (
     OnTimeout,
     RiskName,
 )
+from atelier_desk.domain.permission import PermissionRule
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.tools.sections import SectionRegistry
 
@@ -31,7 +32,7 @@ _SELECTIVE = {
     ApprovalKind.DB_OP: N_("You want to be asked before projects and their knowledge are touched."),
 }
 _REASONS = {
-    "manual": N_("This run asks before every call (manual approval)."),
+    "manual": N_("The profile “Ask always” asks before every call."),
     "risk_high": N_("Calls of high risk are always confirmed."),
     "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
     "protected": N_("It changes a file that programs run or agents obey."),
@@ -49,7 +50,7 @@ class Choice:
     name: str
     text: str
     scope: ApprovalScope
-    rule: AllowRule | None = None
+    rules: tuple[str, ...] = ()
 
 
 def agent_name(request: ApprovalRequest) -> str:
@@ -99,7 +100,12 @@ def title(request: ApprovalRequest) -> str:
 
 def why(request: ApprovalRequest) -> str:
     """The rule that asked."""
-    text = _(_SELECTIVE[request.kind]) if request.reason == "selective" else _(_REASONS.get(request.reason, request.reason))
+    if request.reason == "selective":
+        text = _(_SELECTIVE[request.kind])
+    elif request.reason == "rule":
+        text = _("Your rule “{rule}” asks about it.", rule=request.rule)
+    else:
+        text = _(_REASONS.get(request.reason, request.reason))
     if request.about:
         text = f"{text} ({request.about})"
     if request.round > 1:
@@ -124,30 +130,35 @@ def section_name(section: str) -> str:
     return _(known.get(section).name) if known.has(section) else section
 
 
-def rule_text(rule: AllowRule) -> str:
-    """A standing yes as a list shows it."""
-    if rule.what == "tool":
-        return _("The tool {name}", name=bare_tool(rule.target))
-    if rule.what == "server":
-        return _("All tools of the server {name}", name=rule.target)
-    return _("All tools of “{name}”", name=section_name(rule.target))
+def rule_text(rule: PermissionRule) -> str:
+    """A rule as a list shows it."""
+    if rule.text.startswith("section:"):
+        return _("All tools of “{name}”", name=section_name(rule.text.removeprefix("section:")))
+    if rule.text.startswith("mcp__") and "__" not in rule.text.removeprefix("mcp__"):
+        return _("All tools of the server {name}", name=rule.text.removeprefix("mcp__"))
+    name, bracket, _rest = rule.text.partition("(")
+    return rule.text if bracket or "*" in name else _("The tool {name}", name=bare_tool(name))
 
 
 def choices(request: ApprovalRequest) -> list[Choice]:
-    """The wider ways to say yes: for this run, and always for the tool, its section or its server."""
+    """The wider ways to say yes: for this run, and always for the like of it, the tool, its section or its server."""
     name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
-    tool = AllowRule(what="tool", target=request.tool)
-    found = [
-        Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN),
-        Choice("tool", _("Always allow {tool}", tool=name), ApprovalScope.ALWAYS, tool),
-    ]
+    found = [Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN)]
+    if request.always and request.always != (request.tool,):
+        narrow = " · ".join(shorten(text, LONGEST_RULE) for text in request.always)
+        found.append(Choice("always", _("Always allow {rule}", rule=narrow), ApprovalScope.ALWAYS, request.always))
+    found.append(Choice("tool", _("Always allow {tool}", tool=name), ApprovalScope.ALWAYS, (request.tool,)))
     if request.section and not request.server:
         text = _("Always allow all of “{section}”", section=section_name(request.section))
-        found.append(Choice("section", text, ApprovalScope.ALWAYS, AllowRule(what="section", target=request.section)))
+        found.append(Choice("section", text, ApprovalScope.ALWAYS, (f"section:{request.section}",)))
     if request.server:
         text = _("Always allow the server {server}", server=request.server)
-        found.append(Choice("server", text, ApprovalScope.ALWAYS, AllowRule(what="server", target=request.server)))
+        found.append(Choice("server", text, ApprovalScope.ALWAYS, (f"mcp__{request.server}",)))
     return found
+
+
+LONGEST_RULE = 80
+"""Characters of a rule that a menu shows."""
 
 
 def state(request: ApprovalRequest) -> tuple[str, PillKind]:

@@ -109,8 +109,10 @@ class OptionCard(QCheckBox):
         tokens, painter = theme().tokens, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         checked, hot = self.isChecked(), self.underMouse() and self.isEnabled()
-        edge = tokens.accent if checked or self.hasFocus() else (tokens.muted if hot else tokens.border)
-        thick = 2 if checked or self.hasFocus() else 1
+        # the keyboard's place alone has a ring: the filled box and the ground say which are chosen
+        resting = tokens.accent_soft if checked else tokens.border
+        edge = tokens.accent if self.hasFocus() else (tokens.muted if hot else resting)
+        thick = 2 if self.hasFocus() else 1
         inset = thick / 2
         painter.setPen(QPen(QColor(edge), thick))
         painter.setBrush(QColor(tokens.accent_soft if checked else tokens.surface))

@@ -28,9 +28,10 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Effort, Lifecycle, ToolDialect, ToolMode
+from atelier_desk.domain.agent import AgentConfig, Budget, Effort, Lifecycle, ToolDialect, ToolMode
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_, _
+from atelier_desk.profile_words import ALL
 
 TITLES = {
     "name": N_("Name"), "provider": N_("Provider"), "model": N_("Model"), "system_prompt": N_("Instructions"), "tools": N_("Tools"),
@@ -39,7 +40,7 @@ TITLES = {
     "tool_mode": N_("How it sees its tools"), "tool_dialect": N_("How it calls them"), "max_tool_iterations": N_("Most steps in a turn"),
     "question_timeout_s": N_("Seconds a question waits (0 = for ever)"), "max_cost": N_("Most cost of a run ($)"),
     "max_total": N_("Most tokens of a run"), "max_seconds": N_("Most seconds of a run"), "max_tool_calls": N_("Most tool calls of a run"),
-    "lifecycle": N_("Lifetime"), "sections": N_("Tool sections"), "approval": N_("When it asks before it acts"),
+    "lifecycle": N_("Lifetime"), "sections": N_("Tool sections"), "approval": N_("Permissions"),
 }  # fmt: skip
 CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
     "tool_mode": (
@@ -59,13 +60,7 @@ CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
         (Effort.MEDIUM, N_("Moderately")),
         (Effort.HIGH, N_("At length")),
     ),
-    "approval": (
-        (ApprovalMode.PLAN, N_("Plan: only reads")),
-        (ApprovalMode.SELECTIVE, N_("Selective, as in the settings")),
-        (ApprovalMode.MANUAL, N_("Manual: before every call")),
-        (ApprovalMode.EDIT, N_("Edit: may change files of the workspace")),
-        (ApprovalMode.AUTO, N_("Automatic: never")),
-    ),
+    "approval": tuple((profile.mode, profile.title) for profile in ALL),
     "lifecycle": ((Lifecycle.PERMANENT, N_("Permanent")), (Lifecycle.TEMPORARY, N_("Temporary"))),
 }
 _MESSAGES = {

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
     QBoxLayout,
+    QCheckBox,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -61,6 +62,8 @@ class Row(QWidget):
         fill(line, (texts, 2 if stretch else 1), (control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter))
         if isinstance(control, QAbstractSpinBox):
             pad(control)
+        elif isinstance(control, QCheckBox) and not control.text():
+            mark(control, "bare")  # ends where the other fields end
 
     def minimumSizeHint(self) -> QSize:
         """A row is no wider than its control needs: a narrow one puts it under the texts."""

@@ -9,22 +9,22 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.questions.approval_wording import rule_text
 from atelier_desk.desktop.widgets import control, fill, label
-from atelier_desk.domain.approval import AllowRule
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.i18n import _
 
 
 class RuleList(QWidget):
-    """Rows ``rule-<what>-<target>`` with ``rule-remove-<what>-<target>``; ``removed(rule)`` when one is to go."""
+    """Rows ``rule-<text>`` with ``rule-remove-<text>``; ``removed(rule)`` when one is to go."""
 
     removed = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("approval-rules")
-        self._rules: tuple[AllowRule, ...] = ()
+        self._rules: tuple[PermissionRule, ...] = ()
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
 
-    def show_rules(self, rules: Iterable[AllowRule]) -> None:
+    def show_rules(self, rules: Iterable[PermissionRule]) -> None:
         """List these."""
         self._rules = tuple(rules)
         while (item := self._column.takeAt(0)) is not None:
@@ -39,12 +39,10 @@ class RuleList(QWidget):
             )
             self._column.addWidget(empty)
 
-    def _row(self, rule: AllowRule) -> QWidget:
-        row = control(QWidget(self), f"rule-{rule.what}-{rule.target}")
+    def _row(self, rule: PermissionRule) -> QWidget:
+        row = control(QWidget(self), f"rule-{rule.text}")
         text = rule_text(rule)
-        remove = control(
-            QPushButton(_("Remove"), row), f"rule-remove-{rule.what}-{rule.target}", look="quiet", on=lambda: self.removed.emit(rule)
-        )
+        remove = control(QPushButton(_("Remove"), row), f"rule-remove-{rule.text}", look="quiet", on=lambda: self.removed.emit(rule))
         remove.setAccessibleName(_("Remove: {rule}", rule=text))
         fill(QHBoxLayout(row), (label(text, "", row, wrap=True), 1), remove, margins=(0, 2, 0, 2))
         return row

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.sidebar.foot import SidebarFoot
@@ -231,7 +231,7 @@ class Sidebar(Translated, QWidget):
     # -- looks ----------------------------------------------------------------------------------------------------------------
     def _dress(self) -> None:
         look = theme()
-        self.new.setIcon(look.icon("plus", "text"))
+        say(self.new)
         self.new.setIconSize(QSize(look.px(16), look.px(16)))
         for action in self.search.actions():
             self.search.removeAction(action)
@@ -239,10 +239,12 @@ class Sidebar(Translated, QWidget):
         self.list.doItemsLayout()
 
     def _new_text(self) -> str:
-        """The words of the button as far as they have room."""
-        icon = theme().px(16) + 32  # with its paddings
-        text = QFontMetrics(self.new.font()).elidedText(_("New workflow"), Qt.TextElideMode.ElideRight, max(1, self.new.width() - icon))
-        return f" {text}"
+        """The words of the button as far as they have room: in a narrow column the icon goes before a letter of them does."""
+        words, room = QFontMetrics(self.new.font()), self.new.width() - 28  # its padding and border
+        whole = words.horizontalAdvance(_("New workflow"))
+        beside = whole + theme().px(16) + 12 <= room
+        self.new.setIcon(theme().icon("plus", "text") if beside else QIcon())
+        return f" {_('New workflow')}" if beside else words.elidedText(_("New workflow"), Qt.TextElideMode.ElideRight, max(1, room))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

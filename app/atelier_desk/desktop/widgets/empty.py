@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.basic import Translated, fill, label
 from atelier_desk.desktop.widgets.words import Text, say
+from atelier_desk.i18n import _
 
 MARGIN = 24
 SMALL_MARGIN = 4
@@ -20,7 +21,12 @@ class EmptyState(Translated, QWidget):
 
     It never asks for room, unless it is to stay ``whole``: in a low place it loses first the margins, then the icon, then the hint (which
     stays in the tool tip), never the title or the button.
+
+    Signals:
+        said: it has other words.
     """
+
+    said = Signal()
 
     def __init__(
         self, icon: str, title: Text = "", hint: Text = "", button: Text = "", parent: QWidget | None = None, *, whole: bool = False
@@ -41,12 +47,19 @@ class EmptyState(Translated, QWidget):
         self._dress()
 
     def set_texts(self, title: Text, hint: Text = "", button: Text = "") -> None:
+        self._line = title
         say(self._title, title)
         say(self._hint, hint)
         say(self.button, button)
         say(self, name=title, about=hint)
         self.button.setVisible(bool(button))
         self._fit()
+        self.said.emit()
+
+    @property
+    def title(self) -> str:
+        """The line, in the language of the moment."""
+        return self._line() if callable(self._line) else _(self._line) if self._line else ""
 
     def minimumSizeHint(self) -> QSize:
         return super().minimumSizeHint() if self._whole else QSize(0, 0)

@@ -31,7 +31,7 @@ from atelier_desk.i18n import N_, _
 
 SEARCH_FROM = 8
 """With fewer choices there is no search field."""
-_WIDEST, _NARROWEST = 400, 220
+_WIDEST, _NARROWEST = 540, 220
 _HIGHEST = 420
 _LETTERS = 5
 """Letters of its text that the button keeps when there is little room."""

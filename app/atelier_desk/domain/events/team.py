@@ -26,7 +26,7 @@ class ApprovalDecided(Event, Decision):
     """A person, or the time that ran out, decided about one call.
 
     Attributes:
-        scope: ``run`` covers the same tool in this run and in sub-agents started later, ``always`` made ``rule``.
+        scope: ``run`` made ``rules`` for this run and sub-agents started later, ``always`` stored them.
         seen_ms: how long the card could be seen before.
     """
 

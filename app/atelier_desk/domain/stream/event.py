@@ -12,7 +12,20 @@ from atelier_desk.domain.stream.payloads import ChunkType, Payload
 __all__ = ["ChunkType", "StreamEvent", "Topic"]
 
 Topic = Literal[
-    "workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question", "approval", "download", "tool", "file"
+    "workflow",
+    "agent",
+    "provider",
+    "model",
+    "memory",
+    "report",
+    "settings",
+    "task",
+    "question",
+    "approval",
+    "download",
+    "tool",
+    "file",
+    "command",
 ]
 """What a change is about. The id beside it is that of the row, of ``settings`` the name of the field; empty means all of them."""
 

@@ -13,15 +13,16 @@ from itertools import islice
 from pathlib import Path as File
 from urllib.parse import urlsplit
 
-from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
+from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.domain.permission import Action, PermissionRule, Verdict
+from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import pattern
-from atelier_desk.policy.permissions.decide import Level, decide
+from atelier_desk.policy.permissions.decide import Level, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.tools.base import Call, Effect
@@ -44,7 +45,7 @@ def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repair
     whatever reason, is asked about as one that could not be read.
     """
     try:
-        level = Level(rules(state.approvals, state.allowed, state.root_run_id or state.run_id), state.approvals)
+        level = Level(rules(state), state.approvals)
         return decide([level], facts(state, intent, described, repaired=repaired))
     except Exception:
         log.exception("a call of %s could not be looked into", intent.tool)
@@ -53,11 +54,20 @@ def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repair
         return decide([Level((), state.approvals)], unread)
 
 
-def rules(policy: ApprovalPolicy, allowed: frozenset[str], root_run_id: str) -> tuple[PermissionRule, ...]:
-    """The rules of a run: those of its policy, and the tools that a person allowed for the whole run."""
-    always = [PermissionRule(id=rule.text, text=rule.text, action=Action.ALLOW) for rule in policy.allowed if _is_readable(rule.text)]
-    run = [PermissionRule(id=tool, text=tool, action=Action.ALLOW, scope=RuleScope.RUN, scope_id=root_run_id) for tool in sorted(allowed)]
-    return (*always, *run)
+def always(state: RunState, intent: ToolCallStarted, described: Call) -> tuple[str, ...]:
+    """The narrowest rules that would allow a call from now on; none where one asks each time, or for what could not be looked into."""
+    try:
+        about = facts(state, intent, described, repaired=False)
+    except Exception:
+        log.exception("no rule for a call of %s", intent.tool)
+        return ()
+    return () if about.concerns else narrowest(about)
+
+
+def rules(state: RunState) -> tuple[PermissionRule, ...]:
+    """The rules of a run: those it started with, and those that came with a person's yes. One that cannot be read, from a file of another
+    version, allows nothing."""
+    return tuple(rule for rule in (*state.approvals.rules, *state.granted) if _is_readable(rule.text) or rule.action is not Action.ALLOW)
 
 
 def _is_readable(text: str) -> bool:
@@ -85,7 +95,7 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
     changed, unseen = (paths, "") if judgement is None else _changed(described.subjects.writes, roots, state.workspace)
     if unseen:
         about.setdefault(Concern.UNPARSED, unseen)
-    if changes and (guarded := protected(changed)):
+    if changes and (guarded := protected(changed) or carried(changed)):
         about[Concern.PROTECTED] = guarded
     if judgement is not None and any(installs(judged.command.arguments) for judged in judgement.commands):
         about[Concern.INSTALLS] = described.subjects.command
@@ -100,6 +110,7 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
         section=intent.section,
         server=intent.server,
         changes=_acts(described, risk),
+        sends=described.effect is Effect.NETWORK,
         writes=described.effect is Effect.WRITE and described.kind is ApprovalKind.FILE_OP,
         paths=(*paths, *(path for path in changed if path not in paths)),
         redirected=redirected,

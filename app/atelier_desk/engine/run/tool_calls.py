@@ -32,7 +32,7 @@ from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import refusal, verdict
+from atelier_desk.engine.run.permissions import always, refusal, verdict
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
@@ -256,6 +256,7 @@ class ToolCalls:
             reason=prepared.asks.reason,
             rule=prepared.asks.rule,
             about=prepared.asks.about,
+            always=always(state, intent, described),
             arguments=intent.arguments,
             details=described.details,
             presentation=intent.presentation,
@@ -324,7 +325,7 @@ class ToolCalls:
             await journal.append_if(self._handle, decide, follow=self._follow)
             if stale:
                 return False
-            if tool.changes and prepared.intent.effect == Effect.WRITE:
+            if tool.changes and prepared.intent.effect != Effect.READ:
                 self._env.bus.changed(tool.changes, self._handle.workflow_id)
         return True
 

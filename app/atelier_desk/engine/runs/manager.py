@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, Decision
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalSettings, Decision
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
@@ -257,7 +257,7 @@ class RunManager:
             previous_run_id=previous,
             correlation_id=run_id,
             max_depth=settings.max_depth,
-            approvals=ApprovalPolicy(**settings.approvals.__dict__, mode=who.agent.approval),
+            approvals=_policy(settings.approvals, who, row.id, run_id),
             language=language(),
             workspace=row.workspace,
             trusted=trusted,
@@ -418,3 +418,10 @@ class RunManager:
                 self._runs.alive[forked.id] = row.id
         self._env.bus.changed("workflow", forked.id)
         return forked
+
+
+def _policy(chosen: ApprovalSettings, who: Who, workflow_id: str, run_id: str) -> ApprovalPolicy:
+    """What holds for a run: the settings and its agent's mode, with the rules in whose scope this run is."""
+    here = {"run_id": run_id, "workflow_id": workflow_id, "agent_id": who.agent_id}
+    rules = tuple(rule.bare() for rule in chosen.rules if rule.holds_for(**here))
+    return ApprovalPolicy(**{**chosen.__dict__, "rules": rules}, mode=who.agent.approval)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import builtins
 import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout
+from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
+from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
+from atelier_desk.policy.permissions import pattern
 
 SEEN_STEP_MS = 60_000
 """Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
@@ -21,20 +26,10 @@ _DECIDED = {
     ApprovalStatus.REJECTED: N_("This was decided already: it was rejected."),
     ApprovalStatus.CANCELLED: N_("This was decided already: it was cancelled."),
 }
-_NO_RULE = {
-    "tool": N_("There is no rule that allows the tool {target}."),
-    "section": N_("There is no rule that allows the section {target}."),
-    "server": N_("There is no rule that allows the server {target}."),
-}
-_NOT_COVERED = {
-    "tool": N_("A rule for the tool {target} does not cover this call (tool {tool}, section {section}, server {server})."),
-    "section": N_("A rule for the section {target} does not cover this call (tool {tool}, section {section}, server {server})."),
-    "server": N_("A rule for the server {target} does not cover this call (tool {tool}, section {section}, server {server})."),
-}
 
 
 class ApprovalService:
-    """Approvals. Changes are announced as ``approval`` with the request's id; a new or removed rule as the setting ``approvals``."""
+    """Approvals. Changes are announced as ``approval`` with the request's id."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -55,25 +50,44 @@ class ApprovalService:
         approval_id: str,
         arguments: dict[str, Any] | None = None,
         scope: ApprovalScope = ApprovalScope.ONCE,
-        rule: AllowRule | None = None,
+        rules: Sequence[str] = (),
     ) -> ApprovalRequest:
         """Let the call run; its run goes on.
 
         Args:
             arguments: what it runs with instead of the model's own; they must fit the tool.
-            scope: ``run`` allows the tool for the rest of this run and its sub-agents, ``always`` stores a rule.
-            rule: what ``always`` allows from now on; the tool when None.
+            scope: ``run`` allows the tool for the rest of this run and its sub-agents, ``always`` stores rules.
+            rules: texts of rules that say what is allowed so; without any, ``run`` takes the tool and ``always`` the narrowest ones.
 
         Raises:
-            UsageError: the arguments do not fit the tool (code ``invalid_arguments``, each field is named), or the rule does not cover it.
+            UsageError: the arguments do not fit the tool (code ``invalid_arguments``, each field is named), or the rules do not cover it.
             ConflictError: it was decided meanwhile.
         """
         asked = await self._open(approval_id)
         edited = self._edited(asked, arguments)
         scope = ApprovalScope(scope)  # a word from a script must not be taken without its rule
-        chosen = _rule_for(asked, scope, rule)
-        await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rule=chosen))
+        chosen = await self._rules_for(asked, scope, rules)
+        await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rules=chosen))
         return await self.get(approval_id)
+
+    async def preview(self, approval_id: str, arguments: dict[str, Any] | None = None) -> builtins.list[FileChange]:
+        """What the call would do to files as they are now, with these arguments or its own; nothing is touched. Empty for other calls.
+
+        Raises:
+            ToolError: what the call itself would say, such as that the text to replace is not in the file.
+        """
+        from atelier_desk.threads import in_tool_thread
+        from atelier_desk.tools.context import ToolContext
+        from atelier_desk.tools.validation import validate
+
+        asked = await self.get(approval_id)
+        tool = self._context.registry.get_tool(asked.tool)
+        if tool is None:
+            return []
+        given = validate(tool, asked.arguments if arguments is None else arguments)
+        folders = tuple(map(Path, (await self._context.repos.workflows.get(asked.workflow_id)).workspace))
+        context = ToolContext(asked.workflow_id, asked.run_id, asked.call_id, workspace=folders[0] if folders else None, roots=folders)
+        return builtins.list(await in_tool_thread(tool.preview, given, context))
 
     async def reject(self, approval_id: str, note: str = "") -> ApprovalRequest:
         """Refuse the call; ``note`` says why and is read by the agent, which goes on without it.
@@ -114,27 +128,6 @@ class ApprovalService:
             return None
         return 0.0
 
-    async def rules(self) -> tuple[AllowRule, ...]:
-        """What is allowed from now on without asking."""
-        return tuple(await self._context.repos.rules.list())
-
-    async def add_rule(self, rule: AllowRule) -> None:
-        """Allow what ``rule`` covers from now on, without asking."""
-        await self._context.repos.rules.save(rule)
-        self._context.bus.changed("settings", "approvals")
-
-    async def remove_rule(self, rule: AllowRule) -> None:
-        """Ask again about what ``rule`` allowed; runs at work keep what they were started with.
-
-        Raises:
-            NotFoundError: there is no such rule.
-        """
-        try:
-            await self._context.repos.rules.delete(rule)
-        except NotFoundError:
-            raise NotFoundError(_NO_RULE[rule.what], target=rule.target) from None
-        self._context.bus.changed("settings", "approvals")
-
     async def _time_out(self, asked: ApprovalRequest) -> None:
         match asked.on_timeout:
             case OnTimeout.APPROVE:
@@ -156,6 +149,31 @@ class ApprovalService:
         if asked.status is not ApprovalStatus.PENDING:
             raise ConflictError(_DECIDED[asked.status], code="not_pending")
         return asked
+
+    async def _rules_for(self, asked: ApprovalRequest, scope: ApprovalScope, texts: Sequence[str]) -> tuple[PermissionRule, ...]:
+        """What a yes allows besides the call: the given rules when they cover it, else what its scope means."""
+        if scope is ApprovalScope.ONCE:
+            if texts:
+                raise UsageError(N_("A rule needs the scope {scope}."), scope=ApprovalScope.ALWAYS.value)
+            return ()
+        permissions = self._context.permissions
+        for text in texts:
+            pattern.parse(text)
+        if texts and not await permissions.covers(asked, texts):
+            raise UsageError(
+                N_("The rule “{rule}” does not cover this call. One that does: {narrowest}"),
+                rule="; ".join(texts), narrowest="; ".join(asked.always) or asked.tool,
+            )  # fmt: skip
+        now = self._context.clock.now()
+        if scope is ApprovalScope.RUN:
+            root = asked.root_run_id or asked.run_id
+            return tuple(
+                PermissionRule(text=text, action=Action.ALLOW, scope=RuleScope.RUN, scope_id=root, created_at=now)
+                for text in texts or (asked.tool,)
+            )
+        kept = {rule.text: rule for rule in await permissions.rules() if rule.scope is RuleScope.ALWAYS and rule.action is Action.ALLOW}
+        wanted = texts or asked.always or (asked.tool,)
+        return tuple(kept.get(text) or PermissionRule(text=text, action=Action.ALLOW, created_at=now) for text in wanted)
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
         """The arguments a person changed, checked; None when nothing was changed."""
@@ -185,19 +203,3 @@ def _check_json(tool: str, arguments: object) -> None:
         json.dumps(arguments, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(N_("The arguments of {tool} are not JSON: {reason}"), code="invalid_arguments", tool=tool, reason=error) from None
-
-
-def _rule_for(asked: ApprovalRequest, scope: ApprovalScope, rule: AllowRule | None) -> AllowRule | None:
-    """The rule an ``always`` stores: the given one when it covers the call, else one for the tool."""
-    if scope is not ApprovalScope.ALWAYS:
-        if rule is not None:
-            raise UsageError(N_("A rule needs the scope {scope}."), scope=ApprovalScope.ALWAYS.value)
-        return None
-    covering = {"tool": asked.tool, "section": asked.section, "server": asked.server}
-    if rule is None:
-        return AllowRule(what="tool", target=asked.tool)
-    if covering[rule.what] != rule.target:
-        raise UsageError(
-            _NOT_COVERED[rule.what], target=rule.target, tool=asked.tool, section=asked.section or "–", server=asked.server or "–"
-        )
-    return rule

@@ -46,7 +46,7 @@ class SettingsService:
 
     async def _update(self, fields: dict[str, Any]) -> Settings:
         old = await self.get()
-        new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.allowed)
+        new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
         if new == old:
             return old
         if new.embedder != old.embedder:

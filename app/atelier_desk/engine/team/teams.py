@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.approval import AllowRule, Ancestor
+from atelier_desk.domain.approval import Ancestor
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import (
     ChildAnswered,
@@ -300,7 +300,7 @@ def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted
     policy = parent.approvals.model_copy(
         update={
             "mode": approval_rules.stricter(parent.approvals.mode, plan.agent.approval),
-            "allowed": parent.approvals.allowed + tuple(AllowRule(what="tool", target=tool) for tool in sorted(parent.allowed)),
+            "rules": (*parent.approvals.rules, *parent.granted),
         }
     )
     return RunStarted(

@@ -127,13 +127,16 @@ def by_mode(policy: ApprovalPolicy, facts: Facts) -> Verdict:
         return _said(Action.ALLOW, "plan")
     if facts.risk == "high" and policy.always_confirm_high:
         return _said(Action.ASK, "risk_high")
-    if mode is ApprovalMode.AUTO or (facts.risk == "low" and policy.auto_approve_low):
+    # What leaves the machine cannot be taken back: a low risk, or a kind that is not asked about, does not send it unasked.
+    if mode is ApprovalMode.AUTO or (facts.risk == "low" and policy.auto_approve_low and not facts.sends):
         return _said(Action.ALLOW, "mode")
     if mode is ApprovalMode.MANUAL:
         return _said(Action.ASK, "manual")
     if mode is ApprovalMode.EDIT and _undoable(facts):
         return _said(Action.ALLOW, "mode")
-    return _said(Action.ASK, "selective") if policy.flags.asks(facts.kind) else _said(Action.ALLOW, "mode")
+    # Nor may a tool of a kind that is not asked about change what lies outside of the workspace.
+    leaves = facts.sends or (facts.changes and any(not path.inside for path in facts.paths))
+    return _said(Action.ASK, "selective") if leaves or policy.flags.asks(facts.kind) else _said(Action.ALLOW, "mode")
 
 
 def _undoable(facts: Facts) -> bool:

@@ -78,6 +78,7 @@ class Facts:
 
     Attributes:
         changes: it may change something; ``writes``: that is files of the workspace, which can be undone.
+        sends: it talks to others, and may carry out what an agent read.
         redirected: those of ``paths`` that the output of a command goes to: its words do not name them, so a rule for its words does not
             cover them.
         path_tools: other tools and sections whose rules against paths hold for the paths of this call too: a command that reads a file is
@@ -93,6 +94,7 @@ class Facts:
     server: str = ""
     changes: bool = False
     writes: bool = False
+    sends: bool = False
     paths: tuple[Path, ...] = ()
     redirected: tuple[Path, ...] = ()
     path_tools: tuple[str, ...] = ()

@@ -33,6 +33,13 @@ _FILES = (
 _HOLDERS = tuple({name.rpartition("/")[0] for name in (*_FOLDERS, *_FILES) if name.startswith(".") and "/" in name})
 """Folders that hold such names: one that is moved to this place, or away from it, takes them along."""
 
+_LAST = frozenset(name.rpartition("/")[2] for name in (*_FOLDERS, *_FILES))
+
+
+def may_be(name: str) -> bool:
+    """Whether a file or folder called so can be one of them in some place: for whoever looks through many."""
+    return _folded(name) in _LAST
+
 
 def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
     """The first path, as the call names it, whose change asks every time; empty when there is none.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from atelier_desk.domain.agent import Agent
-from atelier_desk.domain.approval import AllowRule
 from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.i18n import N_
@@ -125,27 +125,27 @@ class ModelRepository(Repository[ModelInfo]):
         await self._store.write(Statement("DELETE $row RETURN NONE", {"row": self.table.record([provider, name])}))
 
 
-class RuleRepository(Repository[AllowRule]):
-    """What is allowed from now on without asking. The journal's commits write a rule that comes with a decision."""
+class RuleRepository(Repository[PermissionRule]):
+    """What agents may do, besides their profile. The journal's commits write rules that come with a decision, and when one decided."""
 
     table = tables.RULES
     what = "rule"
 
-    async def list(self) -> list[AllowRule]:
-        """All rules, by what they name."""
-        return await self._select("ORDER BY id")
+    async def list(self) -> list[PermissionRule]:
+        """All rules, oldest first."""
+        return await self._select("ORDER BY created_at, id")
 
-    async def save(self, rule: AllowRule) -> None:
-        """Keep a rule; one that is there already stays."""
-        await self._store.write(upsert(self.table, rule))
+    async def save(self, *rules: PermissionRule) -> None:
+        """Keep rules, in one transaction; those with a known id are replaced."""
+        await self._store.write(*(upsert(self.table, rule) for rule in rules))
 
-    async def delete(self, rule: AllowRule) -> None:
+    async def delete(self, rule_id: str) -> None:
         """Delete one.
 
         Raises:
             NotFoundError: there is none.
         """
-        await self._delete([rule.what, rule.target])
+        await self._delete(rule_id)
 
 
 class SettingsRepository:
@@ -157,7 +157,9 @@ class SettingsRepository:
     async def load(self) -> Settings:
         """All settings, with the standing rules among those of the approvals. A row that this program does not know is left alone; one
         whose value it does not accept counts as unset."""
-        rows, rules = await self._store.query("RETURN [(SELECT id, `value` FROM setting), (SELECT id, what, target FROM permission_rule)]")
+        rows, rules = await self._store.query(
+            "RETURN [(SELECT id, `value` FROM setting), (SELECT * FROM permission_rule ORDER BY created_at, id)]"
+        )
         stored = {row["id"].id: json.loads(row["value"]) for row in rows}
         known = {name: value for name, value in stored.items() if name in Settings.model_fields}
         return _accepted(known).with_rules(tables.RULES.decode_all(rules))

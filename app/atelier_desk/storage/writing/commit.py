@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest
+from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Run, ToolExecution
@@ -34,7 +36,7 @@ class Commit:
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks, deleted_messages: ids of rows that are gone.
         rename: of the workflow.
-        rules: what is allowed from now on; they belong to no workflow.
+        rules: what is allowed from now on; they belong to no workflow. ``matched_rules``: when one decided a call, by its id.
         pins: by message id, whether it is pinned from now on; one that is not there is left out.
         deleted_runs: by run id, when it was deleted; None brings it back.
     """
@@ -52,7 +54,8 @@ class Commit:
     deleted_tasks: tuple[str, ...] = ()
     deleted_messages: tuple[str, ...] = ()
     rename: Rename | None = None
-    rules: tuple[AllowRule, ...] = ()
+    rules: tuple[PermissionRule, ...] = ()
+    matched_rules: Mapping[str, datetime] = field(default_factory=dict)
     pins: dict[str, bool] = field(default_factory=dict)
     deleted_runs: dict[str, datetime | None] = field(default_factory=dict)
 

@@ -15,6 +15,7 @@ from atelier_desk.storage.writing.writer import Statement
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
 _MERGE = "UPDATE $row MERGE $changes RETURN NONE"
 _RENAME = "UPDATE $row SET name = $new, named_by = $by WHERE name = $old AND (named_by != 'person' OR $by = 'person') RETURN NONE"
+_MATCHED = "UPDATE $row SET last_matched_at = $at RETURN NONE"
 _PIN = "UPDATE $row SET pinned = $pinned RETURN NONE"
 _DELETED_RUN = "UPDATE $row SET deleted_at = $at RETURN NONE"
 
@@ -49,6 +50,7 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
         *_upsert(tables.FRAMES, commit.frames),
         *_upsert(tables.TASKS, commit.tasks),
         *_upsert(tables.RULES, commit.rules),
+        *(Statement(_MATCHED, {"row": record("permission_rule", each), "at": at}) for each, at in commit.matched_rules.items()),
         *(Statement(_PIN, {"row": record("message", each), "pinned": pinned}) for each, pinned in commit.pins.items()),
         *(Statement(_DELETED_RUN, {"row": record("run", each), "at": at}) for each, at in commit.deleted_runs.items()),
         *([Statement("DELETE $rows RETURN NONE", {"rows": gone})] if gone else []),

@@ -129,10 +129,24 @@ class EditFileTool(ChangingTool):
     async def run(self, input: EditInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._patch if input.patch is not None else self._edit, input, context)
 
-    def _edit(self, input: EditInput, context: ToolContext) -> ToolResult:
+    def preview(self, input: EditInput, context: ToolContext) -> list[FileChange]:
+        if input.patch is None:
+            where, before, after = self._worked_out(input, context)
+            return [file_change(where.shown, before, after)]
+        planned = [self._planned(each, context) for each in parse(input.patch)]
+        return [
+            file_change(where.shown, before, after, moved_to=target.shown if target is not None else "")
+            for _patch, where, before, after, target in planned
+        ]
+
+    def _worked_out(self, input: EditInput, context: ToolContext) -> tuple[Place, bytes, bytes]:
+        """The file, its content, and the content with the edits."""
         where = self.place(input.path, context)
         data, text = self.content(where, context)
-        after = _edited(text, input, where.shown).encoded()
+        return where, data, _edited(text, input, where.shown).encoded()
+
+    def _edit(self, input: EditInput, context: ToolContext) -> ToolResult:
+        where, data, after = self._worked_out(input, context)
         if after == data:
             raise ToolError("Nothing would change: the file is like that already.", code="no_change")
         self.files(context).write(author(context), where, after, expected=data)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.parts import FileChange
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
@@ -19,6 +20,7 @@ from atelier_desk.tools.files.base import ChangingTool, FilePath, author, change
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import rewritten
+from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.text import Text, decode
 
 
@@ -51,13 +53,17 @@ class WriteFileTool(ChangingTool):
     async def run(self, input: WriteInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._write, input, context)
 
-    def _write(self, input: WriteInput, context: ToolContext) -> ToolResult:
+    def preview(self, input: WriteInput, context: ToolContext) -> list[FileChange]:
+        where, before, after = self._worked_out(input, context)
+        return [file_change(where.shown, before, after)]
+
+    def _worked_out(self, input: WriteInput, context: ToolContext) -> tuple[Place, bytes | None, bytes]:
+        """The file, its content (None when it is new), and the content it is to have."""
         where = self.place(input.path, context)
-        files = self.files(context)
         before: bytes | None = None
         text = Text("")
         try:
-            before = files.root(where.root).read(where.path, FILE)
+            before = self.root(where, context).read(where.path, FILE)
         except ToolError as error:
             if error.code != "not_found":
                 raise
@@ -66,13 +72,16 @@ class WriteFileTool(ChangingTool):
             if old is None:
                 raise ToolError("{path} is a binary file: it is not overwritten with text.", code="binary", path=where.shown)
             text = old
-        data = rewritten(text, input.content).encoded()
+        return where, before, rewritten(text, input.content).encoded()
+
+    def _write(self, input: WriteInput, context: ToolContext) -> ToolResult:
+        where, before, data = self._worked_out(input, context)
         if before == data:
             # The same call again after a kill, too: nothing is left to do.
             return ToolResult({"success": True, "path": where.shown, "message": "The file holds this already."}, state=seen(where, data))
         if before is not None:
             self.refuse_changed(where, before, context)
-        files.write(author(context), where, data, expected=before, new=before is None)
+        self.files(context).write(author(context), where, data, expected=before, new=before is None)
         part = file_change(where.shown, before, data)
         what = "created" if before is None else "overwritten"
         facts = {"path": where.shown, "size": len(data), "message": f"{where.shown} {what}"}

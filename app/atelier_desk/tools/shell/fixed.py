@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.tools.shell import running
+from atelier_desk.tools.shell import noting, running
 from atelier_desk.workspace.processes import environment
 from atelier_desk.workspace.processes.process import Order
 from atelier_desk.workspace.processes.sandbox import Kind
@@ -17,6 +17,7 @@ class FixedCommand(DescribedTool):
     section = SHELL
     icon = "terminal"
     needs_workspace = True
+    changes = "file"
 
     async def perform(
         self, program: str, arguments: tuple[str, ...], context: ToolContext, timeout_s: float, *, box: Kind = "workspace"
@@ -28,6 +29,7 @@ class FixedCommand(DescribedTool):
             raise running.not_found(program)
         order = Order(file, (program, *arguments), place.folder, running.environment_of(place))
         order = running.boxed(order, box, place, running.commands_of(self.services), context.workflow_id)
-        kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
-        await running.until_end(kept, context, timeout_s)
-        return running.result(kept)
+        async with noting.noted(self.services, context, place, writes=True) as changes:
+            kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
+            await running.until_end(kept, context, timeout_s)
+        return changes.into(running.result(kept))

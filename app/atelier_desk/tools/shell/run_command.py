@@ -16,7 +16,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.tools.shell import running
+from atelier_desk.tools.shell import noting, running
 from atelier_desk.workspace.commands.judge import File, Judgement, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import LONGEST
@@ -97,6 +97,7 @@ class RunCommand(DescribedTool):
     effect = Effect.EXECUTE
     risk = Risk.MEDIUM
     needs_workspace = True
+    changes = "file"
     input = RunCommandInput
     summaries: ClassVar = {"": N_("Run “{command}”")}
     done: ClassVar = {"": N_("Ran “{command}”")}
@@ -109,6 +110,7 @@ class RunCommand(DescribedTool):
         limits=(
             f"{limits.COMMAND_TIMEOUTS_MS[1] // 1000} seconds at most; use background for servers and watchers",
             f"output over {MOST_LINES} lines or {MOST_BYTES // 1024} KB is kept in a file, head and tail come back",
+            "the user can undo what it changes in the workspace, but not in the background, in .git, or in what .gitignore names",
             "commands that only read inside the workspace run at once, others may ask the user; substitutions, variables, loops and "
             "wrappers (sh -c, xargs, sudo) always ask: prefer several plain commands",
         ),
@@ -134,10 +136,12 @@ class RunCommand(DescribedTool):
         order = await running.order_of(judgement, place, interactive=input.background)
         if not judgement.safe:
             order = running.boxed(order, input.sandbox, place, running.commands_of(self.services), context.workflow_id)
-        kept = await running.start(self.services, context, order, input.command, background=input.background)
         if not input.background:
-            await running.until_end(kept, context, input.timeout_ms / 1000)
-            return running.result(kept)
+            async with noting.noted(self.services, context, place, writes=not judgement.safe) as changes:
+                kept = await running.start(self.services, context, order, input.command)
+                await running.until_end(kept, context, input.timeout_ms / 1000)
+            return changes.into(running.result(kept))
+        kept = await running.start(self.services, context, order, input.command, background=True)
         await kept.process.wait(limits.COMMAND_BEGINS_S)
         if not kept.process.running:
             return running.result(kept)

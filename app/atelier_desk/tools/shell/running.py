@@ -60,7 +60,7 @@ def where(context: ToolContext, folder: str = "") -> Where:
 def commands_of(services: ToolServices) -> Commands:
     """The commands of this Atelier; a registry made without one gets its own."""
     if services.commands is None:
-        services.commands = Commands(services.hidden)
+        services.commands = Commands(services.hidden, services.told)
     return services.commands
 
 

@@ -235,6 +235,37 @@ class WorkspaceFiles:
                 with root.located(place.path) as (folder, name):
                     return done(made=tuple(made[:-1]), after=transfer.digest_of(folder, name))
 
+    def note(
+        self,
+        author: Author,
+        place: Place,
+        before: bytes | None,
+        after: bytes | None,
+        *,
+        mode: int | None = None,
+        made: tuple[str, ...] = (),
+    ) -> Change:
+        """Record a change of a file that was made already; None stands for no file. It can be taken back as any other."""
+        with self.lock:
+            change = self._change(
+                author,
+                place,
+                action="created" if before is None else "deleted" if after is None else "changed",
+                before=self.kept.keep(before) if before is not None else "",
+                after=self.kept.keep(after) if after is not None else "",
+                mode=mode,
+                made=made,
+            )
+            if after is None and before is not None:
+                with self.kept.trash_folder(change.id, make=True) as trash:
+                    handle = os.open(_TRASHED, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=trash)
+                    with os.fdopen(handle, "wb") as file:
+                        file.write(before)
+                        os.fchmod(handle, mode if mode is not None else 0o600)
+                        os.fsync(handle)
+            self.kept.save(change)
+            return change
+
     def recover(self) -> None:
         """Settle what a kill left unfinished."""
         with self.lock:

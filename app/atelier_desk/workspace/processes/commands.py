@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
@@ -42,11 +42,13 @@ class Commands:
 
     Attributes:
         folder: where long outputs are, for the owner alone; made when it is needed, removed by ``aclose``.
+        told: called with the workflow's id when a command in the background begins and when it is over.
         hidden: what no command in the sandbox can read: the program's own data.
     """
 
-    def __init__(self, hidden: Iterable[Path] = ()) -> None:
+    def __init__(self, hidden: Iterable[Path] = (), told: Callable[[str], None] = lambda _workflow_id: None) -> None:
         self.hidden = tuple(hidden)
+        self._told = told
         self._kept: dict[str, Kept] = {}
         self._folder: Path | None = None
         self._starting: list[str] = []
@@ -78,6 +80,9 @@ class Commands:
                 self._starting.remove(workflow_id)
         kept = self._kept[command_id] = Kept(command_id, workflow_id, run_id, line, process, background)
         self._forget()
+        if background:
+            self._told(workflow_id)
+            process.when_over(lambda: self._told(workflow_id))
         return kept
 
     def of(self, workflow_id: str) -> list[Kept]:
@@ -96,6 +101,7 @@ class Commands:
 
     async def aclose(self) -> None:
         """End everything that runs."""
+        self._told = lambda _workflow_id: None
         await asyncio.gather(*(each.process.end() for each in self._kept.values() if each.process.running))
         self._kept.clear()
         if self._folder is not None:

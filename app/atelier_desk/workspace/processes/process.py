@@ -129,6 +129,10 @@ class Process:
     def pid(self) -> int:
         return self._process.pid
 
+    def when_over(self, call: Callable[[], None]) -> None:
+        """Call this once when it has ended."""
+        self._reading.add_done_callback(lambda _task: call())
+
     @property
     def running(self) -> bool:
         return self.status is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from atelier_desk.desktop.panes.activity.list import entry_summary, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 
@@ -76,3 +77,15 @@ def test_filter_and_export() -> None:
         "time": "2026-01-01T00:00:05+00:00", "kind": "tool_start", "agent_name": "Ada", "run_id": "r1", "call_id": "c2",
         "tool": "TodoTool", "status": "error", "arguments": {}, "error": "no such task", "duration_ms": 3,
     }  # fmt: skip
+
+
+def test_a_row_does_not_repeat_its_title_and_a_call_that_says_nothing_of_its_progress_has_none() -> None:
+    log = ActivityLog()
+    said = {"title": "Question to you", "summary": {"text": "Question to you: {question}", "params": {"question": "Which wood?"}}}
+    log.feed(event(1, ChunkType.TOOL_START, call_id="c1", tool="UserQuestionTool", arguments={}, presentation=said))
+    asked = log.entries[0]
+    assert (entry_title(asked), entry_summary(asked)) == ("Question to you", "Which wood?")
+    log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=0))
+    assert entry_time(asked) == "…"
+    log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=40))
+    assert entry_time(asked) == "40 %"

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from atelier_desk import figures
 from atelier_desk.desktop.widgets.picker import PickerItem
 from atelier_desk.i18n import _
+from atelier_desk.profile_words import Profile, mode_of, profile_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -80,6 +81,7 @@ class WorkflowChoices(QObject):
 
     Attributes:
         chosen: what was chosen in place of the agent's own configuration.
+        profile: what the agent may do here without asking; None while there is no agent.
 
     Signals:
         shown: who answers may be another now; provider and model.
@@ -92,6 +94,7 @@ class WorkflowChoices(QObject):
         self._bridge, self._header = bridge, header
         self.agents: list[Agent] = []
         self.models: list[ModelInfo] = []
+        self.profile: Profile | None = None
         self.workflow_id = ""
         self._agent_id = ""
         self._default_agent_id = ""
@@ -195,6 +198,8 @@ class WorkflowChoices(QObject):
         self._header.set_models(models, key, (info.label if info is not None else "") or model)
         thinks = self.chosen.thinking is not None or (info is not None and bool(info.supports_thinking))
         self._header.set_efforts(effort_choices() if thinks else [], self.chosen.thinking.value if self.chosen.thinking is not None else "")
+        mode = self.chosen.approval or (agent.config.approval if agent else None)
+        self.profile = profile_of(mode) if mode is not None else None
         self.shown.emit(provider, model)
 
     # -- what is picked -------------------------------------------------------------------------------------------------------
@@ -216,6 +221,10 @@ class WorkflowChoices(QObject):
         from atelier_desk.domain.agent import Thinking
 
         self.choose(self.chosen.model_copy(update={"thinking": Thinking(level) if level else None}))
+
+    def choose_profile(self, name: str) -> None:
+        """What agents may do without asking in this workflow, from its next message on, until another is chosen."""
+        self.choose(self.chosen.model_copy(update={"approval": mode_of(name)}))
 
     def choose(self, choices: Choices) -> None:
         """Take what was chosen, and store it with the workflow when there is one."""

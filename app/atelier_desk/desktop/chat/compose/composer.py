@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVB
 
 from atelier_desk.desktop.chat.compose.attachments import SUFFIXES, AttachmentRow, read_picture
 from atelier_desk.desktop.chat.compose.field import MessageField, pictures_of
+from atelier_desk.desktop.chat.compose.profile import ProfilePicker
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
@@ -62,6 +63,7 @@ class Composer(Translated, QFrame):
         self.field = MessageField(self)
         self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach pictures"))
         self.attach.setVisible(pictures)
+        self.profiles = ProfilePicker(self)
         self._hint = control(_Hint("", self), look="small")
         self.strategies = control(Picker(self), "strategy-select", look="picker", name=N_("How a message is taken while the agent works"))
         self.stop = control(QPushButton(self), "stop-button", lambda: " " + _("Stop"), name=N_("Stop the agent"))
@@ -122,7 +124,7 @@ class Composer(Translated, QFrame):
         self.retranslate()
 
     def _lay_out(self) -> None:
-        row = fill(QHBoxLayout(), self.attach, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8)
+        row = fill(QHBoxLayout(), self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8)
         fill(QVBoxLayout(self), self.attachments, self.field, row, margins=(16, 14, 11, 11), spacing=10)
 
     def _connect(self) -> None:
@@ -206,7 +208,7 @@ class Composer(Translated, QFrame):
         self.stop.setIconSize(QSize(look.px(12), look.px(12)))
         side = look.px(16)
         self.send.setIconSize(QSize(side, side))
-        for part in (self.attach, self.strategies, self.stop):
+        for part in (self.attach, self.profiles, self.strategies, self.stop):
             part.setFixedHeight(look.px(_HEIGHT))
         self.send.setFixedSize(look.px(46), look.px(_HEIGHT))
         self._refresh()

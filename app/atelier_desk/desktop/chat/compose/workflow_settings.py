@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
@@ -11,16 +11,10 @@ from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Budget, Choices
+from atelier_desk.domain.agent import AgentConfig, Budget, Choices
 from atelier_desk.i18n import N_, _
+from atelier_desk.profile_words import ALL, profile_of
 
-APPROVALS = (
-    (ApprovalMode.PLAN, N_("Plan: only reads")),
-    (ApprovalMode.SELECTIVE, N_("Selective, as in the settings")),
-    (ApprovalMode.MANUAL, N_("Manual: before every call")),
-    (ApprovalMode.EDIT, N_("Edit: may change files of the workspace")),
-    (ApprovalMode.AUTO, N_("Automatic: never")),
-)
 CAPS = (
     ("max_cost", N_("Most cost of a run ($)")),
     ("max_tokens", N_("Most tokens of a run")),
@@ -47,12 +41,12 @@ class WorkflowSettings(FormDialog):
         self.instructions.setFixedHeight(theme().px(84))
         self.add_field(_("Instructions"), self.instructions)
         self.approval = control(ComboBox(self), "workflow-approval")
-        words = dict(APPROVALS)
-        self.approval.addItem(_("As the agent has it: {value}", value=_(words[agent.approval])), None)
-        for mode, text in APPROVALS:
-            self.approval.addItem(_(text), mode)
+        self.approval.addItem(_("As the agent has it: {value}", value=_(profile_of(agent.approval).title)), None)
+        for profile in ALL:
+            self.approval.addItem(_(profile.title), profile.mode)
+            self.approval.setItemData(self.approval.count() - 1, _(profile.allows), Qt.ItemDataRole.ToolTipRole)
         self.approval.setCurrentIndex(max(0, self.approval.findData(choices.approval)))
-        self.add_field(_("When it asks before it acts"), self.approval)
+        self.add_field(_("Permissions"), self.approval)
         self.caps: dict[str, QLineEdit] = {}
         for name, text in CAPS:
             own, set_here = getattr(agent.budget, name), getattr(choices.budget, name)

@@ -78,6 +78,7 @@ class Entry:
         topic: for a notice what it is about (limit_reached, error …), for the others the message's own kind.
         live: text still arrives.
         actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
+        told: what ended a reply that was cut off is said by the card after it.
         images: base64 data and media types of a user message's pictures.
         time: when it was said; None until the engine knows of it.
         files: names and texts of the text files that went with it.
@@ -107,6 +108,7 @@ class Entry:
     pending: bool = False
     actionable: bool = False
     pinned: bool = False
+    told: bool = False
     file_changes: tuple[FileChanged, ...] = ()
 
     @property

@@ -245,7 +245,7 @@ class AssistantMessage(BodyMessage):
         if self._changed is not None:
             self._changed.show_changes(entry.file_changes)
             self._changed.setVisible(bool(entry.file_changes))
-        self._cut.setVisible(entry.topic == "cut_off")
+        self._cut.setVisible(entry.topic == "cut_off" and not entry.told)
         self._actions.setVisible(self._has_actions())
         self._actions.show_pinned(entry.pinned)
         self.retranslate()

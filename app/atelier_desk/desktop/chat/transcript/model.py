@@ -69,6 +69,7 @@ class Transcript:
                 said.remove(entry.content)
             elif entry.id not in self._by_id:
                 self._add(entry)
+        self._tell_all_cuts()
         self._mark_prompt()
         return self.entries
 
@@ -77,7 +78,13 @@ class Transcript:
         older = [entry_from(item) for item in stored if item.message.id not in self._by_id]
         self.entries[:0] = older
         self._by_id.update((entry.id, entry) for entry in older)
+        self._tell_all_cuts()
         return older
+
+    def _tell_all_cuts(self) -> None:
+        for entry in self.entries:
+            if entry.kind == "notice":
+                self._tell_cuts(entry)
 
     @property
     def oldest_seq(self) -> int | None:
@@ -244,7 +251,17 @@ class Transcript:
         entry = Entry(data.message_id, "notice", run_id=event.run_id, seq=event.seq, topic="run_finished", content=data.content)
         entry.details = {"status": data.status}
         self._add(entry)
-        return [("append", entry)]
+        return [*self._tell_cuts(entry), ("append", entry)]
+
+    def _tell_cuts(self, notice: Entry) -> list[Change]:
+        """A reply that was cut off need not say so where the card after it says what ended it."""
+        if notice.topic != "run_interrupted" and (notice.topic != "run_finished" or notice.details.get("status") == "completed"):
+            return []
+        before = self.entries[max(0, (at := self.entries.index(notice)) - 3) : at]
+        cut = [each for each in before if each.topic == "cut_off" and each.run_id == notice.run_id]
+        for each in cut:
+            each.told = True
+        return [("update", each) for each in cut]
 
     def _on_complete(self, event: StreamEvent, status: str) -> list[Change]:
         changes: list[Change] = []

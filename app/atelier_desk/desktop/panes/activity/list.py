@@ -114,7 +114,11 @@ def entry_summary(entry: Entry) -> str:
         value = (entry.error if entry.status == "error" else "") or (
             entry.presentation.summary if entry.presentation.summary.text else summary_of(entry.arguments)
         ).localized(_)
-        return " ".join(value.split())[:160]
+        words = " ".join(value.split())
+        title = _(entry.presentation.title)
+        if title and words.startswith(title):  # "Question to you: which colour?" stands behind "Question to you" already
+            words = words[len(title) :].lstrip(" \u00a0\u202f:")
+        return words[:160]
     return one_line(_telling(entry.payload) or entry.error)[:160]
 
 
@@ -158,7 +162,7 @@ def entry_time(entry: Entry) -> str:
         return _(CALL_WORDS[entry.status])
     if entry.duration_ms is not None:
         return duration(entry.duration_ms)
-    return f"{number(entry.progress)} %" if entry.progress is not None else "…"
+    return f"{number(entry.progress)} %" if entry.progress else "…"  # one that does not say how far it is stays at 0
 
 
 def entry_details(entry: Entry) -> str:

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
+from atelier_desk.desktop.panes.activity.commands import CommandRows
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog, Entry
 from atelier_desk.desktop.panes.base import RELOAD_MS, Pane, toast
@@ -75,12 +76,13 @@ class ActivityPane(Pane):
         self.tree.asked.connect(self._control)
         self.tree.said.connect(self._say)
         self.tree.chosen.connect(lambda _run_id: self._show())
-        self.team.changed.connect(lambda _runs: self.tree.setVisible(bool(self.tree.members)))
+        self.team.changed.connect(self._show_tree)
         self._build_filter()
         self.list = ActivityListView(self)
         self.empty = EmptyState(
             "activity", N_("Nothing has run yet"), N_("Tool calls and events of the current run appear here."), parent=self
         )
+        self.fold_when(self.empty)
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.list)
@@ -108,7 +110,7 @@ class ActivityPane(Pane):
         self.tools.insertWidget(0, self.agent)
         self.words = control(QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity"))
         self.words.setClearButtonEnabled(True)
-        self.group = control(ComboBox(self), "activity-group", look="chip-plain", name=N_("Kind of activity"))
+        self.group = control(ComboBox(self), "activity-group", look="search", name=N_("Kind of activity"))
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for group in GROUPS:
             self.group.addItem("", group)
@@ -128,7 +130,8 @@ class ActivityPane(Pane):
         self.parts.addWidget(self.tree)
         self.parts.addWidget(self._lower)
         self.parts.setStretchFactor(1, 1)
-        self.column.addWidget(self.parts, 1)
+        self.commands = CommandRows(self)
+        fill(self.column, self.commands, (self.parts, 1))
         self._dragged = 0
         self.parts.splitterMoved.connect(self._on_dragged)
         self.tree.measured.connect(self._give_room)
@@ -157,6 +160,7 @@ class ActivityPane(Pane):
         self._meanwhile = []
         self._show()
         self.jobs.start(self._load(self.workflow_id), "load")
+        self.commands.reload()
 
     async def _load(self, workflow_id: str) -> None:
         """Replay the newest run; what arrived live meanwhile is recognised and not doubled."""
@@ -176,6 +180,8 @@ class ActivityPane(Pane):
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic == "workflow" and key == self.workflow_id:
             self._turn_timer.ask()
+        if topic == "command" and key == self.workflow_id:
+            self.commands.reload()
 
     def _look_at_turn(self) -> None:
         if self.workflow_id and self._meanwhile is None:
@@ -206,10 +212,15 @@ class ActivityPane(Pane):
         agent = self.tree.chosen_run
         return [entry for entry in self.log.entries if entry.matches(words, group) and (not agent or entry.of_agent(agent))]
 
+    @property
+    def vacant(self) -> bool:
+        return super().vacant and not self.tree.members
+
     def _show(self) -> None:
         self.list.show_rows(self._visible_entries())
         self._stack.setCurrentWidget(self._splitter if self.log.entries else self.empty)
         self._export.setEnabled(bool(self.log.entries))
+        self._export.setVisible(bool(self.log.entries))
         member = self.team.get(self.tree.chosen_run)
         self.agent.setVisible(member is not None)
         if member is not None:
@@ -218,8 +229,14 @@ class ActivityPane(Pane):
             self.agent.setText(f"{name}  ✕")
             self.agent.setAccessibleName(_("Only {agent}; show all agents again", agent=member.name))
             self.agent.setToolTip(_("Show all agents again"))
-        self.tree.setVisible(bool(self.tree.members))
+        self._show_tree()
         self._show_details()
+
+    def _show_tree(self, *_: object) -> None:
+        there = bool(self.tree.members)
+        if there == self.tree.isHidden():
+            self.tree.setVisible(there)
+            self.filled.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -228,7 +245,7 @@ class ActivityPane(Pane):
     def _give_room(self) -> None:
         """A short pane is for agents first, then for rows; the filter goes before both, unless it is in use."""
         used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
-        margins = self.column.contentsMargins()
+        margins = self.frame.contentsMargins()
         head = max(self.heading.sizeHint().height(), self._export.sizeHint().height()) + self.column.spacing()
         room = self.height() - margins.top() - margins.bottom() - head
         tree = self.tree.wanted + GAP if self.tree.members else 0

@@ -49,6 +49,7 @@ class InboxPane(Pane):
         self.count = control(Pill("0", "", self), "pending-count")
         self.tools.addWidget(self.count)
         self.empty = EmptyState("inbox", *NOTHING, parent=self)
+        self.fold_when(self.empty)
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)

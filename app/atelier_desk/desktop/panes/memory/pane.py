@@ -60,6 +60,7 @@ class MemoryPane(Pane):
         self.column.addWidget(self.found)
         self.list = MemoryListView(self)
         self.empty = EmptyState("brain", parent=self)
+        self.fold_when(self.empty)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
@@ -141,11 +142,20 @@ class MemoryPane(Pane):
         described = await self.bridge.engine.memories.describe(workflow_id or None)
         self.filters.set_tags(list(described.get("tags") or []))
 
+    @property
+    def vacant(self) -> bool:
+        return super().vacant and not self._narrowed
+
+    @property
+    def _narrowed(self) -> bool:
+        """Words or filters leave some memories out."""
+        return bool(self.search.text().strip()) or self.filters.active
+
     def _show(self) -> None:
         count = self.list.memories.rowCount()
         self.heading.setText(_("MEMORY"))
         self._stack.setCurrentWidget(self.list if count else self.empty)
-        if self.search.text().strip() or self.filters.active:
+        if self._narrowed:
             self.empty.set_texts(N_("Nothing found"), N_("Try other words or fewer filters."))
         else:
             self.empty.set_texts(N_("No memories yet"), N_("What agents or you want kept appears here."))

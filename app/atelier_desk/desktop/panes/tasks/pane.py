@@ -45,6 +45,7 @@ class TaskPane(Pane):
             "list-todo", N_("No tasks yet"), N_("The agent's plan appears here, and you can add to it."), N_("Add a task"), parent=self
         )
         self.empty.button.clicked.connect(lambda *_: self.add())
+        self.fold_when(self.empty)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)

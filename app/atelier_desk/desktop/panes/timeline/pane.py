@@ -84,6 +84,7 @@ class TimelinePane(SeenPane):
             self.stack.addWidget(widget)
         fill(self.column, (self.stack, 1), below)
         self.column.setSpacing(4)
+        self.frame.setSpacing(4)
         self._connect()
         say(self.heading, N_("TIMELINE"))
         say(self._in, tip=N_("Zoom in"), keys="+")
@@ -165,7 +166,7 @@ class TimelinePane(SeenPane):
 
     def _place_key(self) -> None:
         """Beside the line below where there is room for both, else under it, as long as the timeline keeps its height."""
-        margins = self.column.contentsMargins()
+        margins = self.frame.contentsMargins()
         room = self.width() - margins.left() - margins.right()
         beside = self.key.size_in(0).width() + 12 + theme().px(LEAST_STATUS) <= room
         self._below.setDirection(QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom)

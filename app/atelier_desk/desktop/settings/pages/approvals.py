@@ -17,19 +17,16 @@ from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.widgets import fill, label, say
 from atelier_desk.desktop.widgets.inputs import SpinBox
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import AllowRule, ApprovalSettings, OnTimeout
+from atelier_desk.domain.approval import ApprovalSettings, OnTimeout
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.figures import NARROW
 from atelier_desk.i18n import N_, _
+from atelier_desk.profile_words import ALL
 
 if TYPE_CHECKING:
     pass
 
-MODES = (
-    (N_("Selective"), N_("Asks about the kinds of calls ticked below. The usual choice.")),
-    (N_("Manual"), N_("Asks before every call, except calls of low risk, if that is set below.")),
-    (N_("Automatic"), N_("Never asks, except about calls of high risk, if that is set below.")),
-)
 LOW, HIGH = limits.APPROVAL_TIMEOUT
 
 
@@ -72,13 +69,13 @@ RISKS = (
     Toggle(
         "approvals.auto_approve_low",
         N_("Allow calls of low risk without asking"),
-        N_("In the manual and selective modes."),
+        N_("Under Ask, Ask always and Edit."),
         "approval-auto-low",
     ),
     Toggle(
         "approvals.always_confirm_high",
         N_("Always ask about calls of high risk"),
-        N_("Also in the automatic mode."),
+        N_("Also under Free."),
         "approval-confirm-high",
     ),
 )
@@ -123,8 +120,8 @@ class ApprovalsPage(RowsPage):
 
     def build(self) -> None:
         self._build_modes()
-        self.add(Section(N_("SELECTIVE MODE: ASK ABOUT"), *FLAGS))
-        self.add(Section(N_("RISK, IN EVERY MODE"), *RISKS))
+        self.add(Section(N_("ASK AND EDIT: ASK ABOUT"), *FLAGS))
+        self.add(Section(N_("RISK"), *RISKS))
         self.add(Section(N_("WHEN NOBODY DECIDES"), *TIMES))
         self.rules = RuleList(self)
         self.section(N_("ALWAYS ALLOWED")).body.addWidget(self.rules)
@@ -140,12 +137,15 @@ class ApprovalsPage(RowsPage):
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
-        self._modes = [(say(label("", "strong", self), name), say(label("", "", self, wrap=True), told)) for name, told in MODES]
+        self._modes = [(say(label("", "strong", self), one.title), say(label("", "", self, wrap=True), one.allows)) for one in ALL]
         for row, (name, told) in enumerate(self._modes):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(told, row, 1)
-        hint = N_("Each agent has a mode, chosen in its form. A sub-agent is never freer than its parent.")
-        fill(self.section(N_("APPROVAL MODES")).body, say(label("", "muted", self, wrap=True), hint), grid)
+        hint = N_(
+            "Chosen for each workflow where you write; an agent's form has the one it begins with. "
+            "A sub-agent is never freer than its parent."
+        )
+        fill(self.section(N_("PROFILES")).body, say(label("", "muted", self, wrap=True), hint), grid)
 
     # values -------------------------------------------------------------------------------------------------------------------------
 
@@ -156,19 +156,19 @@ class ApprovalsPage(RowsPage):
         kept = self._kept = settings.approvals
         self.control("approvals.on_timeout").setEnabled(kept.timeout_s > 0)
         self.risks.show_tools(tools, kept.risks)
-        self.rules.show_rules(kept.allowed)
+        self.rules.show_rules(kept.rules)
 
     def _set_risk(self, tool: str, risk: str) -> None:
         rest = {name: kept for name, kept in self._kept.risks.items() if name != tool}
         self.store("approvals.risks", rest | {tool: risk} if risk else rest)
 
-    async def _remove(self, rule: AllowRule) -> None:
-        await self.bridge.engine.approvals.remove_rule(rule)
+    async def _remove(self, rule: PermissionRule) -> None:
+        await self.bridge.engine.permissions.remove(rule.id)
         await self.load()
         offer_undo(self, _("No longer allowed: {rule}", rule=rule_text(rule)), lambda: self._bring_back(rule))
 
-    def _bring_back(self, rule: AllowRule) -> None:
-        self.call(self.bridge.engine.approvals.add_rule(rule))
+    def _bring_back(self, rule: PermissionRule) -> None:
+        self.call(self.bridge.engine.permissions.add(rule))
 
     def retranslate(self) -> None:
         super().retranslate()

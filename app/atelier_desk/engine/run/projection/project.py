@@ -228,6 +228,8 @@ def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
         )
     )
     out.executions.append(_execution(at, body, at.event.time))
+    if body.verdict is not None and body.verdict.rule_id:
+        out.matched_rules[body.verdict.rule_id] = at.event.time
 
 
 def _execution(at: In, intent: ToolCallStarted, started_at: datetime, **result: Any) -> ToolExecution:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
     ApprovalDecided,
@@ -84,8 +84,8 @@ def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
             "decided_at": at.event.time,
         }
         out.approvals.append(asked.model_copy(update=decided))
-    if body.rule is not None:
-        out.rules.append(body.rule)
+    if body.scope is ApprovalScope.ALWAYS:
+        out.rules += body.rules
     # A run that is stopped says in the same commit what its workflow is then.
     out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_approvals=pending))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
-from atelier_desk.domain.approval import AllowRule, ApprovalRequest
+from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.run import EventBody, RunEvent
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.task import Task
@@ -53,7 +55,8 @@ class Projection:
     tasks: list[Task] = field(default_factory=list)
     deleted_tasks: list[str] = field(default_factory=list)
     deleted_messages: list[str] = field(default_factory=list)
-    rules: list[AllowRule] = field(default_factory=list)
+    rules: list[PermissionRule] = field(default_factory=list)
+    matched_rules: dict[str, datetime] = field(default_factory=dict)
     pins: dict[str, bool] = field(default_factory=dict)
     workflow: dict[str, Any] = field(default_factory=dict)
     team: tuple[str, Usage] | None = None

@@ -68,7 +68,7 @@ def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -
     if body.status is not ApprovalStatus.APPROVED:
         return state
     if body.scope is not ApprovalScope.ONCE:
-        state = evolve(state, allowed=state.allowed | {asked.tool})
+        state = evolve(state, granted=(*state.granted, *body.rules))
     call = state.call(body.call_id)
     if call is None:
         return state

@@ -22,6 +22,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import TaskStatus
@@ -147,7 +148,7 @@ class RunState:
         ended: what ended, while the run is held because it was interrupted.
         failed: the model could not be reached; a resume tries again.
         lineage: the runs above this one, the root first.
-        approvals: which calls need a person's yes; ``requests`` wait for it, ``allowed`` are the tools allowed for the run.
+        approvals: which calls need a person's yes; ``requests`` wait for it, ``granted`` are rules that came with a yes.
         children: the sub-agents of this run; ``plans`` are those of them that have not started.
         asked_parent: what this run asked its parent and has no answer to yet.
         handed: what a sub-agent handed over with ``output``, told to its parent with its report.
@@ -187,7 +188,7 @@ class RunState:
     silent: tuple[UserMessage, ...] = ()
     questions: tuple[UserQuestion, ...] = ()
     requests: tuple[ApprovalRequest, ...] = ()
-    allowed: frozenset[str] = frozenset()
+    granted: tuple[PermissionRule, ...] = ()
     children: tuple[ChildState, ...] = ()
     plans: tuple[ChildPlan, ...] = ()
     asked_parent: str = ""

@@ -6,7 +6,11 @@ import builtins
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.settings import Settings
     from atelier_desk.engine.bus import EventBus
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.tools.services import ToolServices
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 
@@ -57,6 +62,14 @@ class MemoryVectors(Protocol):
     def start_reembed(self) -> None: ...
 
 
+class RuleAccess(Protocol):
+    """Who knows the permission rules."""
+
+    async def rules(self) -> tuple[PermissionRule, ...]: ...
+
+    async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool: ...
+
+
 class ServiceContext(Protocol):
     """The open engine as a service sees it; read-only here. ``embedder`` changes when it is switched in the settings."""
 
@@ -77,6 +90,9 @@ class ServiceContext(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def tool_services(self) -> ToolServices: ...
 
     @property
     def journal(self) -> Journal: ...
@@ -104,6 +120,9 @@ class ServiceContext(Protocol):
 
     @property
     def settings(self) -> SettingsAccess: ...
+
+    @property
+    def permissions(self) -> RuleAccess: ...
 
     @property
     def workspace_files(self) -> WorkspaceFiles: ...

@@ -179,7 +179,7 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings) -> EventB
             without = {"workspace": (), "trusted": (), "instructions": ()}
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
         case ApprovalDecided():
-            return body.model_copy(update={"scope": ApprovalScope.ONCE, "rule": None})
+            return body.model_copy(update={"scope": ApprovalScope.ONCE, "rules": ()})
         case UserMessage(agent=AgentConfig() as agent):
             return body.model_copy(update={"agent": _asking(agent)})
         case ChildrenPlanned():

@@ -1,0 +1,84 @@
+"""What agents may do without asking: the picker in the composer, and the same in the line above the messages."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets.picker import Picker, PickerItem
+from atelier_desk.i18n import _
+from atelier_desk.profile_words import ASK_ALL, PROFILES, Profile
+
+_ICON = 14
+"""Pixels at 100 %."""
+
+
+def profile_choices(current: Profile) -> list[PickerItem]:
+    """The four; what an agent's form sets besides them is listed while it is in force."""
+    offered = [*PROFILES, *([ASK_ALL] if current is ASK_ALL else [])]
+    marks = (("triangle-alert", _("take care")),)
+    return [PickerItem(one.name, _(one.title), detail=_(one.allows), marks=marks if one.risky else ()) for one in offered]
+
+
+class ProfilePicker(Translated, Picker):
+    """``profile-select``: the profile of the workflow in view; one that hardly asks is marked. ``chosen`` tells its name."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("profile-select")
+        self._profile: Profile | None = None
+        theme().changed.connect(self.retranslate)
+        self.show_profile(None)
+
+    def show_profile(self, profile: Profile | None) -> None:
+        """This one is in force; None hides the picker."""
+        self._profile = profile
+        self.setVisible(profile is not None)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        if (profile := self._profile) is None:
+            return
+        _dress(self, profile)
+        self.set_choices(profile_choices(profile), profile.name)
+        say(self, tip=lambda: _told(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
+
+
+class ProfileChip(Translated, QPushButton):
+    """``workflow-profile``: the same in the header, to be read; a click opens the picker in the composer."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("workflow-profile")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._profile: Profile | None = None
+        theme().changed.connect(self.retranslate)
+        self.show_profile(None)
+
+    def show_profile(self, profile: Profile | None) -> None:
+        """This one is in force; None hides it."""
+        self._profile = profile
+        self.setVisible(profile is not None)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        if (profile := self._profile) is None:
+            return
+        _dress(self, profile)
+        self.setText(_(profile.title))
+        say(self, tip=lambda: _told(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
+
+
+def _dress(button: QPushButton, profile: Profile) -> None:
+    look = theme()
+    mark(button, "picker-warn" if profile.risky else "picker")
+    button.setIcon(look.icon(profile.icon, "warn" if profile.risky else "muted", _ICON))
+    button.setIconSize(QSize(look.px(_ICON), look.px(_ICON)))
+
+
+def _told(profile: Profile) -> str:
+    holds = _("It holds in this workflow from the next message on, until you choose another.")
+    return "\n".join((_("{name}: {text}", name=_(profile.title), text=_(profile.allows)), holds))

@@ -1,0 +1,93 @@
+"""The commands that agents left running in the background, a line each, with a way to end them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, Translated, control, fill, say
+from atelier_desk.domain.command import RunningCommand
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.panes.base import Pane
+
+LOOK_MS = 2_000
+"""How often what they print is looked at while some run."""
+
+
+class CommandRows(Translated, QWidget):
+    """``command-rows``: hidden while none runs."""
+
+    def __init__(self, pane: Pane) -> None:
+        super().__init__(pane)
+        self.setObjectName("command-rows")
+        self._pane = pane
+        self.commands: list[RunningCommand] = []
+        self._outputs: dict[str, ElidedLabel] = {}
+        self._again = QTimer(self)
+        self._again.setInterval(LOOK_MS)
+        self._again.timeout.connect(self.reload)
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
+        theme().changed.connect(self.retranslate)
+        self.retranslate()
+
+    def reload(self) -> None:
+        self._pane.jobs.start(self._load(self._pane.workflow_id), "commands")
+
+    async def _load(self, workflow_id: str) -> None:
+        found = await self._pane.bridge.engine.commands.list(workflow_id) if workflow_id else []
+        if workflow_id == self._pane.workflow_id:
+            same = [each.id for each in found] == [each.id for each in self.commands]
+            self.commands = found
+            if same:
+                # The rows stay: a button that is being pressed must not go.
+                self._show_outputs()
+            else:
+                self.retranslate()
+            if found and not self._again.isActive():
+                self._again.start()
+            elif not found:
+                self._again.stop()
+
+    def _show_outputs(self) -> None:
+        for command in self.commands:
+            line = self._outputs[command.id]
+            line.setText(command.output.rpartition("\n")[2])
+            line.setToolTip(command.output)
+            line.setVisible(bool(command.output))
+
+    def retranslate(self) -> None:
+        while (item := self._column.takeAt(0)) is not None:
+            if (row := item.widget()) is not None:
+                row.hide()
+                row.deleteLater()
+        self._outputs.clear()
+        for command in self.commands:
+            self._column.addWidget(self._row(command))
+        self._show_outputs()
+        self.setVisible(bool(self.commands))
+
+    def _row(self, command: RunningCommand) -> QWidget:
+        row = QWidget(self)
+        open_ = _("Not sandboxed") if command.sandbox == "none" else ""
+        name = control(ElidedLabel(" · ".join(filter(None, (command.line, open_))), row), "command-line", look="mono")
+        say(name, tip=lambda: command.line, name=lambda: _("Runs in the background: {command}", command=command.line))
+        self._outputs[command.id] = control(ElidedLabel("", row), "command-output", look="muted")
+        stop = control(QPushButton(row), "command-stop", N_("Stop"), look="link", on=partial(self._stop, command))
+        stop.setIcon(theme().icon("square", "muted", 13))
+        stop.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        say(stop, tip=N_("End this command and all that it started"), name=lambda: _("Stop {command}", command=command.line))
+        top = fill(QHBoxLayout(), (name, 1), stop, margins=(0, 0, 0, 0), spacing=4)
+        fill(QVBoxLayout(row), top, self._outputs[command.id], margins=(0, 0, 0, 0), spacing=0)
+        return row
+
+    def _stop(self, command: RunningCommand) -> None:
+        self._pane.jobs.start(self._end(command), "stop command")
+
+    async def _end(self, command: RunningCommand) -> None:
+        await self._pane.bridge.engine.commands.stop(command.workflow_id, command.id)

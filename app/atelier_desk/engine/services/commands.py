@@ -1,0 +1,52 @@
+"""The commands that agents left running in the background: which there are, and ending one."""
+
+from __future__ import annotations
+
+import builtins
+
+from atelier_desk.domain.command import RunningCommand
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.processes.commands import Kept
+
+_LINES, _CHARACTERS = 12, 2_000
+"""Newest output that is shown."""
+
+
+class CommandService:
+    """Commands in the background. Their begin and end are announced as ``command`` with the workflow's id."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def list(self, workflow_id: str) -> list[RunningCommand]:
+        """Those of a workflow that run, the oldest first."""
+        return [_shown(each) for each in self._running(workflow_id)]
+
+    async def stop(self, workflow_id: str, command_id: str) -> RunningCommand:
+        """End a command and all that it started; returns when it is gone.
+
+        Raises:
+            NotFoundError: it does not run any more.
+        """
+        for each in self._running(workflow_id):
+            if each.id == command_id:
+                await each.process.end()
+                return _shown(each)
+        raise NotFoundError(N_("This command does not run any more."))
+
+    def _running(self, workflow_id: str) -> builtins.list[Kept]:
+        commands = self._context.tool_services.commands
+        return [each for each in commands.of(workflow_id) if each.background and each.process.running] if commands is not None else []
+
+
+def _shown(kept: Kept) -> RunningCommand:
+    box = kept.process.order.sandbox
+    return RunningCommand(
+        id=kept.id,
+        workflow_id=kept.workflow_id,
+        line=kept.line,
+        output=kept.process.output.last(_LINES, _CHARACTERS),
+        sandbox=str(box["kind"]) if box is not None else "none",
+    )

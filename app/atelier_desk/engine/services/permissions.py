@@ -1,0 +1,232 @@
+"""Permission rules: what agents may do without asking, only after asking, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.engine.run.permissions import facts, verdict
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.i18n import N_
+from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions.decide import Level, decide
+from atelier_desk.tools.base import Call, Effect, Risk
+
+if TYPE_CHECKING:
+    from atelier_desk.policy.permissions.foreign import Line
+
+UNUSED_AFTER = timedelta(days=30)
+"""A rule that decided nothing for so long is marked. Source: the specification, "Rules"."""
+
+
+class PermissionService:
+    """Rules. A change is announced as the setting ``approvals``; runs at work keep what they were started with."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def rules(self) -> tuple[PermissionRule, ...]:
+        """All of them, oldest first."""
+        return tuple(await self._context.repos.rules.list())
+
+    async def add(self, *rules: PermissionRule) -> tuple[PermissionRule, ...]:
+        """Keep rules, all or none; one that says what another says already is that other.
+
+        Raises:
+            UsageError: a text is no rule, an example does not fit it, or its workflow or agent is not there.
+            ConflictError: another rule of the same scope says something else of the very same calls.
+            LimitError: there would be more than ``limits.RULES``.
+        """
+        kept = await self.rules()
+        new: list[PermissionRule] = []
+        found: list[PermissionRule] = []
+        for rule in rules:
+            await self._check(rule)
+            same = next((each for each in (*kept, *new) if _place(each) == _place(rule) and each.id != rule.id), None)
+            if same is not None and same.action is not rule.action:
+                raise ConflictError(
+                    N_("There is a rule “{rule}” already, and it says {action}. Change that one."),
+                    code="contradicts", rule=same.text, action=same.action.value,
+                )  # fmt: skip
+            found.append(same or rule)
+            if same is None:
+                new.append(rule)
+        if len(kept) + len(new) > limits.RULES:
+            raise LimitError(N_("There can be {most} rules, and there are {count}."), most=limits.RULES, count=len(kept))
+        if new:
+            await self._context.repos.rules.save(*new)
+            self._context.bus.changed("settings", "approvals")
+        return tuple(found)
+
+    async def change(self, rule_id: str, **fields: Any) -> PermissionRule:
+        """Change fields of a rule: ``text``, ``action``, ``scope`` with ``scope_id``, ``match``, ``not_match``; raises as ``add``, and
+        NotFoundError."""
+        before = await self._get(rule_id)
+        changed = PermissionRule.model_validate({**before.model_dump(), **fields, "id": before.id})
+        await self._check(changed)
+        if any(_place(each) == _place(changed) for each in await self.rules() if each.id != rule_id):
+            raise ConflictError(N_("There is a rule “{rule}” already."), code="exists", rule=changed.text)
+        await self._context.repos.rules.save(changed)
+        self._context.bus.changed("settings", "approvals")
+        return changed
+
+    async def remove(self, rule_id: str) -> PermissionRule:
+        """Take a rule away; what was taken away can be given to ``add`` again. Raises NotFoundError."""
+        rule = await self._get(rule_id)
+        await self._context.repos.rules.delete(rule_id)
+        self._context.bus.changed("settings", "approvals")
+        return rule
+
+    def unused(self, rule: PermissionRule) -> bool:
+        """Whether it decided nothing for thirty days."""
+        return (rule.last_matched_at or rule.created_at) < self._context.clock.now() - UNUSED_AFTER
+
+    async def test(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        *,
+        workspace: Sequence[str] = (),
+        workflow_id: str = "",
+        agent: str = "",
+        mode: ApprovalMode = ApprovalMode.SELECTIVE,
+    ) -> Verdict:
+        """What would become of a call, and which rule decides it. Nothing is run.
+
+        Args:
+            workspace: granted folders; those of the workflow where there are none.
+            agent: name or id of the agent that would make it.
+
+        Raises:
+            NotFoundError: there is no such tool, workflow or agent. UsageError: the arguments do not fit the tool.
+        """
+        registry = self._context.registry
+        found = registry.get_tool(tool)
+        if found is None:
+            raise NotFoundError(N_("There is no tool {name}."), name=tool)
+        described = registry.describe(found, arguments)
+        agent_id = (await self.agent(agent)).id if agent else ""
+        if workflow_id:
+            workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
+        holding = tuple(rule for rule in await self.rules() if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id))
+        state = await self._state(mode, workspace, holding)
+        return verdict(state, _intent(tool, found.section, described, arguments), described, repaired=False)
+
+    async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
+        """Whether rules that allow these texts would allow the call, what is asked about always left aside."""
+        state = await self._state(ApprovalMode.MANUAL, (await self._context.repos.workflows.get(asked.workflow_id)).workspace, ())
+        described = Call(Effect(asked.effect or Effect.EXECUTE), Risk(asked.risk), asked.kind, subjects=asked.subjects)
+        intent = _intent(asked.tool, asked.section, described, asked.arguments, server=asked.server)
+        about = facts(state, intent, described, repaired=False)
+        rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
+        return decide([Level(rules, state.approvals)], about).reason in ("rule", *(concern.value for concern in about.concerns))
+
+    async def preview(self, path: Path) -> tuple[Line, ...]:
+        """What each line of another program's file becomes here; nothing is stored.
+
+        Raises:
+            UsageError: it cannot be read, or holds no rules.
+        """
+        import asyncio
+
+        from atelier_desk.policy.permissions import foreign
+
+        try:
+            text = await asyncio.to_thread(_read, path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=getattr(error, "strerror", None) or error) from None
+        return foreign.read(text)
+
+    async def import_(self, path: Path, *, scope: RuleScope = RuleScope.ALWAYS, scope_id: str = "") -> tuple[PermissionRule, ...]:
+        """Keep what a file's lines become, where another rule does not say otherwise already; returns the new ones."""
+        known = {_place(rule): rule for rule in await self.rules()}
+        new: dict[tuple[str, str, str], PermissionRule] = {}
+        for line in await self.preview(path):
+            for rule in line.rules:
+                placed = rule.model_copy(update={"scope": scope, "scope_id": scope_id})
+                other = new.get(_place(placed))
+                if _place(placed) not in known and (other is None or other.action.strictness < placed.action.strictness):
+                    new[_place(placed)] = placed
+        return await self.add(*new.values())
+
+    # ------------------------------------------------------------------------------------------------------------------------------
+
+    async def _get(self, rule_id: str) -> PermissionRule:
+        found = next((rule for rule in await self.rules() if rule.id == rule_id), None)
+        if found is None:
+            raise NotFoundError(N_("There is no rule {id}."), id=rule_id)
+        return found
+
+    async def agent(self, wanted: str) -> Agent:
+        """The agent of this id or name; raises NotFoundError."""
+        agents = await self._context.repos.agents.list()
+        found = next((agent for agent in agents if wanted in (agent.id, agent.name)), None)
+        if found is None:
+            raise NotFoundError(N_("There is no agent {name}."), name=wanted)
+        return found
+
+    async def _check(self, rule: PermissionRule) -> None:
+        read = pattern.parse(rule.text)
+        if rule.scope is RuleScope.WORKFLOW:
+            await self._context.repos.workflows.get(rule.scope_id)
+        if rule.scope is RuleScope.AGENT:
+            await self._context.repos.agents.get(rule.scope_id)
+        if both := set(rule.match) & set(rule.not_match):
+            raise UsageError(N_("“{example}” cannot be covered and not covered at once."), code="contradicts", example=min(both))
+        if read.argument is None:
+            return
+        for example, wanted in [*((each, True) for each in rule.match), *((each, False) for each in rule.not_match)]:
+            if covers_example(read, example) is not wanted:
+                said = N_("The rule “{rule}” does not cover “{example}”.") if wanted else N_("The rule “{rule}” covers “{example}”.")
+                raise UsageError(said, code="example", rule=rule.text, example=example)
+
+    async def _state(self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...]) -> RunState:
+        settings = await self._context.repos.settings.load()
+        policy = ApprovalPolicy(**{**settings.approvals.__dict__, "rules": rules}, mode=mode)
+        nobody = AgentConfig(name="-", provider="-", model="-")
+        return RunState(run_id="", workflow_id="", agent=nobody, approvals=policy, workspace=tuple(workspace))
+
+
+def covers_example(read: pattern.Pattern, example: str) -> bool:
+    """Whether a rule covers an example, written as what stands in brackets: ``git push origin``, ``src/a.py``, ``python.org``."""
+    from atelier_desk.policy.permissions.facts import Command, Path
+    from atelier_desk.workspace.commands.line import UnreadableError
+    from atelier_desk.workspace.commands.line import read as read_line
+
+    argument = read.argument or ""
+    if argument.startswith("domain:"):
+        return pattern.covers_host(argument, example.removeprefix("domain:"))
+    root = "/workspace"
+    path = Path((example if example.startswith("/") else f"{root}/{example}",), (root,))
+    if pattern.covers_path(argument, path, "/home", strictly=True):
+        return True
+    try:
+        commands = read_line(example, "/home").commands
+    except UnreadableError:
+        return False
+    return all(pattern.covers_command(argument, Command(one.arguments), strictly=True) for one in commands)
+
+
+def _place(rule: PermissionRule) -> tuple[str, str, str]:
+    return rule.text, rule.scope.value, rule.scope_id
+
+
+def _intent(tool: str, section: str, described: Call, arguments: dict[str, Any], *, server: str = "") -> ToolCallStarted:
+    return ToolCallStarted(
+        call_id="", tool=tool, arguments=arguments, section=section, server=server or described.subjects.server,
+        effect=described.effect.value, risk=described.risk.value,
+    )  # fmt: skip
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(limits.RULE_FILE).decode("utf-8")

@@ -1,0 +1,118 @@
+"""What a command changes in a workspace: remembered before it, compared after it, kept so that it can be taken back.
+
+A command says nothing of the files it writes, so all are looked at. Not covered: what ignore files leave out, what is inside of ``.git``,
+links, files over ``ONE_BYTES``, and what lies beyond ``ALL_BYTES``, ``CHANGES`` or ``SECONDS``. What others change in the meantime counts
+as the command's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.parts import FileChange
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.diffs import file_change
+from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.root import Found
+from atelier_desk.workspace.walk import Walk
+
+ONE_BYTES = 1024 * 1024
+ALL_BYTES = 32 * 1024 * 1024
+CHANGES = 500
+SECONDS = 3.0
+"""Of one look at all folders together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What was changed: ``parts`` are for the card; ``lost`` are files, as a person calls them, that cannot be taken back.
+
+    ``partly``: not everything was looked at, so more may have changed.
+    """
+
+    parts: tuple[FileChange, ...] = ()
+    lost: tuple[str, ...] = ()
+    partly: bool = False
+
+
+class Around:
+    """The files of some granted folders as they are now. All calls block.
+
+    Args:
+        roots: the granted folders, the first one being where relative paths start.
+    """
+
+    def __init__(self, files: WorkspaceFiles, roots: Sequence[Path]) -> None:
+        self._files, self._roots = files, roots
+        self._held: dict[tuple[Path, str], bytes] = {}
+        self._found, self._partly = self._look()
+        left = ALL_BYTES
+        for (root, path), found in self._found.items():
+            if found.kind == "file" and found.size <= min(ONE_BYTES, left):
+                content = self._read(root, path)
+                if content is not None:
+                    self._held[root, path] = content
+                    left -= len(content)
+
+    def compare(self, author: Author) -> Changed:
+        """Keep what is otherwise now, as changes of ``author``."""
+        now, partly = self._look()
+        partly = partly or self._partly
+        parts: list[FileChange] = []
+        lost: list[str] = []
+        for key in sorted({*self._found, *now}):
+            before, after = self._found.get(key), now.get(key)
+            if before == after or (partly and (before is None or after is None)):
+                # Of what was not looked at nobody knows whether it is new.
+                continue
+            if any(each is not None and each.kind != "file" for each in (before, after)):
+                continue
+            part = self._kept(author, key, before, after) if len(parts) < CHANGES else None
+            if part is None:
+                lost.append(self._shown(*key))
+            elif part.before != part.after:
+                parts.append(part)
+        return Changed(tuple(parts), tuple(lost), partly)
+
+    def _kept(self, author: Author, key: tuple[Path, str], before: Found | None, after: Found | None) -> FileChange | None:
+        """One change; None for one whose contents are not known."""
+        root, path = key
+        old = self._held.get(key) if before is not None else None
+        new = self._read(root, path) if after is not None else None
+        if (before is not None and old is None) or (after is not None and new is None):
+            return None
+        shown = self._shown(root, path)
+        if old != new:
+            mode = before.mode if before is not None else None
+            self._files.note(author, Place(root, path, shown), old, new, mode=mode, made=self._made(root, path))
+        return file_change(shown, old, new)
+
+    def _made(self, root: Path, path: str) -> tuple[str, ...]:
+        """The folders above a file that were not there before, the topmost first."""
+        parts = path.split("/")[:-1]
+        above = ("/".join(parts[: end + 1]) for end in range(len(parts)))
+        return tuple(each for each in above if (root, each) not in self._found)
+
+    def _look(self) -> tuple[dict[tuple[Path, str], Found], bool]:
+        found: dict[tuple[Path, str], Found] = {}
+        left, partly = SECONDS, False
+        for root in self._roots:
+            walk = Walk(self._files.root(root), hidden=True, seconds=left)
+            try:
+                found |= {(root, entry.path): entry.found for entry in walk.files(folders=True)}
+            except ToolError:
+                partly = True
+            partly, left = partly or bool(walk.cut), max(0.0, walk.seconds_left)
+        return found, partly
+
+    def _read(self, root: Path, path: str) -> bytes | None:
+        try:
+            return self._files.root(root).read(path, ONE_BYTES)
+        except (ToolError, OSError):
+            return None
+
+    def _shown(self, root: Path, path: str) -> str:
+        return path if root == self._roots[0] else f"{root.as_posix().rstrip('/')}/{path}"

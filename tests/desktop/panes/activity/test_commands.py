@@ -1,0 +1,51 @@
+"""Commands in the background: a line each above the activity, with what they print and a Stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.panes.activity.pane import ActivityPane
+from atelier_desk.domain.command import RunningCommand
+from tests.desktop.panes.activity.test_log import one_run
+from tests.e2e.harness import rendered
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+def running(output: str = "") -> RunningCommand:
+    return RunningCommand(id="cmd_1", workflow_id="w", line="npm run dev", output=output, sandbox="none")
+
+
+async def test_a_command_is_seen_and_stopped(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any], qtbot: QtBot
+) -> None:
+    atelier.set("teams", "replay", ("r1", one_run()[:5]))
+    pane = shown(ActivityPane(bridge))  # type: ignore[arg-type]
+    pane.set_workflow("w")
+    await settle()
+    assert not pane.commands.isVisible()
+    atelier.set("commands", "list", [running()])
+    bridge.changed.emit("command", "w")
+    await settle()
+    assert pane.commands.isVisible()
+    assert "npm run dev · Not sandboxed" in rendered(pane.commands)
+    stop = pane.commands.findChild(QPushButton, "command-stop")
+    assert stop.accessibleName() == "Stop npm run dev"
+    atelier.set("commands", "list", [running("one\ntwo")])
+    pane.commands.reload()
+    await settle()
+    assert "two" in rendered(pane.commands)
+    assert pane.commands.findChild(QPushButton, "command-stop") is stop  # one that is being pressed stays
+    atelier.set("commands", "stop", running())
+    qtbot.mouseClick(stop, Qt.MouseButton.LeftButton)
+    await settle()
+    assert ("commands.stop", ("w", "cmd_1")) in [(key, args) for key, args, _fields in atelier.log]
+    atelier.set("commands", "list", [])
+    bridge.changed.emit("command", "w")
+    await settle()
+    assert not pane.commands.isVisible()
+    assert not pane.commands._again.isActive()

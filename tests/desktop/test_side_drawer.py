@@ -1,0 +1,182 @@
+"""A narrow window: the panes lie in a drawer over the conversation, and come back beside it as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.layout_keeper import LayoutKeeper
+from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
+from atelier_desk.desktop.window import MainWindow
+from tests.desktop.test_rail import started
+from tests.support.fake_bridge import settle
+
+SIDE = ("tasks", "activity", "memory", "reports", "questions")
+
+
+@pytest.fixture
+async def window(qtbot: QtBot) -> MainWindow:
+    return await started(qtbot)
+
+
+def in_sight(window: MainWindow) -> set[str]:
+    return {name for name in SIDE if not window.rail.docks[name].isHidden()}
+
+
+def places(window: MainWindow) -> dict[str, tuple[int, int, int, int]]:
+    """Where every dock that can be seen is."""
+    docks = {name: dock for name, dock in window.rail.docks.items() if not dock.visibleRegion().isEmpty()}
+    return {name: dock.geometry().getRect() for name, dock in docks.items()}  # type: ignore[misc]
+
+
+async def narrow(window: MainWindow, qtbot: QtBot, width: int = 1024, height: int = 860) -> None:
+    window.resize(width, height)
+    qtbot.waitUntil(lambda: not in_sight(window))
+    await settle()
+
+
+def open_by_button(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.mouseClick(window.findChild(QToolButton, "toggle-rail"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(in_sight(window)))
+
+
+async def test_panes_yield_and_come_back_as_they_were(window: MainWindow, qtbot: QtBot) -> None:
+    window.resizeDocks([window.rail.docks["tasks"]], [360], Qt.Orientation.Horizontal)
+    window.rail.docks["reports"].close()
+    qtbot.waitUntil(lambda: window.rail.panes["tasks"].folded)
+    await settle()
+    before, named, column = places(window), in_sight(window), window.sidebar.width()
+    await narrow(window, qtbot, width=800)
+    qtbot.waitUntil(lambda: window.sidebar.width() == column)
+    await narrow(window, qtbot)
+    assert window.chat.width() > 700, "the conversation has their room"
+    window.resize(1300, 860)
+    qtbot.waitUntil(lambda: in_sight(window) == named)
+    await settle(30)
+    assert places(window) == before
+    assert window.sidebar.width() == column
+
+
+async def test_the_drawer_lies_over_the_conversation(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot)
+    chat, composer = window.chat.size(), window.chat.composer.mapTo(window, QPoint())
+    open_by_button(window, qtbot)
+    qtbot.waitUntil(lambda: window.rail.docks["tasks"].width() > 200)
+    await settle()
+    assert window.rail.docks["tasks"].geometry().right() >= window.width() - 2
+    assert window.pages.geometry().right() < window.rail.docks["tasks"].x(), "they are not under the conversation"
+    assert window.chat.size() == chat
+    assert window.chat.composer.mapTo(window, QPoint()) == composer
+
+
+async def test_esc_and_a_click_beside_it_close_it(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot)
+
+    def by_esc() -> None:
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        qtbot.keyClick(focused, Qt.Key.Key_Escape)
+
+    def beside(name: str) -> Callable[[], None]:
+        part = window.findChild(QWidget, name) if name else window.chat
+        assert part is not None
+
+        def click() -> None:
+            found = QApplication.widgetAt(part.mapToGlobal(QPoint(60, 120)))
+            qtbot.mouseClick(found, Qt.MouseButton.LeftButton, pos=QPoint(60, 120))
+
+        return click
+
+    for close in (by_esc, beside(""), beside("workflow-list"), window.actions_["toggle-panes"].trigger):
+        window.actions_["toggle-panes"].trigger()
+        qtbot.waitUntil(lambda: bool(in_sight(window)))
+        await settle()
+        close()
+        qtbot.waitUntil(lambda: not in_sight(window))
+        await settle()
+        assert window.focusWidget() is window.chat.composer.field
+        assert window.findChildren(QWidget, "drawer-shade") == []
+
+
+async def test_a_panes_own_key_opens_the_drawer_at_it(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot)
+    window.actions_["show-questions"].trigger()
+    qtbot.waitUntil(lambda: not window.rail.docks["questions"].visibleRegion().isEmpty())
+    assert window.rail.drawer.open
+
+
+async def test_what_yielded_is_not_kept_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
+    kept: list[dict[str, str]] = []
+    keeper = LayoutKeeper(window, lambda: kept.append(window.layout_state()))
+    keeper._soon.setInterval(0)
+    keeper.start()
+    window.rail.docks["memory"].close()
+    named = in_sight(window)
+    await narrow(window, qtbot)
+    qtbot.waitUntil(lambda: bool(kept))
+    other = await started(qtbot)
+    other.restore_layout(kept[-1])
+    await settle()
+    assert other.width() == 1024
+    assert in_sight(other) == set(), "still narrow"
+    other.resize(1300, 860)
+    qtbot.waitUntil(lambda: in_sight(other) == named)
+
+
+async def test_what_a_person_hid_stays_hidden(window: MainWindow, qtbot: QtBot) -> None:
+    window.actions_["toggle-panes"].trigger()
+    assert not in_sight(window)
+    window.resize(1024, 860)
+    await settle()
+    window.actions_["toggle-panes"].trigger()
+    qtbot.waitUntil(lambda: bool(in_sight(window)))
+    window.resize(1300, 860)
+    qtbot.waitUntil(lambda: not in_sight(window))
+    window.resize(1024, 860)
+    window.actions_["toggle-panes"].trigger()
+    window.rail.docks["tasks"].close()
+    window.actions_["toggle-panes"].trigger()
+    window.resize(1300, 860)
+    window.actions_["toggle-panes"].trigger()
+    qtbot.waitUntil(lambda: in_sight(window) == set(SIDE) - {"tasks"})
+
+
+async def test_panes_are_moved_and_torn_off_in_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot, height=860)
+    open_by_button(window, qtbot)
+    docks = window.rail.docks
+    movable = QDockWidget.DockWidgetFeature.DockWidgetMovable
+    assert all(dock.features() & movable for dock in docks.values())
+    qtbot.mouseClick(window.findChild(QWidget, "float-tasks"), Qt.MouseButton.LeftButton)
+    assert docks["tasks"].isFloating()
+    window.rail.drawer.shut()
+    await settle()
+    assert docks["tasks"].isVisible(), "a window of its own does not yield"
+    qtbot.mouseClick(window.findChild(QWidget, "float-tasks"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.rail.drawer.open)
+    assert in_sight(window) == set(SIDE)
+    window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, docks["tasks"])
+    await settle()
+    window.rail.drawer.shut()
+    assert not in_sight(window)
+    window.resize(1300, 860)
+    qtbot.waitUntil(lambda: in_sight(window) == set(SIDE))
+    assert window.dockWidgetArea(docks["tasks"]) == Qt.DockWidgetArea.LeftDockWidgetArea
+
+
+async def test_what_opens_below_closes_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot, width=800)
+    open_by_button(window, qtbot)
+    window.actions_["show-timeline"].trigger()
+    qtbot.waitUntil(lambda: not in_sight(window) and window.rail.docks["timeline"].isVisible())
+    assert window.rail.docks["timeline"].width() > 400
+
+
+@pytest.mark.parametrize("width", [800, 1024, 1300, 1700])
+async def test_the_composer_is_as_wide_as_the_messages(window: MainWindow, qtbot: QtBot, width: int) -> None:
+    window.resize(width, 860)
+    qtbot.waitUntil(lambda: window.chat.composer.width() == min(CHAT_COLUMN, window.chat.width() - 2 * 24))

@@ -1,0 +1,196 @@
+"""The main job: in a small repository an agent mends a failing test, asks where it must, and all of it can be taken back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from atelier_desk.desktop.panes.files.pane import FilesPane
+from atelier_desk.desktop.panes.files.tree import ChangeTree
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.workspace.processes import sandbox
+from tests.e2e.conftest import OpenDesk
+from tests.e2e.harness import Desk, child, rendered, rows
+from tests.e2e.wire import ModelServer, calls, config, hire, told
+from tests.support.servers.base import Call
+
+GOAL = "The tests of the shelf fail. Mend it."
+TOOLS = ("read_file", "edit_file", "run_command", "git_status", "git_diff")
+BEFORE = "def boards(width):\n    return width // 30\n"
+AFTER = "def boards(width):\n    return max(2, width // 30)\n"
+# It also tries what the code of a stranger would: to leave something beside its folder, and to read the program's own data.
+CHECKS = """import os, pathlib, unittest
+from shelf import boards
+
+for attempt in (lambda: pathlib.Path("../escaped").write_text("out"), lambda: print("LEAKED", os.listdir("../../data"))):
+    try:
+        attempt()
+    except OSError:
+        pass
+
+pathlib.Path("report.txt").write_text("tested")
+
+class Shelf(unittest.TestCase):
+    def test_a_narrow_one_has_two_boards(self):
+        self.assertEqual(boards(20), 2)
+"""
+TESTS = "python3 -m unittest -q test_shelf"
+
+
+def command(id: str, line: str, *, modifies: bool = False) -> Call:
+    return Call("run_command", {"command": line, "modifies_files": modifies}, id=id)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository with one commit, whose test fails."""
+    root = tmp_path / "parent" / "project"
+    root.mkdir(parents=True)
+    (root / "shelf.py").write_text(BEFORE)
+    (root / "test_shelf.py").write_text(CHECKS)
+    (root / ".gitignore").write_text("__pycache__/\n")
+    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main")
+    for arguments in (("init",), ("add", "."), ("commit", "-m", "A shelf")):
+        git(root, *who, *arguments)
+    return root
+
+
+def git(root: Path, *arguments: str) -> str:
+    environ = {"PATH": os.environ["PATH"], "HOME": str(root.parent), "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(["git", *arguments], cwd=root, env=environ, check=True, capture_output=True, text=True, timeout=20)
+    return done.stdout
+
+
+def cards(desk: Desk) -> list[QWidget]:
+    return [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()]
+
+
+def allow(desk: Desk, expected: str) -> None:
+    """Wait for the card about ``expected`` and say yes to it."""
+    card = desk.until(lambda: [each for each in cards(desk) if expected in rendered(each)], f"a card about {expected}")[0]
+    keep(desk, "asks")
+    desk.click(child(card, QAbstractButton, "approval-approve"))
+    desk.until(lambda: not cards(desk), "the card is answered")
+
+
+def keep(desk: Desk, name: str) -> None:
+    """Pictures of the window, light, dark and in French, where somebody wants them."""
+    folder = os.environ.get("ATELIER_SCREENSHOTS")
+    if not folder:
+        return
+    for theme, language, suffix in (("dark", "french", "dark-fr"), ("light", "english", "light")):
+        desk.action(f"theme-{theme}")
+        desk.action(f"language-{language}")
+        desk.settle()
+        desk.window.grab().save(str(Path(folder) / f"main-job-{name}-{suffix}.png"))
+
+
+def ended(desk: Desk) -> list[str]:
+    """How the commands of the workflow came to an end."""
+
+    async def look(atelier: Atelier) -> list[str]:
+        commands = atelier.tool_services.commands
+        assert commands is not None
+        return [each.process.ended_by for each in commands.of(desk.workflow_id)]
+
+    return desk.engine(look)
+
+
+def grant(desk: Desk, folder: Path) -> FilesPane:
+    """Grant the folder in the files pane, as one that is not trusted."""
+    desk.action("show-files")
+    pane = desk.find("files-pane", FilesPane)
+    desk.until(lambda: pane.desk.workflow_id, "the pane knows the workflow")
+    pane.desk.grant([str(folder)])
+    desk.until(lambda: desk.window.findChildren(QAbstractButton, "trust-no"), "the question whether it is trusted")
+    desk.click(desk.window.findChildren(QAbstractButton, "trust-no")[0])
+    desk.until(lambda: "Nothing changed yet" in rendered(pane), "the folder is granted")
+    return pane
+
+
+def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
+    server.script(
+        GOAL,
+        "Grant me the folder first.",
+        calls(
+            Call("read_file", {"path": "shelf.py"}, id="r1"), Call("git_status", {}, id="g1"), command("c0", "cat test_shelf.py | head -5")
+        ),
+        calls(command("c1", TESTS), text="I run the tests."),
+        calls(Call("edit_file", {"path": "shelf.py", "old_string": "width // 30", "new_string": "max(2, width // 30)"}, id="e1")),
+        calls(command("c2", TESTS), text="Once more."),
+        calls(Call("git_diff", {}, id="g2")),
+        "A narrow shelf has two boards now, and the test passes.",
+    )
+    desk = open_desk(None)
+    desk.window.resize(1360, 860)
+    desk.engine(lambda a: hire(a, server.provider, config("Ada", approval=ApprovalMode.EDIT, tools=TOOLS)))
+    desk.settle()
+    desk.send(GOAL)
+    desk.last_reply("Grant me")
+    desk.wait_done()
+    pane = grant(desk, project)
+    desk.send("Go on")
+
+    # Reading, the state of the repository and a line of safe commands ran unasked; running the project's code did not.
+    allow(desk, TESTS)
+    looked = " ".join(str(message["content"]) for message in server.requests(GOAL)[2]["messages"] if message["role"] == "tool")
+    assert "width // 30" in looked
+    assert "import os" in looked
+    assert '"clean": true' in looked.lower()
+    # The edit lies inside of the folder and can be undone, so Edit asks about the tests alone.
+    allow(desk, TESTS)
+    desk.last_reply("two boards now")
+    desk.wait_done()
+
+    failed, edited, passed, diff = (told(body) for body in server.requests(GOAL)[3:])
+    assert "FAILED" in failed
+    assert '"exit_status": 1' in failed
+    assert "max(2, width // 30)" in edited
+    assert "OK" in passed
+    assert '"exit_status": 0' in passed
+    assert "+    return max(2, width // 30)" in diff
+    assert (project / "shelf.py").read_text() == AFTER
+    if sandbox.available():
+        assert not (project.parent / "escaped").exists()
+        assert "LEAKED" not in failed + passed
+
+    changes = desk.find("file-changes", ChangeTree)
+    desk.click_row(changes, "shelf.py")
+    desk.until(lambda: pane.diff.isVisible() and "return max(2" in pane.diff.text, "the diff is shown")
+    keep(desk, "diff")
+    # What the tests themselves wrote is among the changes, and goes with them.
+    desk.until(lambda: any("report.txt" in row for row in rows(changes)), "a command's file is listed")
+    desk.click("files-undo-all")
+    desk.until(lambda: (project / "shelf.py").read_text() == BEFORE, "the change is taken back")
+    desk.until(lambda: not (project / "report.txt").exists(), "the command's file is taken back")
+    desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
+    assert git(project, "status", "--porcelain") == ""
+
+
+def test_a_command_in_the_background_is_seen_and_stopped(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
+    (project / "serve.sh").write_text("echo listening; sleep 300; echo over > late.txt\n")
+    serve = Call("run_command", {"command": "bash serve.sh", "modifies_files": False, "background": True}, id="b1")
+    server.script(GOAL, "Grant me the folder first.", calls(serve), "It runs.")
+    desk = open_desk(None)
+    desk.window.resize(1360, 860)
+    desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=TOOLS, approval=ApprovalMode.EDIT)))
+    desk.settle()
+    desk.send(GOAL)
+    desk.last_reply("Grant me")
+    desk.wait_done()
+    grant(desk, project)
+    desk.send("Go on")
+    allow(desk, "bash serve.sh")
+    desk.last_reply("It runs")
+    desk.wait_done()
+    shown = desk.until_shown("command-rows", "listening")
+    assert "bash serve.sh" in rendered(shown)
+    keep(desk, "background")
+    desk.click("command-stop")
+    desk.gone("command-rows")
+    assert ended(desk) == ["stopped"]

@@ -1,0 +1,40 @@
+"""Commands in the background, as the window gets them: announced, listed, ended."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.tools.base import ToolContext
+from tests.engine.conftest import Opener
+
+
+async def test_a_command_is_listed_until_it_is_stopped(open_atelier: Opener, tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "serve.sh").write_text("echo ready; sleep 60\n")
+    async with open_atelier() as atelier:
+        told: list[str] = []
+        atelier.bus.on_changed(lambda topic, key: told.append(key) if topic == "command" else None)
+        context = ToolContext(workflow_id="w", run_id="r", call_id="c", workspace=root)
+        assert await atelier.commands.list("w") == []
+        call = {"command": "bash serve.sh", "modifies_files": False, "background": True}
+        started = await atelier.registry.execute("run_command", call, context)
+        async with asyncio.timeout(20):
+            while "ready" not in (listed := await atelier.commands.list("w"))[0].output:
+                await asyncio.sleep(0.02)
+        assert [each.line for each in listed] == ["bash serve.sh"]
+        assert started.data["command_id"] == listed[0].id
+        assert await atelier.commands.list("other") == []
+        with pytest.raises(NotFoundError):
+            await atelier.commands.stop("other", listed[0].id)
+        await atelier.commands.stop("w", listed[0].id)
+        assert await atelier.commands.list("w") == []
+        async with asyncio.timeout(20):
+            while told != ["w", "w"]:
+                await asyncio.sleep(0.02)
+        with pytest.raises(NotFoundError):
+            await atelier.commands.stop("w", listed[0].id)

@@ -1,0 +1,116 @@
+"""What a command changed is found, shown and taken back; what is not covered is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.workspace.checkpoints import around
+from atelier_desk.workspace.checkpoints.around import Around, Changed
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undo import undo
+
+ANN = Author("w", "r", "c", "Ann")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = tmp_path / "work"
+    (made / "src").mkdir(parents=True)
+    for name, text in ((".gitignore", "built/\n"), (".env", "A=1\n"), ("src/a.py", "a\n"), ("src/run.sh", "#!/bin/sh\n"), ("b.txt", "b\n")):
+        (made / name).write_text(text)
+    (made / "src/run.sh").chmod(0o755)
+    return made
+
+
+def files(root: Path) -> WorkspaceFiles:
+    return WorkspaceFiles(root.parent / "data", (root.parent / "data",))
+
+
+def tree(root: Path) -> dict[str, tuple[str, int]]:
+    """Every file with its text and mode, every folder with none."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        text = path.read_text() if path.is_file() and not path.is_symlink() else ""
+        found[path.relative_to(root).as_posix()] = (text, path.lstat().st_mode)
+    return found
+
+
+def said(changed: Changed) -> list[str]:
+    return [f"{part.action} {part.path}" for part in changed.parts]
+
+
+def test_all_kinds_of_changes_are_taken_back(root: Path) -> None:
+    kept, before = files(root), tree(root)
+    around = Around(kept, [root])
+    (root / "src/a.py").write_text("changed in place\n")
+    (root / ".env").write_text("A=2\n")
+    (root / "src/run.sh").unlink()
+    (root / "b.txt").rename(root / "src/c.txt")
+    (root / "new/deep").mkdir(parents=True)
+    (root / "new/deep/d.txt").write_text("d\n")
+    (root / "built").mkdir()
+    (root / "built/out").write_text("left out\n")
+    changed = around.compare(ANN)
+    assert said(changed) == [
+        *("changed .env", "deleted b.txt", "created new/deep/d.txt", "changed src/a.py", "created src/c.txt", "deleted src/run.sh")
+    ]
+    assert (changed.lost, changed.partly) == ((), False)
+    assert "+changed in place" in next(part.diff for part in changed.parts if part.path == "src/a.py")
+    changes = kept.kept.of("w")
+    assert {change.agent_name for change in changes} == {"Ann"}
+    assert [each.problem for each in undo(kept, changes)] == [None] * 6
+    (root / "built/out").unlink()
+    (root / "built").rmdir()
+    assert tree(root) == before
+
+
+def test_what_somebody_else_changed_since_is_not_lost(root: Path) -> None:
+    kept = files(root)
+    around = Around(kept, [root])
+    (root / "b.txt").write_text("by the command\n")
+    around.compare(ANN)
+    (root / "b.txt").write_text("by a person\n")
+    assert undo(kept, kept.kept.of("w"))[0].problem is not None
+    assert (root / "b.txt").read_text() == "by a person\n"
+
+
+def test_nothing_changed(root: Path) -> None:
+    around = Around(files(root), [root])
+    (root / "b.txt").touch()
+    assert around.compare(ANN) == Changed()
+
+
+def test_what_is_too_large_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(around, "ONE_BYTES", 10)
+    (root / "large.bin").write_bytes(b"x" * 11)
+    look = Around(files(root), [root])
+    (root / "large.bin").write_bytes(b"y" * 12)
+    (root / "b.txt").write_text("small\n")
+    changed = look.compare(ANN)
+    assert (said(changed), changed.lost) == (["changed b.txt"], ("large.bin",))
+
+
+def test_many_changes_and_a_folder_too_large_to_look_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(around, "CHANGES", 2)
+    look = Around(files(root), [root])
+    for number in range(4):
+        (root / f"n{number}").write_text("n")
+    changed = look.compare(ANN)
+    assert (len(changed.parts), changed.lost) == (2, ("n2", "n3"))
+    monkeypatch.setattr(around, "SECONDS", -1.0)
+    monkeypatch.setattr("atelier_desk.workspace.walk.ENTRIES", 1)
+    assert Around(files(root), [root]).compare(ANN).partly
+
+
+def test_a_second_folder_is_looked_at_and_links_are_not_followed(root: Path, tmp_path: Path) -> None:
+    other, away = tmp_path / "other", tmp_path / "away"
+    for folder in (other, away):
+        folder.mkdir()
+        (folder / "f").write_text("1\n")
+    (root / "link").symlink_to(away)
+    look = Around(files(root), [root, other])
+    for folder in (other, away):
+        (folder / "f").write_text("2\n")
+    assert said(look.compare(ANN)) == [f"changed {other}/f"]
