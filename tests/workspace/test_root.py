@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import stat
@@ -358,3 +359,23 @@ def test_a_closed_folder_is_known_below_one_that_may_not_be_read(tmp_path: Path,
             root.read(path, 10) if path.endswith("secret") else root.write(path, b"x")
         assert error.value.code == "closed"
     assert root.read("fine", 10) == b"fine"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(errno.EROFS, "read_only"), (errno.ENOSPC, "no_space"), (errno.EDQUOT, "no_space"), (errno.EACCES, "denied")]
+)
+def test_a_disk_that_cannot_be_written_to_is_said_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
+) -> None:
+    (tmp_path / "a").write_text("old")
+
+    def refused(*_given: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "write", refused)
+    with pytest.raises(ToolError) as error:
+        ConfinedRoot(tmp_path).write("a", b"new")
+    monkeypatch.undo()
+    assert error.value.code == code
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"

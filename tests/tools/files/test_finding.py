@@ -118,3 +118,17 @@ async def test_a_folder_of_many_entries_is_cut(call: Calls, ws: Path) -> None:
         (ws / "many" / f"{number:04}").touch()
     data = await call("list_directory", path="many")
     assert (data["count"], "first 1000" in data["note"]) == (1000, True)
+
+
+async def test_links_in_a_circle_end_every_walk(call: Calls, ws: Path) -> None:
+    (ws / "round").mkdir()
+    (ws / "round" / "back").symlink_to("..")
+    (ws / "one").symlink_to("two")
+    (ws / "two").symlink_to("one")
+    for tool, arguments in (
+        ("search_files", {"pattern": "hello"}),
+        ("glob_files", {"pattern": "**/*"}),
+        ("list_directory", {"recursive": True}),
+    ):
+        assert (await call(tool, **arguments))["success"], tool
+    assert (await call("read_file", path="one"))["code"] == "outside"
