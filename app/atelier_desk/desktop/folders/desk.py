@@ -47,6 +47,10 @@ class FolderDesk(QObject):
         self.workflow_id = workflow.id if workflow is not None else ""
         self._show(workflow.workspace if workflow is not None else self.for_new)
 
+    def turn_to(self, workflow_id: str) -> None:
+        """Another workflow is in view, and is being read: what is granted from now on is granted to it."""
+        self.workflow_id = workflow_id
+
     def take(self, workflow: Workflow) -> None:
         """The workflow in view was read again."""
         if workflow.id == self.workflow_id and workflow.workspace != self.folders:
@@ -81,15 +85,11 @@ class FolderDesk(QObject):
 
     def grant(self, folders: Sequence[str]) -> None:
         """Let agents use these folders, too; of those nobody decided about, ask whether they are trusted."""
-        new = tuple(folder for folder in dict.fromkeys(folders) if folder not in self.folders)
-        if new:
-            self._bridge.jobs.start(self._grant(self.workflow_id, (*self.folders, *new), new))
+        self._bridge.jobs.start(self._grant(self.workflow_id, tuple(dict.fromkeys(folders))))
 
     def take_back(self, folder: str) -> None:
         """Agents may not use this folder any more, from the next message on."""
-        left = tuple(each for each in self.folders if each != folder)
-        if left != self.folders:
-            self._bridge.jobs.start(self._keep(self.workflow_id, left))
+        self._bridge.jobs.start(self._take_back(self.workflow_id, folder))
 
     def ask_trust(self, folders: Sequence[str]) -> None:
         """Ask whether these are trusted, with what that means and what is in them."""
@@ -99,8 +99,12 @@ class FolderDesk(QObject):
         """Keep what the person decided, here and wherever these folders are used."""
         self._bridge.jobs.start(self._trust(tuple(folders), trusted))
 
-    async def _grant(self, workflow_id: str, folders: tuple[str, ...], new: tuple[str, ...]) -> None:
-        await self._keep(workflow_id, folders)
+    async def _grant(self, workflow_id: str, folders: tuple[str, ...]) -> None:
+        before = await self._granted(workflow_id)
+        new = tuple(folder for folder in folders if folder not in before)
+        if not new:
+            return
+        await self._keep(workflow_id, (*before, *new))
         decided = await self._bridge.engine.files.trusted(new)
         undecided = [folder for folder in new if decided[folder] is None]
         if undecided and workflow_id == self.workflow_id:
@@ -111,6 +115,13 @@ class FolderDesk(QObject):
 
         found = await self._bridge.engine.files.told(tuple(folders))
         ask_trust(self._around, folders, found, lambda yes: self.trust(folders, yes))
+
+    async def _take_back(self, workflow_id: str, folder: str) -> None:
+        await self._keep(workflow_id, tuple(each for each in await self._granted(workflow_id) if each != folder))
+
+    async def _granted(self, workflow_id: str) -> tuple[str, ...]:
+        """As it is stored: what is shown may be a moment old, and a folder must not be lost over it."""
+        return (await self._bridge.engine.workflows.get(workflow_id)).workspace if workflow_id else self.for_new
 
     async def _keep(self, workflow_id: str, folders: tuple[str, ...]) -> None:
         if workflow_id:

@@ -155,3 +155,14 @@ async def test_without_a_folder_it_offers_to_grant_one(pane: FilesPane, atelier:
     assert pane.empty.isVisible()
     assert button(pane, "files-grant-first").isVisible()
     assert not pane._undo_all.isEnabled()
+
+
+async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_none_away(pane: FilesPane, atelier: FakeAtelier) -> None:
+    granted: list[tuple[str, tuple[str, ...]]] = []
+    atelier.set("workflows", "get", lambda id: Workflow(id=id, name="V", workspace=("/kept",)))
+    atelier.set("workflows", "set_workspace", lambda id, folders: granted.append((id, folders)))
+    atelier.set("files", "trusted", lambda folders: dict.fromkeys(folders, True))
+    pane.set_workflow("v")
+    pane.desk.grant(["/new"])  # before anything of it was read
+    await settle()
+    assert granted == [("v", ("/kept", "/new"))]

@@ -86,6 +86,7 @@ class FilesPane(Pane):
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self._open, self._left = None, ()
+            self.desk.turn_to(workflow_id)
         super().set_workflow(workflow_id)
 
     def reload(self) -> None:
