@@ -83,7 +83,7 @@ class FolderDesk(QObject):
         """Let agents use these folders, too; of those nobody decided about, ask whether they are trusted."""
         new = tuple(folder for folder in dict.fromkeys(folders) if folder not in self.folders)
         if new:
-            self._bridge.jobs.start(self._grant(self.workflow_id, (*self.folders, *new), new))
+            self._bridge.jobs.start(self._grant(self.workflow_id, new))
 
     def take_back(self, folder: str) -> None:
         """Agents may not use this folder any more, from the next message on."""
@@ -99,8 +99,9 @@ class FolderDesk(QObject):
         """Keep what the person decided, here and wherever these folders are used."""
         self._bridge.jobs.start(self._trust(tuple(folders), trusted))
 
-    async def _grant(self, workflow_id: str, folders: tuple[str, ...], new: tuple[str, ...]) -> None:
-        await self._keep(workflow_id, folders)
+    async def _grant(self, workflow_id: str, new: tuple[str, ...]) -> None:
+        before = (await self._bridge.engine.workflows.get(workflow_id)).workspace if workflow_id else self.for_new
+        await self._keep(workflow_id, tuple(dict.fromkeys((*before, *new))))
         decided = await self._bridge.engine.files.trusted(new)
         undecided = [folder for folder in new if decided[folder] is None]
         if undecided and workflow_id == self.workflow_id:

@@ -62,6 +62,7 @@ class FilesPane(Pane):
         self.column.addWidget(self._stack, 1)
         self.add_key("Escape", self.close_change, self._reader)
         say(self.list, name=N_("Changed files"))
+        self.desk.changed.connect(self._show)
         self.retranslate()
 
     def _build_reader(self) -> QWidget:
@@ -86,6 +87,7 @@ class FilesPane(Pane):
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self._open, self._left = None, ()
+            self.desk.workflow_id = workflow_id  # what is granted before it is read goes there
         super().set_workflow(workflow_id)
 
     def reload(self) -> None:
