@@ -75,7 +75,7 @@ bench: setup peers
 	@mkdir -p $(OUT)/bench
 	@set -e; for file in tests/bench/bench_*.py; do \
 	  name=$$(basename "$$file" .py); echo "== $$name"; \
-	  QT_QPA_PLATFORM=offscreen $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) --json "$(OUT)/bench/$$name.json"; \
+	  QT_QPA_PLATFORM=offscreen:configfile=tests/support/screen.json $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) --json "$(OUT)/bench/$$name.json"; \
 	done
 
 chaos: setup

@@ -374,7 +374,8 @@ def main() -> None:
     parser.add_argument("--workflow", default="", help=argparse.SUPPRESS)
     parser.add_argument("--started", type=float, default=0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    screen = Path(__file__).parents[1] / "support" / "screen.json"  # a usual one: in a narrow window the panes would be put away
+    os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screen}")
     if arguments.child == "empty":
         child_empty(arguments.started)
     elif arguments.child == "atelier":

@@ -276,7 +276,8 @@ def main() -> None:
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    screen = Path(__file__).parents[1] / "support" / "screen.json"  # a usual one: in a narrow window the panes would be put away
+    os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screen}")
     if arguments.child:
         child(arguments.folder, 3 if arguments.quick else 12)
     else:

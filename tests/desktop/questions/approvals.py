@@ -58,7 +58,7 @@ class ApprovalEngine(FakeAtelier):
     def change(self, request_id: str, **fields: Any) -> None:
         self.stored[request_id] = self.stored[request_id].model_copy(update=fields)
 
-    def _approve(self, request_id: str, arguments: Any, scope: Any, rule: Any) -> None:
+    def _approve(self, request_id: str, arguments: Any, scope: Any, rules: Any) -> None:
         self.change(request_id, status=ApprovalStatus.APPROVED, edited=arguments, scope=scope, decided_by="user")
 
     def _reject(self, request_id: str, note: str) -> None:

@@ -24,9 +24,7 @@ def register(add: Adder) -> None:
     group = add.group("permissions", _("rules of what agents may do without asking, only after asking, or not at all"))
     group.command("list", _("the rules; deny beats ask, and ask beats allow"), "permissions:list_")
     new = group.command("add", _("add a rule"), "permissions:add")
-    new.add_argument(
-        "rule", metavar="RULE", help=_("such as 'read_file(src/**)', 'run_command(git log:*)', 'mcp__github', 'section:web_ops'")
-    )
+    new.add_argument("rule", metavar="RULE", help=_("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'mcp__github', 'section:web_ops'"))
     new.add_argument("--action", choices=ACTIONS, required=True)
     new.add_argument("--match", metavar="EXAMPLE", action="append", default=[], help=_("what it must cover, such as 'git log -1'"))
     new.add_argument("--not-match", metavar="EXAMPLE", action="append", default=[], help=_("what it must not cover"))

@@ -31,7 +31,7 @@ _SELECTIVE = {
     ApprovalKind.FILE_OP: N_("You want to be asked before files are touched or commands are run."),
     ApprovalKind.DB_OP: N_("You want to be asked before projects and their knowledge are touched."),
 }
-_REASONS = {
+REASONS = {
     "manual": N_("The profile “Ask always” asks before every call."),
     "risk_high": N_("Calls of high risk are always confirmed."),
     "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
@@ -105,7 +105,7 @@ def why(request: ApprovalRequest) -> str:
     elif request.reason == "rule":
         text = _("Your rule “{rule}” asks about it.", rule=request.rule)
     else:
-        text = _(_REASONS.get(request.reason, request.reason))
+        text = _(REASONS.get(request.reason, request.reason))
     if request.about:
         text = f"{text} ({request.about})"
     if request.round > 1:

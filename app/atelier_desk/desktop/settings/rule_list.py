@@ -1,51 +1,83 @@
-"""The standing permissions: what a person allowed from now on, each with Remove."""
+"""The permission rules: what each does and where it holds, those used last first, each with Edit and Remove."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.questions.approval_wording import rule_text
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.settings import rule_words
+from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
+from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.domain.permission import PermissionRule
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 
 class RuleList(QWidget):
-    """Rows ``rule-<text>`` with ``rule-remove-<text>``; ``removed(rule)`` when one is to go."""
+    """``approval-rules``: rows ``rule-<text>`` with ``rule-edit-<text>`` and ``rule-remove-<text>``.
 
+    Signals:
+        edited: a rule that is to be changed.
+        removed: a rule that is to go.
+    """
+
+    edited = Signal(object)
     removed = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("approval-rules")
         self._rules: tuple[PermissionRule, ...] = ()
+        self._names: dict[str, str] = {}
+        self._needle = ""
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
 
-    def show_rules(self, rules: Iterable[PermissionRule]) -> None:
-        """List these."""
-        self._rules = tuple(rules)
+    def show_rules(self, rules: Iterable[PermissionRule], names: Mapping[str, str] | None = None) -> None:
+        """List these; ``names`` are those of workflows and agents by their ids."""
+        self._rules = tuple(sorted(rules, key=lambda rule: rule.last_matched_at or rule.created_at, reverse=True))
+        if names is not None:
+            self._names = dict(names)
+        self._build()
+
+    def filter(self, needle: str) -> None:
+        """List only those that hold every word of ``needle``: in their text, action or scope."""
+        self._needle = needle
+        self._build()
+
+    def _build(self) -> None:
         while (item := self._column.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.setParent(None)
                 widget.deleteLater()
-        for rule in self._rules:
+        shown = [rule for rule in self._rules if fits(self._needle, " ".join((rule.text, self._told(rule))))]
+        for rule in shown:
             self._column.addWidget(self._row(rule))
-        if not self._rules:
-            empty = control(
-                label(_("None yet. They come from “Always allow” when an agent asks."), "muted", self, wrap=True), "approval-rules-empty"
-            )
-            self._column.addWidget(empty)
+        if not shown:
+            none = _("No rule holds these words.") if self._rules else _("None yet. They come from “Always allow” when an agent asks.")
+            self._column.addWidget(control(label(none, "muted", self, wrap=True), "approval-rules-empty"))
+
+    def _told(self, rule: PermissionRule) -> str:
+        return " · ".join((_(rule_words.ACTIONS[rule.action]), rule_words.scope(rule, self._names), rule_words.used(rule)))
 
     def _row(self, rule: PermissionRule) -> QWidget:
         row = control(QWidget(self), f"rule-{rule.text}")
-        text = rule_text(rule)
+        row.setAccessibleName(f"{rule.text}: {self._told(rule)}")
+        pill = Pill(_(rule_words.ACTIONS[rule.action]), rule_words.KINDS[rule.action], row)
+        text = label(rule.text, "mono", row, wrap=True)
+        facts = label(f"{rule_words.scope(rule, self._names)} · {rule_words.used(rule)}", "small", row, wrap=True)
+        texts = fill(QVBoxLayout(), text, facts, spacing=0)
+        if rule_words.unused(rule):
+            old = control(label(_("Never matched in 30 days"), "warn", row, wrap=True), f"rule-unused-{rule.text}")
+            texts.addWidget(old)
+        edit = control(IconButton("pencil", parent=row), f"rule-edit-{rule.text}", tip=N_("Change this rule"))
+        edit.clicked.connect(lambda *_: self.edited.emit(rule))
+        edit.setAccessibleName(_("Change: {rule}", rule=rule.text))
         remove = control(QPushButton(_("Remove"), row), f"rule-remove-{rule.text}", look="quiet", on=lambda: self.removed.emit(rule))
-        remove.setAccessibleName(_("Remove: {rule}", rule=text))
-        fill(QHBoxLayout(row), (label(text, "", row, wrap=True), 1), remove, margins=(0, 2, 0, 2))
+        remove.setAccessibleName(_("Remove: {rule}", rule=rule.text))
+        top = Qt.AlignmentFlag.AlignTop
+        fill(QHBoxLayout(row), (pill, 0, top), (texts, 1), (edit, 0, top), (remove, 0, top), margins=(0, 4, 0, 4), spacing=8)
         return row
 
     def retranslate(self) -> None:
-        self.show_rules(self._rules)
+        self._build()

@@ -1,31 +1,34 @@
-"""Approvals: when agents must ask first, what happens when nobody answers, risks, standing permissions, and how deep teams go."""
+"""Permissions: rules, which of them decides a call, what is asked about besides, what happens when nobody answers, risks, and teams."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QValidator
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo
-from atelier_desk.desktop.questions.approval_wording import rule_text
+from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.risk_table import RiskTable
 from atelier_desk.desktop.settings.rows import Choice, Number, RowsPage, Section, Toggle
+from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_list import RuleList
-from atelier_desk.desktop.widgets import fill, label, say
+from atelier_desk.desktop.settings.rule_test import RuleTest
+from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import SpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalSettings, OnTimeout
+from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.figures import NARROW
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.profile_words import ALL
-
-if TYPE_CHECKING:
-    pass
 
 LOW, HIGH = limits.APPROVAL_TIMEOUT
 
@@ -109,28 +112,30 @@ DEPTH = Number(
 )
 
 
-@settings_page("approvals", order=37, icon="shield", title=N_("Approvals and teams"))
+@settings_page("approvals", order=37, icon="shield", title=N_("Permissions"))
 class ApprovalsPage(RowsPage):
     """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``, ``approval-on-timeout``,
-    ``risk-<ToolName>``, ``approval-rules``, ``max-depth``. Everything applies at once, to runs that start from then on.
+    ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and ``rule-import-file``, ``rule-test-…``, ``max-depth``.
+    Everything applies at once, to runs that start from then on.
     """
 
     topics = ("settings", "tool", "approval")
     _kept = ApprovalSettings()
+    _tools: tuple[ToolInfo, ...] | list[ToolInfo] = ()
+    _agents: dict[str, str] = {}
+    _workflows: dict[str, str] = {}
 
     def build(self) -> None:
         self._build_modes()
+        self._build_rules()
         self.add(Section(N_("ASK AND EDIT: ASK ABOUT"), *FLAGS))
         self.add(Section(N_("RISK"), *RISKS))
         self.add(Section(N_("WHEN NOBODY DECIDES"), *TIMES))
-        self.rules = RuleList(self)
-        self.section(N_("ALWAYS ALLOWED")).body.addWidget(self.rules)
         self.add(Section(N_("TEAMS"), DEPTH))
         hint = say(label("", "muted", self, wrap=True), N_("Your choice replaces the risk a tool gives itself."))
         self.risks = RiskTable(self)
         fill(self.section(N_("RISK BY TOOL")).body, hint, self.risks)
         self.risks.chosen.connect(self._set_risk)
-        self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
 
     def _build_modes(self) -> None:
         grid = QGridLayout()
@@ -147,6 +152,22 @@ class ApprovalsPage(RowsPage):
         )
         fill(self.section(N_("PROFILES")).body, say(label("", "muted", self, wrap=True), hint), grid)
 
+    def _build_rules(self) -> None:
+        card = self.section(N_("RULES"))
+        hint = N_("Forbid beats Ask, and Ask beats Allow. What no rule is about, the profile decides.")
+        self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter the rules"))
+        self.rules = RuleList(self)
+        fill(card.body, say(label("", "muted", self, wrap=True), hint), self.filter, self.rules)
+        add = control(QPushButton(self), "rule-add", N_("Add a rule…"), on=lambda: self._edit(None))
+        load = control(QPushButton(self), "rule-import-file", N_("Import from another program…"), on=self._ask_file)
+        self.deeds(card, add, load)
+        self.tester = RuleTest(self)
+        fill(self.section(N_("WHICH RULE DECIDES?")).body, self.tester)
+        self.filter.textChanged.connect(self.rules.filter)
+        self.rules.edited.connect(self._edit)
+        self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
+        self.tester.asked.connect(lambda: self.jobs.start(self._test(), "test"))
+
     # values -------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
@@ -156,7 +177,10 @@ class ApprovalsPage(RowsPage):
         kept = self._kept = settings.approvals
         self.control("approvals.on_timeout").setEnabled(kept.timeout_s > 0)
         self.risks.show_tools(tools, kept.risks)
-        self.rules.show_rules(kept.rules)
+        self._tools = tools
+        self._agents = {agent.id: agent.config.name for agent in await self.bridge.engine.agents.list()}
+        self._workflows = {workflow.id: workflow.name for workflow in await self.bridge.engine.workflows.list()}
+        self.rules.show_rules(kept.rules, {**self._agents, **self._workflows})
 
     def _set_risk(self, tool: str, risk: str) -> None:
         rest = {name: kept for name, kept in self._kept.risks.items() if name != tool}
@@ -165,7 +189,63 @@ class ApprovalsPage(RowsPage):
     async def _remove(self, rule: PermissionRule) -> None:
         await self.bridge.engine.permissions.remove(rule.id)
         await self.load()
-        offer_undo(self, _("No longer allowed: {rule}", rule=rule_text(rule)), lambda: self._bring_back(rule))
+        offer_undo(self, _("Removed: {rule}", rule=rule.text), lambda: self._bring_back(rule))
+
+    # rules --------------------------------------------------------------------------------------------------------------------------
+
+    def _edit(self, rule: PermissionRule | None) -> RuleForm:
+        form = RuleForm(rule, self._agents, self._workflows, self)
+        form.chosen.connect(lambda fields: self.jobs.start(self._save(form, rule, fields)))
+        form.open()
+        return form
+
+    async def _save(self, form: RuleForm, rule: PermissionRule | None, fields: dict[str, Any]) -> None:
+        try:
+            if rule is None:
+                await self.bridge.engine.permissions.add(PermissionRule(**fields))
+            else:
+                await self.bridge.engine.permissions.change(rule.id, **fields)
+        except AtelierError as error:
+            form.show_error(error_text(error))
+            return
+        form.close_done()
+        await self.load()
+
+    def _ask_file(self) -> None:
+        kinds = _("Settings of other programs ({patterns})", patterns="*.json")
+        ask_open(self, _("Import rules"), kinds, lambda path: self.jobs.start(self._preview(path)))
+
+    async def _preview(self, path: Path) -> None:
+        dialog = RuleImport(path, await self.bridge.engine.permissions.preview(path), self)
+        dialog.chosen.connect(lambda path: self.jobs.start(self._import(dialog, path)))
+        dialog.open()
+
+    async def _import(self, dialog: RuleImport, path: Path) -> None:
+        try:
+            added = await self.bridge.engine.permissions.import_(path)
+        except AtelierError as error:
+            dialog.show_error(error_text(error))
+            return
+        dialog.close_done()
+        await self.load()
+        words = ngettext("{n} rule was added.", "{n} rules were added.", len(added))
+        offer_undo(self, words, lambda: self.call(self._take_away(added)))
+
+    async def _take_away(self, rules: tuple[PermissionRule, ...]) -> None:
+        for rule in rules:
+            await self.bridge.engine.permissions.remove(rule.id)
+
+    async def _test(self) -> None:
+        try:
+            tool, arguments = self.tester.arguments(self._tools)
+            folder = self.tester.folder.text().strip()
+            said = await self.bridge.engine.permissions.test(
+                tool, arguments, workspace=(folder,) if folder else (), mode=self.tester.profile.mode
+            )
+        except AtelierError as error:
+            self.tester.show_problem(error_text(error))
+        else:
+            self.tester.show_verdict(said)
 
     def _bring_back(self, rule: PermissionRule) -> None:
         self.call(self.bridge.engine.permissions.add(rule))

@@ -1,0 +1,141 @@
+"""A permission rule in a form, and the rules of another program's file before they are taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.settings.rule_words import ACTIONS
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain import limits
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.policy.permissions.foreign import Line
+
+
+class RuleForm(FormDialog):
+    """``rule-form``: ``rule-text``, ``rule-action``, ``rule-scope``, ``rule-match`` and ``rule-not-match``.
+
+    Signals:
+        chosen: the fields of the rule, as ``PermissionService.change`` takes them.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(
+        self, rule: PermissionRule | None, agents: Mapping[str, str], workflows: Mapping[str, str], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(_("Change the rule") if rule else _("New rule"), parent)
+        self.setObjectName("rule-form")
+        self.text = control(QLineEdit(rule.text if rule else "", self), "rule-text")
+        self.text.setMaxLength(limits.RULE_TEXT)
+        self.text.setPlaceholderText("run_command(git log:*)")
+        examples = "read_file(src/**)  ·  run_command(make)  ·  fetch_web_page(domain:python.org)  ·  mcp__github  ·  section:web_ops"
+        self.add_field(_("Rule"), self.text, examples)
+        self.action = control(ComboBox(self), "rule-action")
+        for action, words in ACTIONS.items():
+            self.action.addItem(_(words), action)
+        self.add_field(_("What it does"), self.action, _("Forbid beats Ask, and Ask beats Allow, whichever is narrower."))
+        self.scope = control(ComboBox(self), "rule-scope")
+        self.scope.addItem(_("Everywhere"), (RuleScope.ALWAYS, ""))
+        for id, name in agents.items():
+            self.scope.addItem(_("For the agent {name}", name=name), (RuleScope.AGENT, id))
+        for id, name in workflows.items():
+            self.scope.addItem(_("In the workflow {name}", name=name), (RuleScope.WORKFLOW, id))
+        self.add_field(_("Where it holds"), self.scope)
+        self.match = self._examples("rule-match", rule.match if rule else (), _("Must cover (one example a line)"), "git log -3")
+        self.not_match = self._examples("rule-not-match", rule.not_match if rule else (), _("Must not cover"), "git push")
+        if rule is not None:
+            self.action.setCurrentIndex(self.action.findData(rule.action))
+            places = [self.scope.itemData(row) for row in range(self.scope.count())]
+            here = (rule.scope, rule.scope_id)
+            if here not in places:
+                self.scope.addItem(rule.scope_id, here)
+                places.append(here)
+            self.scope.setCurrentIndex(places.index(here))
+        self.text.textChanged.connect(self.check)
+        self.finish(_("Save"))
+        self.text.setFocus()
+
+    def _examples(self, name: str, kept: Sequence[str], caption: str, hint: str) -> QPlainTextEdit:
+        field = control(QPlainTextEdit("\n".join(kept), self), name)
+        field.setPlaceholderText(hint)
+        field.setTabChangesFocus(True)
+        field.setFixedHeight(theme().px(56))
+        self.add_field(caption, field)
+        return field
+
+    def problem(self) -> str:
+        from atelier_desk.domain.errors import UsageError
+        from atelier_desk.policy.permissions import pattern
+
+        text = self.text.text().strip()
+        if not text:
+            return _("Write a rule.")
+        try:
+            pattern.parse(text)
+        except UsageError as error:
+            return error.localized(_)
+        return ""
+
+    def submit(self) -> None:
+        place, scope_id = self.scope.currentData()
+        fields: dict[str, Any] = {
+            "text": self.text.text().strip(),
+            "action": Action(self.action.currentData()),
+            "scope": RuleScope(place),
+            "scope_id": scope_id,
+            "match": _lines(self.match),
+            "not_match": _lines(self.not_match),
+        }
+        self.chosen.emit(fields)
+
+
+class RuleImport(FormDialog):
+    """``rule-import``: what each line of a file becomes, ``import-line-<n>``; nothing is stored before the button is pressed.
+
+    Signals:
+        chosen: the file.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, path: Path, lines: Sequence[Line], parent: QWidget | None = None) -> None:
+        super().__init__(_("Import rules from {name}", name=path.name), parent)
+        self.setObjectName("rule-import")
+        self._path = path
+        self._any = any(line.rules for line in lines)
+        area = control(QScrollArea(self), "import-lines")
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setMinimumHeight(theme().px(240))
+        body = QWidget(area)
+        column = fill(QVBoxLayout(body), margins=(0, 0, 0, 0), spacing=8)
+        for number, line in enumerate(lines, 1):
+            becomes = "\n".join(f"{_(ACTIONS[rule.action])}  {rule.text}" for rule in line.rules)
+            told = becomes or (line.problem.localized(_) if line.problem else _("nothing"))
+            column.addWidget(label(line.source, "small", body, wrap=True))
+            column.addWidget(control(label(told, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}"))
+        column.addStretch(1)
+        area.setWidget(body)
+        self.add_field(_("Each line of the file, and what it becomes here"), area)
+        self.finish(_("Import"))
+
+    def problem(self) -> str:
+        return "" if self._any else _("The file holds no rule that can be taken over.")
+
+    def submit(self) -> None:
+        self.chosen.emit(self._path)
+
+
+def _lines(field: QPlainTextEdit) -> tuple[str, ...]:
+    return tuple(line.strip() for line in field.toPlainText().splitlines() if line.strip())

@@ -1,0 +1,195 @@
+"""The permissions page: rules that are listed, filtered, added, changed and imported, and the box that says which one decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
+from atelier_desk.desktop.settings.rule_test import call_of
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalSettings
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.domain.settings import Settings
+from atelier_desk.engine.services.tools import ParameterInfo, ToolInfo
+from atelier_desk.policy.permissions import foreign
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import settle
+
+Find = Callable[[str], Any]
+OLD = PermissionRule(id="old", text="run_command(git log:*)", action=Action.ALLOW, created_at=datetime(2026, 1, 1, tzinfo=UTC))
+NEW = PermissionRule(id="new", text="read_file(.env*)", action=Action.DENY, created_at=utc_now() - timedelta(days=2))
+OF_AGENT = PermissionRule(
+    id="agent", text="section:web_ops", action=Action.ASK, scope=RuleScope.AGENT, scope_id="a2", created_at=NEW.created_at,
+    last_matched_at=utc_now() - timedelta(hours=3),
+)  # fmt: skip
+
+
+class Kept:
+    """Keeps rules as the service does."""
+
+    def __init__(self, atelier: Engine) -> None:
+        self._atelier = atelier
+        atelier.kept = Settings(approvals=ApprovalSettings(rules=(OLD, NEW, OF_AGENT)))
+        for name in ("add", "change", "remove", "import_"):
+            atelier.set("permissions", name, getattr(self, name))
+        atelier.set("permissions", "preview", lambda path: foreign.read(path.read_text()))
+        self.path: Path | None = None
+
+    @property
+    def rules(self) -> tuple[PermissionRule, ...]:
+        return self._atelier.kept.approvals.rules
+
+    def _keep(self, *rules: PermissionRule) -> None:
+        self._atelier._update(approvals=self._atelier.kept.approvals.model_copy(update={"rules": rules}))
+
+    def add(self, *rules: PermissionRule) -> tuple[PermissionRule, ...]:
+        if any(rule.text == "taken" for rule in rules):
+            raise ConflictError("There is a rule “taken” already.")
+        self._keep(*self.rules, *rules)
+        return rules
+
+    def change(self, rule_id: str, **fields: Any) -> None:
+        self._keep(*(rule.model_copy(update=fields) if rule.id == rule_id else rule for rule in self.rules))
+
+    def remove(self, rule_id: str) -> None:
+        self._keep(*(rule for rule in self.rules if rule.id != rule_id))
+
+    def import_(self, path: Path) -> tuple[PermissionRule, ...]:
+        return self.add(*(rule for line in foreign.read(path.read_text()) for rule in line.rules))
+
+
+@pytest.fixture
+async def kept(window: SettingsWindow, atelier: Engine) -> Kept:
+    made = Kept(atelier)
+    window.show_page("approvals")
+    await settle()
+    return made
+
+
+def listed(find: Find) -> list[str]:
+    rows = [button.objectName() for button in find("approval-rules").findChildren(QPushButton)]
+    return [name.removeprefix("rule-remove-") for name in rows]
+
+
+async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_needs_marked(kept: Kept, find: Find) -> None:
+    assert listed(find) == ["section:web_ops", "read_file(.env*)", "run_command(git log:*)"]
+    assert find("rule-section:web_ops").accessibleName() == "section:web_ops: Ask · For the agent Researcher · used 3 hours ago"
+    assert find("rule-read_file(.env*)").accessibleName() == "read_file(.env*): Forbid · Everywhere · never used"
+    assert find("rule-unused-run_command(git log:*)").isVisible()
+    with pytest.raises(AssertionError):
+        find("rule-unused-read_file(.env*)")
+    find("rule-filter").setText("forbid")
+    assert listed(find) == ["read_file(.env*)"]
+    find("rule-filter").setText("nothing like it")
+    assert find("approval-rules-empty").text() == "No rule holds these words."
+
+
+async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_in_the_form(
+    kept: Kept, find: Find, window: SettingsWindow
+) -> None:
+    find("rule-add").click()
+    form: Any = window.findChild(RuleForm, "rule-form")
+    form.text.setText("read_file(../x)")
+    find("form-submit").click()
+    assert "only go down" in find("form-error").text()
+    form.text.setText("taken")
+    find("form-submit").click()
+    await settle()
+    assert find("form-error").text() == "There is a rule “taken” already."
+    form.text.setText("run_command(npm run test:*)")
+    form.action.setCurrentIndex(form.action.findData(Action.ALLOW))
+    form.scope.setCurrentIndex(2)
+    form.match.setPlainText("npm run test\nnpm run test:unit")
+    find("form-submit").click()
+    await settle()
+    rule = kept.rules[-1]
+    assert (rule.text, rule.action, rule.scope, rule.scope_id) == ("run_command(npm run test:*)", Action.ALLOW, RuleScope.AGENT, "a2")
+    assert rule.match == ("npm run test", "npm run test:unit")
+    assert rule.text in listed(find)
+
+
+async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(kept: Kept, find: Find, window: SettingsWindow) -> None:
+    find("rule-edit-section:web_ops").click()
+    form: Any = window.findChild(RuleForm, "rule-form")
+    assert (form.text.text(), form.scope.currentText()) == ("section:web_ops", "For the agent Researcher")
+    form.action.setCurrentIndex(form.action.findData(Action.DENY))
+    find("form-submit").click()
+    await settle()
+    assert next(rule.action for rule in kept.rules if rule.id == "agent") is Action.DENY
+    find("rule-remove-read_file(.env*)").click()
+    await settle()
+    assert "read_file(.env*)" not in listed(find)
+    window.findChild(QPushButton, "toast-action").click()
+    await settle()
+    assert "read_file(.env*)" in listed(find)
+
+
+async def test_the_test_box_says_which_rule_or_profile_decides(kept: Kept, find: Find, atelier: Engine) -> None:
+    atelier.set("permissions", "test", Verdict(action=Action.ASK, reason="rule", rule="run_command(git push:*)", about="git push"))
+    find("rule-test-call").setText("run_command(git push)")
+    find("rule-test-run").click()
+    await settle()
+    [(args, fields)] = atelier.calls("permissions.test")
+    assert args == ("run_command", {"command": "git push", "modifies_files": False})
+    assert fields["mode"] is ApprovalMode.SELECTIVE
+    assert find("rule-test-result").text() == "Ask: the rule “run_command(git push:*)” decides. (git push)"
+    atelier.set("permissions", "test", Verdict(action=Action.ALLOW, reason="mode"))
+    find("rule-test-run").click()
+    await settle()
+    assert find("rule-test-result").text() == "Allow: no rule is about it, so the profile “Ask” decides."
+    atelier.set("permissions", "test", Verdict(action=Action.ASK, reason="installs"))
+    find("rule-test-run").click()
+    await settle()
+    assert find("rule-test-result").text() == "Ask: It installs a package, whose scripts run here."
+    find("rule-test-call").setText("run_command(")
+    find("rule-test-run").click()
+    await settle()
+    assert "brackets" in find("rule-test-result").text()
+
+
+async def test_another_program_s_rules_are_shown_line_by_line_before_they_are_taken(
+    kept: Kept, find: Find, window: SettingsWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"permissions": {"allow": ["Bash(npm run lint)"], "deny": ["Read(./secret/**)", "Nonsense(x)"]}}')
+    page: Any = window.page("approvals")
+    before = kept.rules
+    await page._preview(file)
+    dialog: Any = window.findChild(RuleImport, "rule-import")
+    assert find("import-line-1").text() == "Allow  run_command(npm run lint)"
+    assert find("import-line-3").text()
+    assert kept.rules == before
+    dialog.findChild(QPushButton, "form-submit").click()
+    await settle()
+    assert "run_command(npm run lint)" in listed(find)
+    window.findChild(QPushButton, "toast-action").click()
+    await settle()
+    assert kept.rules == before
+
+
+def test_a_call_is_read_from_one_line() -> None:
+    def needed(*names: str) -> tuple[ParameterInfo, ...]:
+        return tuple(ParameterInfo(name, "string", True, "") for name in names)
+
+    tools = [
+        ToolInfo("read_file", "Files", "", "low", parameters=needed("path")),
+        ToolInfo("write_file", "Files", "", "low", parameters=needed("path", "content")),
+        ToolInfo("TodoTool", "Core", "", "low", parameters=needed("name")),
+    ]
+    assert call_of(" read_file(src/a.py) ", tools) == ("read_file", {"path": "src/a.py"})
+    assert call_of("write_file(a.py)", tools) == ("write_file", {"path": "a.py", "content": ""})
+    assert call_of('TodoTool({"name": "x"})', tools) == ("TodoTool", {"name": "x"})
+    assert call_of("TodoTool", tools) == ("TodoTool", {})
+    for wrong in ("", "read_file(a", 'read_file({"path": })', "TodoTool(x)"):
+        with pytest.raises(UsageError):
+            call_of(wrong, tools)
