@@ -62,6 +62,7 @@ class FilesPane(Pane):
         self.column.addWidget(self._stack, 1)
         self.add_key("Escape", self.close_change, self._reader)
         say(self.list, name=N_("Changed files"))
+        self.desk.changed.connect(self._show)
         self.retranslate()
 
     def _build_reader(self) -> QWidget:
