@@ -163,7 +163,7 @@ def test_nobody_gets_a_right_the_root_lacks(
         assert {"wait_parent"} >= set(direct_names(env, child)) - set(enabled_names(env, child)) - control()
         if child.depth >= max_depth:
             assert not [name for name in enabled_names(env, child) if section(name) == PLANNING]
-        assert set(child.approvals.allowed) <= set(parent.approvals.allowed)
+        assert set(child.approvals.rules) <= {*parent.approvals.rules, *parent.granted}
 
 
 def control() -> set[str]:

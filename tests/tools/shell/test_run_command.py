@@ -250,3 +250,13 @@ async def test_the_network_is_another_yes(bench: Bench) -> None:
         reached = await bench.run(line, sandbox="network")
     assert (refused.data["code"], "7\n" in refused.data["output"]) == ("exit_status", False)
     assert (reached.data["sandbox"], reached.data["output"]) == ("network", "7\n")
+
+
+async def test_a_home_of_thousands_of_entries_is_no_hindrance(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is named to the sandbox: too much for an argument of a program."""
+    monkeypatch.setenv("HOME", str(bench.outside))
+    for number in range(2_000):
+        (bench.outside / f"{number}-{'x' * 80}").touch()
+    (bench.outside / ".ssh").mkdir()
+    said = await bench.run("bash -c 'echo all is well'")
+    assert said.data["output"] == "all is well\n"

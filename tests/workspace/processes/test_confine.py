@@ -109,7 +109,7 @@ PROBES = {
     "keys": lambda: call(250 if x86 else 219, 0, 0, 0),
     "a program that was written before": lambda: os.execv(outside + "/program", ["program"]),
 }
-order = json.loads(sys.argv[3])
+order = json.loads(sys.stdin.read())
 if order.get("works"):
     del PROBES["a program that was written before"]
 confine(order)
@@ -192,8 +192,8 @@ def test_no_probe_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind
                     PROBES,
                     str(Path(confine.__file__).parent),
                     json.dumps(facts),
-                    json.dumps(box),
                 ],
+                input=json.dumps(box),
                 env={"HOME": str(outside), "PATH": os.environ["PATH"]},
                 cwd=root,
                 capture_output=True,

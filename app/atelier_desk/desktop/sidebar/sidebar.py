@@ -241,10 +241,11 @@ class Sidebar(Translated, QWidget):
     def _new_text(self) -> str:
         """The words of the button as far as they have room: in a narrow column the icon goes before a letter of them does."""
         words, room = QFontMetrics(self.new.font()), self.new.width() - 28  # its padding and border
-        whole = words.horizontalAdvance(_("New workflow"))
+        text = _("New workflow")
+        whole = words.horizontalAdvance(text)
         beside = whole + theme().px(16) + 12 <= room
         self.new.setIcon(theme().icon("plus", "text") if beside else QIcon())
-        return f" {_('New workflow')}" if beside else words.elidedText(_("New workflow"), Qt.TextElideMode.ElideRight, max(1, room))
+        return f" {text}" if beside else words.elidedText(text, Qt.TextElideMode.ElideRight, max(1, room))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -1,10 +1,10 @@
 # ruff: noqa: PTH100, PTH120, PTH123, PTH208, SIM105, S606
 """Stands between Atelier and one command: sets its limits, starts it, and ends all of it, whatever it started and however it hides.
 
-Run as a file by its own interpreter, with nothing of Atelier imported: ``python -I -S launch.py ORDER``, where ORDER is JSON (see
-``Order`` in ``process``). On Linux what the command started and left behind becomes this process's child, so that nothing outlives it;
-when Atelier is killed, this process is told and ends everything too. Its exit status is the command's; why it was ended, if it was, is
-written to a pipe.
+Run as a file by its own interpreter, with nothing of Atelier imported: ``python -I -S launch.py FD``, where FD is a descriptor of a file
+with the order as JSON (see ``Order`` in ``process``). On Linux what the command started and left behind becomes this process's child, so
+that nothing outlives it; when Atelier is killed, this process is told and ends everything too. Its exit status is the command's; why it was
+ended, if it was, and what was put back, is written to a pipe.
 """
 
 import ctypes
@@ -155,7 +155,8 @@ def here() -> None:
 
 
 def main() -> int:
-    order = json.loads(sys.argv[1])
+    with os.fdopen(int(sys.argv[1]), "rb") as file:
+        order = json.load(file)
     try:
         kept = remembered(order)
     except OSError as error:

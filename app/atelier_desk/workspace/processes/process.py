@@ -9,11 +9,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from atelier_desk.workspace.processes.output import Output
 
@@ -85,9 +86,11 @@ class Process:
         """Start it. ``told`` is called whenever it printed something. Raises ``OSError`` when it cannot be started."""
         self = cls(order, output)
         read, write = os.pipe()
+        # Not an argument: Linux takes none over 128 KB, and a sandbox names every entry beside a closed one (execve(2), MAX_ARG_STRLEN).
+        said = tempfile.TemporaryFile()  # noqa: SIM115 (closed below)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *self._words(write),
+                *self._words(write, said),
                 executable=None if SUPERVISED else order.program,
                 stdin=subprocess.PIPE if order.interactive else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -96,7 +99,7 @@ class Process:
                 env=dict(order.environment),
                 start_new_session=True,
                 creationflags=_NEW_GROUP,
-                pass_fds=(write,) if SUPERVISED else (),
+                pass_fds=(write, said.fileno()) if SUPERVISED else (),
             )
         except BaseException:
             os.close(read)
@@ -104,12 +107,13 @@ class Process:
             raise
         finally:
             os.close(write)
+            said.close()
         self._report = read
         # Nothing is awaited between the start and here, so that a cancellation cannot lose the process.
         self._reading = asyncio.get_running_loop().create_task(self._read(told))
         return self
 
-    def _words(self, report: int) -> Sequence[str]:
+    def _words(self, report: int, file: IO[bytes]) -> Sequence[str]:
         order = self.order
         if not SUPERVISED:
             return order.arguments
@@ -123,7 +127,9 @@ class Process:
             "limits": {"RLIMIT_FSIZE": order.limits.file, "RLIMIT_NOFILE": order.limits.open_files, "RLIMIT_CORE": 0},
             "sandbox": dict(order.sandbox) if order.sandbox is not None else None,
         }
-        return (sys.executable, "-I", "-S", _LAUNCHER, json.dumps(said))
+        file.write(json.dumps(said).encode())
+        file.seek(0)
+        return (sys.executable, "-I", "-S", _LAUNCHER, str(file.fileno()))
 
     @property
     def pid(self) -> int:

@@ -201,7 +201,7 @@ async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) ->
         file = json.loads(await atelier.workflows.export(workflow_id))
         started = file["events"][0]["body"]
         started["agent"]["approval"] = started["approvals"]["mode"] = "auto"
-        started["approvals"] |= {"allowed": [{"what": "tool", "target": "Plotter"}], "risks": {"Plotter": "low"}}
+        started["approvals"] |= {"rules": [{"id": "1" * 32, "text": "Plotter", "action": "allow"}], "risks": {"Plotter": "low"}}
         imported = (await atelier.workflows.import_(json.dumps(file))).workflow
         assert imported.choices == Choices(budget=Budget(max_tokens=60, max_tool_calls=7))
         kept = json.loads(await atelier.workflows.export(imported.id))["events"][0]["body"]
