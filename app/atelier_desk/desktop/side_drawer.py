@@ -129,8 +129,9 @@ class SideDrawer(QObject):
         else:
             self.shut()
             self.narrow = False
+            before = dict(self._sizes)  # those that Qt gives the panes first are no one's choice
             self._show(self.names if self._beside else ())
-            QTimer.singleShot(0, self, self._size)
+            QTimer.singleShot(0, self, lambda: self._size(before))
 
     def _keep_sidebar(self) -> None:
         """The left column has its width whether the panes come or go: Qt takes it from there first, and does not give it back."""
@@ -139,8 +140,8 @@ class SideDrawer(QObject):
             width = self._column
             QTimer.singleShot(0, self, lambda: self._window.resizeDocks([column], [width], Qt.Orientation.Horizontal))
 
-    def _size(self) -> None:
-        sized = [(self._docks[name], self._sizes[name]) for name in self._front if name in self._shown() and name in self._sizes]
+    def _size(self, sizes: Mapping[str, QSize]) -> None:
+        sized = [(self._docks[name], sizes[name]) for name in self._front if name in self._shown() and name in sizes]
         docks = [dock for dock, _size in sized]
         self._window.resizeDocks(docks, [size.width() for _dock, size in sized], Qt.Orientation.Horizontal)
         self._window.resizeDocks(docks, [size.height() for _dock, size in sized], Qt.Orientation.Vertical)
