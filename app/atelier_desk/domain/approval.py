@@ -15,7 +15,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
-from atelier_desk.domain.permission import PermissionRule, snapshot
+from atelier_desk.domain.permission import PermissionRule
 
 NOBODY_TO_ASK = "Refused: nobody is there to ask in this run. Go on without this call."
 """The note of a rejection that was chosen for a whole run beforehand. The agent reads it; people are told in their language."""
@@ -102,11 +102,8 @@ class ApprovalPolicy(ApprovalSettings):
     """What holds for one run: the settings as they were when it started, and its mode."""
 
     mode: ApprovalMode = ApprovalMode.SELECTIVE
-
-    @property
-    def snapshot(self) -> str:
-        """A hash of what its rules say: two runs with the same one were judged by the same rules."""
-        return snapshot(self.rules)
+    snapshot: str = ""
+    """A hash of what its rules say: runs with the same one were judged by the same rules."""
 
 
 class Decision(Model):

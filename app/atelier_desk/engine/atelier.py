@@ -453,6 +453,7 @@ class Atelier(Services):
             clock=self.clock,
             default_agent=self._default_agent,
             folder_instructions=self.files.instructions,
+            own=(Path(self.datadir.root).resolve().as_posix(),),
             record_answer=self.gate.record,
             inactivity_s=settings.inactivity_s,
             fault=fault or no_fault,

@@ -158,3 +158,15 @@ def test_no_line_that_is_not_taken_apart_is_allowed(command: str, mode: Approval
         assert said.action is Action.ASK
     else:
         assert said.action is Action.ALLOW
+
+
+def test_the_programs_own_data_asks_in_every_mode_that_acts(tmp_path: Path) -> None:
+    """Also when a folder was granted that holds it, and by whatever moves or deletes that."""
+    own = tmp_path / "work" / "atelier-data"
+    (own / "database").mkdir(parents=True)
+    for mode in (ApprovalMode.EDIT, ApprovalMode.AUTO):
+        run = state(mode, workspace=(str(tmp_path / "work"),))
+        for path in ("atelier-data/database/x", "atelier-data", "."):
+            said = verdict(run, started(), write(path), repaired=False, own=[own.as_posix()])
+            assert (said.action, said.reason) == (Action.ASK, "protected"), path
+        assert verdict(run, started(), write("other.txt"), repaired=False, own=[own.as_posix()]).action is Action.ALLOW

@@ -16,6 +16,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 
@@ -139,3 +140,39 @@ async def test_a_run_is_given_the_rules_in_whose_scope_it_is(atelier: Atelier) -
     assert state is not None
     assert [each.text for each in state.approvals.rules] == ["a", "b", "d"]
     assert len(state.approvals.snapshot) == 64
+
+
+async def test_rules_of_an_agent_go_with_it_and_bind_its_sub_agents(atelier: Atelier) -> None:
+    from atelier_desk.domain.agent import Budget
+    from atelier_desk.domain.team import ChildPlan
+    from atelier_desk.engine.run.permissions import rules
+    from atelier_desk.engine.team.teams import _run_started
+
+    ada = await atelier.agents.save(AgentConfig(name="Ada", provider="p", model="m"))
+    bob = await atelier.agents.save(AgentConfig(name="Bob", provider="p", model="m"))
+    await atelier.permissions.add(
+        rule("calculator", scope=RuleScope.AGENT, scope_id=ada.id),
+        rule("read_file", Action.DENY, scope=RuleScope.AGENT, scope_id=ada.id),
+        rule("write_file", scope=RuleScope.AGENT, scope_id=bob.id),
+        rule("list_directory", Action.DENY, scope=RuleScope.AGENT, scope_id=bob.id),
+    )
+    workflow = await atelier.workflows.create("w")
+    async for _event in atelier.run("go", agent="Ada", workflow_id=workflow.id):
+        pass
+    run_id = (await atelier.workflows.get(workflow.id)).head_run_id
+    parent = fold(await run_events(atelier.repos, run_id or ""))
+    assert parent is not None
+
+    def texts(of: RunState) -> set[tuple[str, str]]:
+        return {(each.action.value, each.text) for each in rules(of)}
+
+    def child(agent_id: str) -> RunState:
+        plan = ChildPlan(id="c", name="C", agent=ada.config, agent_id=agent_id, prompt="p")
+        begun = _run_started(parent, plan, Budget())
+        assert len(begun.approvals.snapshot) == 64
+        return RunState(run_id="c", workflow_id="w", agent=begun.agent, agent_id=agent_id, approvals=begun.approvals)
+
+    assert texts(parent) == {("allow", "calculator"), ("deny", "read_file")}
+    assert texts(child(ada.id)) == texts(parent)
+    assert texts(child(bob.id)) == {("deny", "read_file"), ("deny", "list_directory")}
+    assert texts(child("")) == {("deny", "read_file")}

@@ -6,23 +6,25 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from atelier_desk.policy.permissions.facts import Path
+from atelier_desk.policy.permissions.facts import Path, within
 from atelier_desk.policy.permissions.protected import may_be, protected
 
 MOST = 5_000
 """Entries below a folder that are looked through; a folder with more asks (reference "engine", 2g: a limit never falls through)."""
 
 
-def carried(paths: Sequence[Path]) -> str:
+def carried(paths: Sequence[Path], own: Sequence[str] = ()) -> str:
     """The first protected name that comes, goes or arrives with a folder of the call, empty when there is none.
 
     A name is looked at where it lies and where it would lie: below each path of the call, also under the folder's own name. Links are not
-    followed. Raises ``OSError`` for a folder that cannot be read.
+    followed. A folder that holds one of ``own`` is never moved unasked. Raises ``OSError`` for a folder that cannot be read.
     """
     for folder in paths:
         real = folder.spellings[-1]
         if os.path.islink(folder.spellings[0]) or not os.path.isdir(real):
             continue
+        if inside := next((each for each in own if within(real, each)), ""):
+            return inside
         heads = [path.spellings[0] for path in paths]
         heads += [f"{head}/{folder.spellings[0].rpartition('/')[2]}" for head in heads]
         for seen, below in enumerate(_below(real)):

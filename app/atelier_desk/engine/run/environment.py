@@ -34,6 +34,7 @@ class RunEnvironment:
     Attributes:
         default_agent: who answers in a workflow, by its id, when nobody says who.
         folder_instructions: which of the granted folders are trusted, and what those say to agents.
+        own: the program's own data folder: a call that changes something in it asks every time.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
         inactivity_s: seconds without a word after which a model's reply, or a sub-agent, is ended; can be changed while runs work.
@@ -50,6 +51,7 @@ class RunEnvironment:
     default_agent: Callable[[str], Awaitable[AgentConfig]]
     folder_instructions: Callable[[Sequence[str]], Awaitable[tuple[tuple[str, ...], tuple[FolderInstructions, ...]]]] = no_instructions
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
+    own: tuple[str, ...] = ()
     inactivity_s: float = limits.INACTIVITY_S
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault

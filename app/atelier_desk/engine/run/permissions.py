@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from glob import iglob
 from itertools import islice
 from pathlib import Path as File
@@ -17,7 +17,7 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action, PermissionRule, Verdict
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
 from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
@@ -38,15 +38,15 @@ PLAN_REFUSAL = (
 )
 
 
-def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool) -> Verdict:
-    """What is decided about a call of this run.
+def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = ()) -> Verdict:
+    """What is decided about a call of this run; ``own`` are the program's own folders.
 
     One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes. A call that cannot be looked into, for
     whatever reason, is asked about as one that could not be read.
     """
     try:
         level = Level(rules(state), state.approvals)
-        return decide([level], facts(state, intent, described, repaired=repaired))
+        return decide([level], facts(state, intent, described, repaired=repaired, own=own))
     except Exception:
         log.exception("a call of %s could not be looked into", intent.tool)
         acts = described.effect is not Effect.READ
@@ -54,10 +54,10 @@ def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repair
         return decide([Level((), state.approvals)], unread)
 
 
-def always(state: RunState, intent: ToolCallStarted, described: Call) -> tuple[str, ...]:
+def always(state: RunState, intent: ToolCallStarted, described: Call, *, own: Sequence[str] = ()) -> tuple[str, ...]:
     """The narrowest rules that would allow a call from now on; none where one asks each time, or for what could not be looked into."""
     try:
-        about = facts(state, intent, described, repaired=False)
+        about = facts(state, intent, described, repaired=False, own=own)
     except Exception:
         log.exception("no rule for a call of %s", intent.tool)
         return ()
@@ -65,9 +65,12 @@ def always(state: RunState, intent: ToolCallStarted, described: Call) -> tuple[s
 
 
 def rules(state: RunState) -> tuple[PermissionRule, ...]:
-    """The rules of a run: those it started with, and those that came with a person's yes. One that cannot be read, from a file of another
-    version, allows nothing."""
-    return tuple(rule for rule in (*state.approvals.rules, *state.granted) if _is_readable(rule.text) or rule.action is not Action.ALLOW)
+    """The rules of a run: those it started with, and those that came with a person's yes, but for those of other agents. One that cannot
+    be read, from a file of another version, allows nothing."""
+    mine = (
+        rule for rule in (*state.approvals.rules, *state.granted) if rule.scope is not RuleScope.AGENT or rule.scope_id == state.agent_id
+    )
+    return tuple(rule for rule in mine if _is_readable(rule.text) or rule.action is not Action.ALLOW)
 
 
 def _is_readable(text: str) -> bool:
@@ -78,7 +81,7 @@ def _is_readable(text: str) -> bool:
     return True
 
 
-def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool) -> Facts:
+def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = ()) -> Facts:
     """The facts of a call, from what its tool says of it."""
     home = File.home().as_posix()
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
@@ -95,7 +98,7 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
     changed, unseen = (paths, "") if judgement is None else _changed(described.subjects.writes, roots, state.workspace)
     if unseen:
         about.setdefault(Concern.UNPARSED, unseen)
-    if changes and (guarded := protected(changed) or carried(changed)):
+    if changes and (guarded := protected(changed, own) or carried(changed, own)):
         about[Concern.PROTECTED] = guarded
     if judgement is not None and any(installs(judged.command.arguments) for judged in judgement.commands):
         about[Concern.INSTALLS] = described.subjects.command

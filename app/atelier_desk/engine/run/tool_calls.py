@@ -173,7 +173,7 @@ class ToolCalls:
         intent = self._intent(state, call, tool, described, name=name, arguments=arguments, via=via)
         asks: Verdict | None = None
         if described is not None and tool is not None and self._is_judged(tool, described):
-            said = verdict(state, intent, described, repaired=call.repaired)
+            said = verdict(state, intent, described, repaired=call.repaired, own=self._env.own)
             intent = intent.model_copy(update={"verdict": said})
             if said.action is Action.DENY:
                 # Also when a person allowed the call: with other arguments it may touch what is forbidden.
@@ -256,7 +256,7 @@ class ToolCalls:
             reason=prepared.asks.reason,
             rule=prepared.asks.rule,
             about=prepared.asks.about,
-            always=always(state, intent, described),
+            always=always(state, intent, described, own=self._env.own),
             arguments=intent.arguments,
             details=described.details,
             presentation=intent.presentation,

@@ -14,6 +14,7 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import Dispatch, Ended, LimitKind, RunStarted, UserMessage
+from atelier_desk.domain.permission import Action, RuleScope, snapshot
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -423,5 +424,7 @@ class RunManager:
 def _policy(chosen: ApprovalSettings, who: Who, workflow_id: str, run_id: str) -> ApprovalPolicy:
     """What holds for a run: the settings and its agent's mode, with the rules in whose scope this run is."""
     here = {"run_id": run_id, "workflow_id": workflow_id, "agent_id": who.agent_id}
-    rules = tuple(rule.bare() for rule in chosen.rules if rule.holds_for(**here))
-    return ApprovalPolicy(**{**chosen.__dict__, "rules": rules}, mode=who.agent.approval)
+    # What another agent may not do goes along: it may become a sub-agent of this run.
+    others = [rule for rule in chosen.rules if rule.scope is RuleScope.AGENT and rule.action is not Action.ALLOW]
+    rules = tuple(rule.bare() for rule in chosen.rules if rule.holds_for(**here) or rule in others)
+    return ApprovalPolicy(**{**chosen.__dict__, "rules": rules}, mode=who.agent.approval, snapshot=snapshot(rules))

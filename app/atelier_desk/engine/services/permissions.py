@@ -118,8 +118,9 @@ class PermissionService:
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
         holding = tuple(rule for rule in await self.rules() if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id))
-        state = await self._state(mode, workspace, holding)
-        return verdict(state, _intent(tool, found.section, described, arguments), described, repaired=False)
+        state = await self._state(mode, workspace, holding, agent_id)
+        own = (self._context.datadir.root.resolve().as_posix(),)
+        return verdict(state, _intent(tool, found.section, described, arguments), described, repaired=False, own=own)
 
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would allow the call, what is asked about always left aside."""
@@ -189,11 +190,11 @@ class PermissionService:
                 said = N_("The rule “{rule}” does not cover “{example}”.") if wanted else N_("The rule “{rule}” covers “{example}”.")
                 raise UsageError(said, code="example", rule=rule.text, example=example)
 
-    async def _state(self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...]) -> RunState:
+    async def _state(self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...], agent_id: str = "") -> RunState:
         settings = await self._context.repos.settings.load()
         policy = ApprovalPolicy(**{**settings.approvals.__dict__, "rules": rules}, mode=mode)
         nobody = AgentConfig(name="-", provider="-", model="-")
-        return RunState(run_id="", workflow_id="", agent=nobody, approvals=policy, workspace=tuple(workspace))
+        return RunState(run_id="", workflow_id="", agent_id=agent_id, agent=nobody, approvals=policy, workspace=tuple(workspace))
 
 
 def covers_example(read: pattern.Pattern, example: str) -> bool:

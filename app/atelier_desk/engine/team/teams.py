@@ -29,6 +29,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.events.team import AnsweredBy
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, snapshot
 from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
@@ -296,11 +297,25 @@ def _answers_itself(state: RunState, bodies: Sequence[EventBody]) -> bool:
     return any(isinstance(body, ToolCallFinished) and body.call_id in asks for body in bodies)
 
 
+def _handed_down(parent: RunState, plan: ChildPlan) -> tuple[PermissionRule, ...]:
+    """The rules of a sub-agent: what binds its parent binds it too, what its parent alone is allowed does not come with it."""
+    root = parent.root_run_id or parent.run_id
+    handed: list[PermissionRule] = []
+    for rule in (*parent.approvals.rules, *parent.granted):
+        if rule.scope is RuleScope.AGENT and rule.scope_id == parent.agent_id and plan.agent_id != parent.agent_id:
+            if rule.action is Action.ALLOW:
+                continue
+            rule = rule.model_copy(update={"scope": RuleScope.RUN, "scope_id": root})
+        handed.append(rule)
+    return tuple(handed)
+
+
 def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted:
     policy = parent.approvals.model_copy(
         update={
             "mode": approval_rules.stricter(parent.approvals.mode, plan.agent.approval),
-            "rules": (*parent.approvals.rules, *parent.granted),
+            "rules": (rules := _handed_down(parent, plan)),
+            "snapshot": snapshot(rules),
         }
     )
     return RunStarted(
