@@ -202,7 +202,8 @@ class Terminal:
 
     async def _read_piped(self) -> str:
         try:
-            start = await asyncio.wait_for(in_thread(self._read_some), PIPE_WAIT_S)
+            async with asyncio.timeout(PIPE_WAIT_S):
+                start = await in_thread(self._read_some)
         except TimeoutError:
             self.note(_("Nothing came on standard input, so nothing was attached. To wait for it: --attach -"), "warn")
             return ""

@@ -274,7 +274,8 @@ class Program(QObject):
 
         try:
             if self.bridge.ready:
-                await asyncio.wait_for(self._keep_window(), KEEP_S)
+                async with asyncio.timeout(KEEP_S):
+                    await self._keep_window()
         finally:
             self.bridge.stop_engine()
 

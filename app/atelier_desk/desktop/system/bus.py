@@ -81,7 +81,8 @@ class SessionBus:
         from jeepney.io.asyncio import open_dbus_connection
 
         try:
-            self._connection = await asyncio.wait_for(open_dbus_connection("SESSION"), ANSWER_S)
+            async with asyncio.timeout(ANSWER_S):
+                self._connection = await open_dbus_connection("SESSION")
         except KeyError:
             raise BusError(_("No D-Bus session is running here.")) from None
         except Exception as error:  # a socket that is not there, a bus that refuses or is silent, an address of another kind
@@ -96,8 +97,9 @@ class SessionBus:
         serial = next(self._connection.outgoing_serial)
         answer = self._waiting[serial] = asyncio.get_running_loop().create_future()
         try:
-            await self._connection.send(_message(call, arguments), serial=serial)
-            return await asyncio.wait_for(answer, ANSWER_S)
+            async with asyncio.timeout(ANSWER_S):
+                await self._connection.send(_message(call, arguments), serial=serial)
+                return await answer
         except TimeoutError:
             raise BusError(_("{service} does not answer.", service=call.service)) from None
         except OSError as error:

@@ -93,7 +93,8 @@ class PortalKey:
         waiting = self._requests[path] = asyncio.get_running_loop().create_future()
         try:
             await self._bus.call(Call(SERVICE, PATH, SHORTCUTS, method, signature), *others, options | {"handle_token": ("s", token)})
-            response, results = await asyncio.wait_for(waiting, wait_s)
+            async with asyncio.timeout(wait_s):
+                response, results = await waiting
         except BaseException as error:
             if not isinstance(error, BusError):
                 self._bus.tell(Call(SERVICE, path, REQUEST, "Close"))

@@ -83,7 +83,8 @@ async def _clear_stale(path: Path) -> None:
     if not socket_there:
         raise StorageError(N_("{path} is in the way of the local socket; it is not a socket. Move it away."), code="socket", path=path)
     try:
-        _, writer = await asyncio.wait_for(connect(str(path)), 2)
+        async with asyncio.timeout(2):
+            _, writer = await connect(str(path))
     except (OSError, TimeoutError):
         _remove(path)
         return

@@ -31,7 +31,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
-from atelier_desk.domain.permission import RuleScope
+from atelier_desk.domain.permission import RuleScope, snapshot
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -176,8 +176,9 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
 def _body_without_grants(body: EventBody, approvals: ApprovalSettings) -> EventBody:
     match body:
         case RunStarted():
-            own = {**approvals.__dict__, "rules": tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)}
-            policy = ApprovalPolicy(**own, mode=stricter(body.approvals.mode, ApprovalMode.SELECTIVE))
+            rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
+            mode = stricter(body.approvals.mode, ApprovalMode.SELECTIVE)
+            policy = ApprovalPolicy(**{**approvals.__dict__, "rules": rules}, mode=mode, snapshot=snapshot(rules))
             without = {"workspace": (), "trusted": (), "instructions": ()}
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
         case ApprovalDecided():

@@ -1,0 +1,27 @@
+"""The session bus: what is waited for can be left at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+
+import pytest
+
+from atelier_desk.desktop.system.bus import DAEMON, DAEMON_PATH, Call, Incoming, SessionBus
+from tests.desktop.system.conftest import until
+
+
+async def test_a_call_left_in_the_moment_its_answer_comes_is_left(daemon: subprocess.Popen[bytes]) -> None:
+    """``asyncio.wait_for`` of Python 3.11 forgets a cancellation that comes together with the result; what follows would then wait on."""
+    bus = SessionBus()
+    await bus.connect()
+    daemon.send_signal(19)  # SIGSTOP: the answer is ours to give
+    calling = asyncio.create_task(bus.call(Call(DAEMON, DAEMON_PATH, DAEMON, "GetId")))
+    await until(lambda: bus._waiting)
+    [answer] = bus._waiting.values()
+    answer.set_result(Incoming((), ""))
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    daemon.send_signal(18)
+    bus.close()
