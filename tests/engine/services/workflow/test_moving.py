@@ -19,6 +19,7 @@ from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.parts import ArtefactPart
+from atelier_desk.domain.permission import snapshot
 from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow import importing
@@ -189,7 +190,7 @@ async def test_a_file_lets_no_agent_work_unasked(open_atelier: Opener) -> None:
         agents = [event["body"]["agent"] for event in stored if event["body"].get("agent")]
         assert agents
         assert {agent["approval"] for agent in agents} == {"selective"}
-        assert stored[0]["body"]["approvals"] == ApprovalPolicy(**own.__dict__).model_dump(mode="json")
+        assert stored[0]["body"]["approvals"] == ApprovalPolicy(**own.__dict__, snapshot=snapshot(())).model_dump(mode="json")
 
 
 async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) -> None:
@@ -206,7 +207,7 @@ async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) ->
         assert imported.choices == Choices(budget=Budget(max_tokens=60, max_tool_calls=7))
         kept = json.loads(await atelier.workflows.export(imported.id))["events"][0]["body"]
         assert kept["agent"]["approval"] == "selective"
-        assert kept["approvals"] == ApprovalPolicy().model_dump(mode="json")
+        assert kept["approvals"] == ApprovalPolicy(snapshot=snapshot(())).model_dump(mode="json")
 
 
 async def test_a_call_that_was_allowed_and_has_not_begun_is_asked_about_again(
