@@ -61,7 +61,7 @@ class SessionBus:
         self.lost: Callable[[], object] = lambda: None
         self._connection: Any = None
         self._reader: asyncio.Task[None] | None = None
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._waiting: dict[int, asyncio.Future[Incoming]] = {}
         self._handlers: dict[str, list[Callable[[Incoming], object]]] = {}
 
     @property
