@@ -95,7 +95,8 @@ class SessionBus:
         if not self.open:
             raise BusError(_("The D-Bus session has ended."))
         serial = next(self._connection.outgoing_serial)
-        answer = self._waiting[serial] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Incoming] = asyncio.get_running_loop().create_future()
+        self._waiting[serial] = answer
         try:
             async with asyncio.timeout(ANSWER_S):
                 await self._connection.send(_message(call, arguments), serial=serial)
