@@ -57,6 +57,13 @@ def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptH
     assert again.fit(700) == closed
 
 
+def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "Page", {}, "ok", {}, taint="evil.example")
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    card.toggle()
+    assert "Read from outside: evil.example" in [each.text() for each in card.findChildren(QLabel)]
+
+
 def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")

@@ -220,6 +220,8 @@ class ToolCard(Translated, QFrame):
             box.setSpacing(6)
             self._box.addWidget(self._details)
             box.addWidget(label(_("Tool: {name}", name=self.call.tool), "muted", self._details))
+            if self.call.taint:
+                box.addWidget(label(_("Read from outside: {what}", what=self.call.taint), "muted", self._details))
         for title, text, language in details_of(self.call)[len(self._cards) :]:
             self._add_part(title, text, language)
 

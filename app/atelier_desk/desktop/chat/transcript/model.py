@@ -343,14 +343,14 @@ class Transcript:
         found = self._find_call(event.run_id, data.call_id)
         if found is None:
             call = Call(data.call_id, data.tool, data.arguments, server=data.server, index=data.index)
-            call.effect, call.presentation = data.effect, data.presentation
+            call.effect, call.presentation, call.taint = data.effect, data.presentation, data.taint
             return [self._add_call(event, data.message_id, call)]
         entry, call = found
         if call.status != "asked":
             return []
         # It may have been changed by whoever allowed it.
         call.status, call.tool, call.arguments = "running", data.tool, data.arguments
-        call.effect, call.presentation = data.effect, data.presentation
+        call.effect, call.presentation, call.taint = data.effect, data.presentation, data.taint
         return [("update", entry)]
 
     def _add_call(self, event: StreamEvent, message_id: str, call: Call) -> Change:
@@ -382,7 +382,7 @@ class Transcript:
         if self._find_call(event.run_id, data.call_id) is not None:
             return []
         call = Call(data.call_id, data.tool, data.arguments, "asked", index=data.index)
-        call.effect, call.presentation = data.effect, data.presentation
+        call.effect, call.presentation, call.taint = data.effect, data.presentation, data.taint
         return [self._add_call(event, data.message_id, call)]
 
     def _on_validation_response(self, event: StreamEvent, data: payloads.ValidationResponse) -> list[Change]:
