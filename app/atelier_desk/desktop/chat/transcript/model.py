@@ -382,7 +382,7 @@ class Transcript:
         if self._find_call(event.run_id, data.call_id) is not None:
             return []
         call = Call(data.call_id, data.tool, data.arguments, "asked", index=data.index)
-        call.effect, call.presentation, call.taint = data.effect, data.presentation, data.taint
+        call.effect, call.presentation = data.effect, data.presentation
         return [self._add_call(event, data.message_id, call)]
 
     def _on_validation_response(self, event: StreamEvent, data: payloads.ValidationResponse) -> list[Change]:
