@@ -13,8 +13,8 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action, PermissionRule, Verdict
-from atelier_desk.engine.run.permissions import PLAN_REFUSAL, facts, refusal, verdict
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, facts, refusal, rules, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.policy.permissions.taint import merged
@@ -216,3 +216,25 @@ def test_the_first_few_names_are_kept_each_once() -> None:
     assert merged(("a",), ("", "b", "a"), ("c",)) == ("a", "b", "c")
     assert merged(tuple("abcde"), ("f",)) == tuple("abcde")
     assert merged((), tuple("abcdefg")) == tuple("abcde")
+
+
+def test_rules_are_read_again_only_when_the_run_has_other_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, judge, read = state(ApprovalMode.SELECTIVE, "write_file"), Judge(), list[RunState]()
+
+    def counted(given: RunState) -> tuple[PermissionRule, ...]:
+        read.append(given)
+        return rules(given)
+
+    monkeypatch.setattr("atelier_desk.engine.run.permissions.rules", counted)
+
+    def said(run: RunState) -> Action:
+        return judge.judged(run, started(), Call(Effect.WRITE, Risk.MEDIUM, ApprovalKind.FILE_OP), repaired=False).verdict.action
+
+    assert [said(run), said(replace(run, iterations=3))] == [Action.ALLOW, Action.ALLOW]
+    assert len(read) == 1
+    denied = replace(run, granted=(PermissionRule(text="write_file", action=Action.DENY),))
+    assert said(denied) is Action.DENY
+    mine = PermissionRule(text="write_file", action=Action.DENY, scope=RuleScope.AGENT, scope_id="a")
+    other = replace(run, approvals=run.approvals.model_copy(update={"rules": (*run.approvals.rules, mine)}))
+    assert [said(other), said(replace(other, agent_id="a")), said(other)] == [Action.ALLOW, Action.DENY, Action.ALLOW]
+    assert said(run) is Action.ALLOW

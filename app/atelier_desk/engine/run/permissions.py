@@ -50,30 +50,48 @@ PLAN_REFUSAL = (
 )
 
 
-def judged(
-    state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
-) -> Judged:
-    """What is decided about a call of this run; ``own`` are the program's own folders, ``tainted`` is what its team read from outside.
+class Judge:
+    """Decides about the calls of one run.
 
-    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes. A call that cannot be looked into, for
-    whatever reason, is asked about as one that could not be read.
+    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
     """
-    try:
-        level = Level(rules(state), state.approvals)
-        about = facts(state, intent, described, repaired=repaired, own=own, tainted=tainted)
-        return Judged(decide([level], about), about.reads)
-    except Exception:
-        log.exception("a call of %s could not be looked into", intent.tool)
-        acts = described.effect is not Effect.READ
-        unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
-        return Judged(decide([Level((), state.approvals)], unread), intent.tool)
+
+    def __init__(self, own: Sequence[str] = ()) -> None:
+        """``own`` are the program's own folders."""
+        self._own = own
+        self._granted: tuple[PermissionRule, ...] = ()
+        self._agent_id = ""
+        self._level: Level | None = None
+
+    def judged(self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()) -> Judged:
+        """What is decided; ``tainted`` is what the team read from outside.
+
+        A call that cannot be looked into, for whatever reason, is asked about as one that could not be read.
+        """
+        try:
+            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted)
+            return Judged(decide([self._level_of(state)], about), about.reads)
+        except Exception:
+            log.exception("a call of %s could not be looked into", intent.tool)
+            acts = described.effect is not Effect.READ
+            unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
+            return Judged(decide([Level((), state.approvals)], unread), intent.tool)
+
+    def _level_of(self, state: RunState) -> Level:
+        """The rules of the run, read again only when it has other ones: what a state holds never changes, so being the same is enough."""
+        level = self._level
+        same = level is not None and level.policy is state.approvals and self._granted is state.granted and self._agent_id == state.agent_id
+        if level is None or not same:
+            level = self._level = Level(rules(state), state.approvals)
+            self._granted, self._agent_id = state.granted, state.agent_id
+        return level
 
 
 def verdict(
     state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
 ) -> Verdict:
-    """What is decided about a call, as ``judged`` says it."""
-    return judged(state, intent, described, repaired=repaired, own=own, tainted=tainted).verdict
+    """What is decided about one call, as ``Judge`` says it."""
+    return Judge(own).judged(state, intent, described, repaired=repaired, tainted=tainted).verdict
 
 
 def always(

@@ -32,7 +32,7 @@ from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import always, judged, refusal
+from atelier_desk.engine.run.permissions import Judge, always, refusal
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
@@ -97,6 +97,7 @@ class ToolCalls:
         self._handle = handle
         self._teams = teams
         self._follow = follow
+        self._judge = Judge(env.own)
 
     async def begin(self, calls: Sequence[CallState]) -> None:
         """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
@@ -174,7 +175,7 @@ class ToolCalls:
         asks: Verdict | None = None
         if described is not None and tool is not None and self._is_judged(tool, described):
             tainted = self._teams.tainted(state)
-            said, reads = judged(state, intent, described, repaired=call.repaired, own=self._env.own, tainted=tainted)
+            said, reads = self._judge.judged(state, intent, described, repaired=call.repaired, tainted=tainted)
             intent = intent.model_copy(update={"verdict": said, "taint": reads if said.action is not Action.DENY else ""})
             if said.action is Action.DENY:
                 # Also when a person allowed the call: with other arguments it may touch what is forbidden.
