@@ -44,9 +44,8 @@ async def test_the_command_of_a_call_is_stopped_and_its_agent_is_told(open_ateli
     (tmp_path / "wait.sh").write_text("echo ready; sleep 60\n")
     async with open_atelier() as atelier:
         said: list[str] = []
-        context = ToolContext(
-            workflow_id="w", run_id="r", call_id="c", workspace=tmp_path, progress=lambda _percent, text: said.append(text)
-        )
+        ids = {"workflow_id": "w", "run_id": "r", "call_id": "c"}
+        context = ToolContext(**ids, workspace=tmp_path, progress=lambda _percent, text: said.append(text))
         call = {"command": "bash wait.sh", "modifies_files": False}
         running = asyncio.create_task(atelier.registry.execute("run_command", call, context))
         async with asyncio.timeout(20):
