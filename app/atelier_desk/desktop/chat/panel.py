@@ -88,7 +88,7 @@ class ChatPanel(Translated, QWidget):
         self.folders = FolderDesk(bridge, self)
         self.header.add(FolderButton(self.folders, self.header))
         self.profile = ProfileChip(self.header)
-        self.header.add(self.profile)
+        self.header.add(self.profile, fold=self.profile)
         self.pinned = PinnedButton(bridge, self.pages, self.header)
         self.header.add(self.pinned)
         self.agent_page: AgentPage | None = None
@@ -253,6 +253,7 @@ class ChatPanel(Translated, QWidget):
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self.composer.profiles.show_profile(self.choices.profile)
         self.profile.show_profile(self.choices.profile)
+        self.header.meter.know_window(self.choices.window)  # it may be read after the workflow was
         self._show_starter(provider, model)
 
     def _show_starter(self, provider: str, model: str) -> None:
