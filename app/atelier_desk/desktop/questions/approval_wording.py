@@ -78,6 +78,13 @@ def bare_tool(name: str) -> str:
     return name.removeprefix(_MCP).partition("__")[2] or name if name.startswith(_MCP) else name
 
 
+def tool_title(name: str) -> str:
+    """What people call a tool of which only the name is known."""
+    from atelier_desk.tools.builtin import title_of
+
+    return _(found) if (found := title_of(name)) else bare_tool(name)
+
+
 def title(request: ApprovalRequest) -> str:
     """What is asked for, as one sentence without its full stop."""
     agent, details = agent_name(request), request.details

@@ -155,7 +155,7 @@ class ToolCard(Translated, QFrame):
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),
             "asked": (_("waits for you"), "warn"),
-            "rejected": (_("refused"), ""),  # a person's no is no failure
+            "rejected": (_("rejected"), ""),  # a person's no is no failure
             "unknown": (_("effect unknown"), "warn"),
             "cancelled": (_("stopped"), ""),
             "timeout": (_("timed out"), "err"),
