@@ -44,7 +44,8 @@ class FakeAnthropic(FakeServer):
         return f"{self.root}/v1"
 
     async def handle(self, request: Request, out: Response) -> None:
-        if self.api_key and request.headers.get("x-api-key") != self.api_key:
+        given = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self.api_key and given != self.api_key:
             await out.json(error_body("authentication_error", "invalid x-api-key"), status=401)
         elif "anthropic-version" not in request.headers:
             await out.json(error_body("invalid_request_error", "anthropic-version: header is required"), status=400)
@@ -67,7 +68,7 @@ class FakeAnthropic(FakeServer):
     async def chat(self, request: Request, out: Response) -> None:
         body = request.json
         try:
-            check(body, Issued() if self.forgets else self.issued)
+            check(body, Issued() if self.forgets else self.issued, request.headers["anthropic-version"])
         except Refused as refused:
             self.refusals.append(str(refused))
             await out.json(error_body("invalid_request_error", str(refused)), status=400)

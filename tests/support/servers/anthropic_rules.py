@@ -16,6 +16,8 @@ FIELDS = frozenset(
     | {"cache_control", "container", "diagnostics", "inference_geo", "metadata", "service_tier", "speed", "user_profile_id", "workspace_id"}
     | {"temperature", "top_p", "top_k"}
 )
+SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+"""Removed in the version of 2026-10-21, which the official client speaks."""
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 THOUGHTS = ("thinking", "redacted_thinking")
@@ -59,14 +61,14 @@ class Issued:
     replies: dict[tuple[str, tuple[str, ...]], list[dict[str, Any]]] = field(default_factory=dict)
 
     def note(self, model: str, content: list[dict[str, Any]]) -> None:
-        ids = tuple(block["id"] for block in content if block["type"] == "tool_use")
+        ids = tuple(sorted(block["id"] for block in content if block["type"] == "tool_use"))
         if ids:
             self.replies[model, ids] = content
 
 
-def check(body: dict[str, Any], issued: Issued) -> None:
+def check(body: dict[str, Any], issued: Issued, version: str = "2023-06-01") -> None:
     """Raises Refused."""
-    for name in sorted(set(body) - FIELDS):
+    for name in sorted(set(body) - (FIELDS if version == "2023-06-01" else FIELDS - SAMPLING)):
         raise Refused(f"{name}: Extra inputs are not permitted")
     for name in ("model", "max_tokens", "messages"):
         if name not in body:
@@ -216,7 +218,7 @@ def _thoughts(body: dict[str, Any], issued: Issued) -> None:
                 raise Refused(f"messages.{number}.content.{place}: Invalid `signature` in `thinking` block")
         if running:
             first = (number, content)
-            ids = tuple(block["id"] for block in content if block["type"] == "tool_use")
+            ids = tuple(sorted(block["id"] for block in content if block["type"] == "tool_use"))
             sent = issued.replies.get((model, ids))
             if on != "disabled" and sent is not None and _order(sent) != _order(content):
                 raise Refused(

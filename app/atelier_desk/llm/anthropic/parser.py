@@ -78,7 +78,7 @@ class MessageParser(EventStreamParser):
         """A block begins; some servers send all of it at once."""
         kind = block.get("type")
         if kind in THOUGHTS:
-            gap = GAP if any(each.get("thinking") for each in self._blocks.values()) else ""
+            gap = GAP if kind == "thinking" and any(each.get("thinking") for each in self._blocks.values()) else ""
             self._blocks[index] = dict(block)
             return self.assembler.reasoning(gap + _string(block, "thinking"))
         if kind == "text":

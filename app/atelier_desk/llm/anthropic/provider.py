@@ -23,11 +23,14 @@ from atelier_desk.llm.replies.provider_data import wants_data
 from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://api.anthropic.com/v1"
+VERSION = "2023-06-01"
+"""The API of 2026-10-21 differs in nothing that is sent or read here but that it refuses every ``temperature``, which agents set and models
+up to Claude 4.6 take; other servers of this API know the older one alone."""
 HOTTEST = 1.0
 """The highest temperature the API takes."""
 MOST_PAGES, PAGE = 20, 1000
 """Pages of models that are read, and models on each."""
-_VERSION = re.compile(r"/v\d+$")
+_VERSION_PATH = re.compile(r"/v\d+$")
 _TOO_LONG = re.compile(r"max_tokens: \d+ > (\d+)")
 """'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5'"""
 
@@ -41,7 +44,7 @@ class AnthropicProvider(HttpProvider):
 
     kind = "anthropic"
     chat_path = "/messages"
-    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
+    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": VERSION}
     droppable: ClassVar[frozenset[str]] = frozenset(
         {"temperature", "stop_sequences", "effort", "format", "display", "cache_control", "thinking", ADAPTIVE, ENABLED, DISABLED}
     )
@@ -56,7 +59,7 @@ class AnthropicProvider(HttpProvider):
     def base_url(configured: str) -> str:
         """Adds ``/v1`` unless it is there, as the official clients do, and drops the path of messages when the whole address was pasted."""
         url = checked_base_url(configured or DEFAULT_URL).removesuffix("/messages").rstrip("/")
-        return url if _VERSION.search(urlsplit(url).path) else f"{url}/v1"
+        return url if _VERSION_PATH.search(urlsplit(url).path) else f"{url}/v1"
 
     def usual_key_style(self) -> KeyStyle:
         return KeyStyle.X_API_KEY
