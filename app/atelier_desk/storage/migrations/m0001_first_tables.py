@@ -64,6 +64,8 @@ TABLES: dict[str, dict[str, str]] = {
         "starter": "bool",
         "price_input": "option<float>",
         "price_output": "option<float>",
+        "price_cache_read": "option<float>",
+        "price_cache_write": "option<float>",
         "size_bytes": "option<int>",
         "source": "string",
     },
