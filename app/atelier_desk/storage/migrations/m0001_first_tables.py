@@ -167,6 +167,7 @@ TABLES: dict[str, dict[str, str]] = {
         "effect": "string",
         "risk": "string",
         "presentation": "string",
+        "taint": "string",
         "arguments": "string",
         "result": "option<string>",
         "parts": "string",
