@@ -204,4 +204,3 @@ async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await job
     assert ended
-
