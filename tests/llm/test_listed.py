@@ -21,7 +21,7 @@ from tests.support.clock import ManualClock
 from tests.support.servers.base import FakeServer, Request, Response
 
 GROQ = ProviderConfig(name="Groq", kind="openai", base_url="https://api.groq.com/openai/v1")
-FACTS = Facts(131_072, 32_768, 0.59, 0.79, True, False, True)
+FACTS = Facts(131_072, 32_768, 0.59, 0.79, True, False, True, 0.1, None)
 LIST = ModelList(date(2026, 7, 2), {"groq": {"llama": FACTS}})
 
 

@@ -39,7 +39,7 @@ REASONS = {
     "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
     "installs": N_("It installs a package, whose scripts run here."),
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
-    "tainted": N_("The team read something from outside, and this call sends data out or writes outside the workspace."),
+    "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
 }
 
 

@@ -25,6 +25,7 @@ from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, User
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.engine.services.workflow.transcript import Branch
+from atelier_desk.tools.sections import SHELL
 
 
 @pytest.fixture
@@ -56,6 +57,34 @@ def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptH
     assert again.opened
     qtbot.keyClick(again._head, Qt.Key.Key_Space)
     assert again.fit(700) == closed
+
+
+def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "Page", {}, "ok", {}, taint="evil.example")
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    card.toggle()
+    assert "Read from outside: evil.example" in [each.text() for each in card.findChildren(QLabel)]
+
+
+def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "t", {"command": "make"}, "running", section=SHELL)
+    entry = Entry("a", "assistant", run_id="r", calls=[call])
+    card = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
+    assert card.stop is None, "a replay stops nothing"
+    host.bridge = object()  # type: ignore[assignment]
+    card.refresh()
+    assert card.stop.accessibleName().startswith("Stop ")
+    asked: list[tuple[str, str]] = []
+    host.stop_call_requested.connect(lambda *ids: asked.append(ids))
+    qtbot.mouseClick(card.stop, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(card.stop, Qt.MouseButton.LeftButton)
+    assert asked == [("r", "c1")]
+    assert not card.opened
+    call.status = "error"
+    card.refresh()
+    assert card.stop.isHidden()
+    other = Entry("b", "assistant", run_id="r", calls=[Call("c2", "CalculatorTool", {}, "running", section="core_ops")])
+    assert show(qtbot, other, host).findChild(ToolCard, "tool-card").stop is None
 
 
 def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
