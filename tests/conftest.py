@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 from atelier_desk import i18n
 from tests.support.clock import ManualClock
 
-pytest_plugins = ["tests.support.watchdog"]
+pytest_plugins = ["tests.support.databases", "tests.support.watchdog"]
 
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("default")

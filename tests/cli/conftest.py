@@ -24,6 +24,7 @@ from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.engine.conftest import WordEmbedder
+from tests.support.databases import PlaceDatabase
 
 
 class Typed(io.StringIO):
@@ -60,7 +61,7 @@ Cli = Callable[..., Result]
 
 
 @pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, place_database: PlaceDatabase) -> Cli:
     """Runs one command line; ``steps`` script the model, ``typed`` is what a person types, ``piped`` standard input of a script.
 
     ``options`` are more of those that ``Atelier.open`` takes.
@@ -79,6 +80,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
         def opened(data_dir: Path | None = None, **options: Any) -> Any:
             given = {"model_factory": lambda agent: model, "embedder": WordEmbedder(), "vault": KeyVault(environ={}), "fsync": False}
+            place_database(DataDir(data_dir or default_data_dir()).database)
             return real_open(data_dir, **{**given, **more, **options})
 
         monkeypatch.setattr(Atelier, "open", opened)
@@ -96,13 +98,13 @@ Configure = Callable[..., None]
 
 
 @pytest.fixture
-def approvals(tmp_path: Path) -> Configure:
+def approvals(place_database: PlaceDatabase) -> Configure:
     """Changes the settings of approvals in the data folder; the calculator counts as a tool of medium risk unless told otherwise."""
 
     def configure(**fields: Any) -> None:
         async def save() -> None:
             datadir = DataDir(default_data_dir()).ensure()
-            async with await Store.open(datadir.database, fsync=False) as store:
+            async with await Store.open(place_database(datadir.database), fsync=False) as store:
                 chosen = {"flags": ApprovalFlags(tools=True), "risks": {"CalculatorTool": "medium"}, **fields}
                 await Repositories(store, datadir).settings.save(Settings(approvals=ApprovalSettings(**chosen)))
 

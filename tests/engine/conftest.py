@@ -14,6 +14,8 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.storage.folder.datadir import DataDir
+from tests.support.databases import PlaceDatabase
 
 
 class WordEmbedder:
@@ -39,7 +41,7 @@ Opener = Callable[..., AbstractAsyncContextManager[Atelier]]
 
 
 @pytest.fixture
-def open_atelier(tmp_path: Path) -> Opener:
+def open_atelier(tmp_path: Path, place_database: PlaceDatabase) -> Opener:
     """Opens the test's data folder; may be called again after closing, as a restart."""
 
     @asynccontextmanager
@@ -48,6 +50,7 @@ def open_atelier(tmp_path: Path) -> Opener:
         options.setdefault("model_factory", lambda agent: model)
         options.setdefault("embedder", WordEmbedder())
         options.setdefault("vault", KeyVault(environ={}))
+        place_database(DataDir(tmp_path / "data").database)
         async with Atelier.open(tmp_path / "data", fsync=False, **options) as atelier:
             yield atelier
 

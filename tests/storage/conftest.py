@@ -1,4 +1,4 @@
-"""A store in memory, one on the disk, and the repositories over either."""
+"""A store without syncs, one like the program's, and the repositories over either."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.support.clock import ManualClock
+from tests.support.databases import PlaceDatabase
 
 
 @pytest.fixture
@@ -25,9 +26,9 @@ def datadir(tmp_path: Path) -> DataDir:
 
 
 @pytest.fixture
-async def store(clock: ManualClock) -> AsyncIterator[Store]:
-    """In memory: for logic, not for concurrency or durability."""
-    async with await Store.open(None, clock=clock) as store:
+async def store(datadir: DataDir, clock: ManualClock, place_database: PlaceDatabase) -> AsyncIterator[Store]:
+    """Nothing is synced: for logic, not for durability."""
+    async with await Store.open(place_database(datadir.database), clock=clock, fsync=False) as store:
         yield store
 
 

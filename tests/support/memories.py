@@ -1,4 +1,4 @@
-"""A database in memory, an embedder that is told what is alike, and a search over both: fixtures for tests of memories."""
+"""A database without rows, an embedder that is told what is alike, and a search over both: fixtures for tests of memories."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.support.clock import ManualClock
+from tests.support.databases import PlaceDatabase
 
 DIMENSION = 8
 
@@ -52,12 +53,10 @@ class WordEmbedder:
 
 
 @pytest.fixture
-async def repos(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Repositories]:
-    store = await Store.open(None, clock=clock)
-    datadir = DataDir(tmp_path)
-    datadir.ensure()
-    yield Repositories(store, datadir)
-    await store.close()
+async def repos(tmp_path: Path, clock: ManualClock, place_database: PlaceDatabase) -> AsyncIterator[Repositories]:
+    datadir = DataDir(tmp_path).ensure()
+    async with await Store.open(place_database(datadir.database), clock=clock, fsync=False) as store:
+        yield Repositories(store, datadir)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ async def test_editing_saves_the_text(pane: ReportsPane, atelier: FakeAtelier, q
     await settle()
     pane.edit()
     assert pane.editor.toPlainText() == "# first\n\nText with <b>tags</b>."
-    pane.editor.setPlainText("x" * (limits.REPORT + 1))
+    pane.editor.setPlainText("line of a report\n" * (limits.REPORT // 17 + 1))
     save = pane.findChild(QPushButton, "report-save")
     assert not save.isEnabled()
     pane.editor.setPlainText("Nouveau texte")

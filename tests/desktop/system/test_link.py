@@ -76,16 +76,18 @@ class Desk(Program):
         self.questions[question.id] = question
         data = {"user_question": {"question_id": question.id}, "pending": 1}
         event = StreamEvent(workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data)
+        before = len(self.server.calls("Notify"))
         self.bridge.stream_event.emit(event)
-        await self.told()
+        await self.told(before)
 
     async def wants(self, request: ApprovalRequest) -> None:
         self.approvals[request.id] = request
-        await tell(self.bridge, ChunkType.VALIDATION_REQUIRED, request)  # type: ignore[arg-type]
-        await self.told()
-
-    async def told(self) -> None:
         before = len(self.server.calls("Notify"))
+        await tell(self.bridge, ChunkType.VALIDATION_REQUIRED, request)  # type: ignore[arg-type]
+        await self.told(before)
+
+    async def told(self, before: int) -> None:
+        """Wait for one more notification than there were ``before``."""
         await until(lambda: len(self.server.calls("Notify")) > before)
         await self.window.system.notifications.jobs.settled()
 

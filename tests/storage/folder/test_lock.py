@@ -18,7 +18,6 @@ from atelier_desk.storage.folder import lock
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.lock import FolderLock, shielded
 from atelier_desk.storage.store import Store
-from tests.chaos.restoring import race
 from tests.storage.damage import closed_database
 from tests.storage.programs import start
 
@@ -205,12 +204,3 @@ async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await job
     assert ended
-
-
-@posix
-@pytest.mark.timeout(300)
-async def test_restores_against_starting_runs_and_openers(tmp_path: Path) -> None:
-    """A sample of ``tests/chaos/test_restore.py``."""
-    figures = await asyncio.to_thread(race, tmp_path, 3)
-    assert figures.restores >= 3
-    assert not figures.broken

@@ -61,7 +61,7 @@ class SessionBus:
         self.lost: Callable[[], object] = lambda: None
         self._connection: Any = None
         self._reader: asyncio.Task[None] | None = None
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._waiting: dict[int, asyncio.Future[Incoming]] = {}
         self._handlers: dict[str, list[Callable[[Incoming], object]]] = {}
 
     @property
@@ -95,7 +95,8 @@ class SessionBus:
         if not self.open:
             raise BusError(_("The D-Bus session has ended."))
         serial = next(self._connection.outgoing_serial)
-        answer = self._waiting[serial] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Incoming] = asyncio.get_running_loop().create_future()
+        self._waiting[serial] = answer
         try:
             async with asyncio.timeout(ANSWER_S):
                 await self._connection.send(_message(call, arguments), serial=serial)

@@ -225,6 +225,7 @@ def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
             presentation=body.presentation,
             server=body.server,
             via=body.via,
+            taint=body.taint,
         )
     )
     out.executions.append(_execution(at, body, at.event.time))
@@ -247,6 +248,7 @@ def _execution(at: In, intent: ToolCallStarted, started_at: datetime, **result: 
         effect=intent.effect,
         risk=intent.risk,
         presentation=intent.presentation,
+        taint=intent.taint,
         arguments=intent.arguments,
         iteration=at.after.iterations,
         started_at=started_at,

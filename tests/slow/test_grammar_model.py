@@ -1,6 +1,6 @@
 """The grammar on a real llama.cpp server: every call of a model that could not make one by itself parses and validates.
 
-``ATELIER_PROMPTS`` says how many of the fifty prompts are tried: 4 in the default suite, all of them by ``make slow``.
+``ATELIER_PROMPTS`` says how many of the fifty prompts are tried.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.tools.default import create_default_tool_registry
 
-PROMPTS = (Path(__file__).parent / "prompts.txt").read_text("utf-8").splitlines()
+PROMPTS = Path(__file__).with_name("prompts.txt").read_text("utf-8").splitlines()
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_all_calls_parse_and_validate(model: ChatModel, specs: list[ToolSp
     grammar = tools_grammar(specs, require_call=True, max_string=12, max_items=2)
     schemas = {spec.name: spec.variants or (spec.parameters,) for spec in specs}
     used = set()
-    for prompt in PROMPTS[: int(os.environ.get("ATELIER_PROMPTS", "4"))]:
+    for prompt in PROMPTS[: int(os.environ.get("ATELIER_PROMPTS", "50"))]:
         (call,) = (await reply_to(model, prompt, specs, grammar)).tool_calls
         assert (call.error, call.repaired) == (None, False), prompt
         assert any(Draft202012Validator(schema).is_valid(call.arguments) for schema in schemas[call.name]), (prompt, call)
