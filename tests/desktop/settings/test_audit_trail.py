@@ -91,11 +91,11 @@ def cells(table: Any, row: int) -> list[str]:
 async def test_decisions_are_listed_with_who_what_why_and_by_whom(trail: Trail, find: Find) -> None:
     table = find("audit-table")
     model = table.model()
-    assert [model.headerData(column, Qt.Orientation.Horizontal) for column in range(5)] == ["When", "Agent", "Call", "Decision", "Reason"]
-    assert cells(table, 0)[1:] == ["Ada", "run_command  git push 0", "Forbidden", "Rule “run_command(git push:*)”"]
-    assert cells(table, 1)[3:] == ["Approved by you, with other arguments", "Profile “Ask”"]
-    assert cells(table, 2)[3:] == ["Rejected by you", "Installs a package"]
-    assert cells(table, 4)[3:] == ["Allowed", "Profile “Free”"]
+    assert [model.headerData(column, Qt.Orientation.Horizontal) for column in range(3)] == ["Call", "Decision", "When"]
+    assert cells(table, 0)[:2] == ["Run a command  git push 0\nAda · Garden", "Forbidden\nRule “run_command(git push:*)”"]
+    assert cells(table, 1)[1] == "Approved by you, with other arguments\nProfile “Ask”"
+    assert cells(table, 2)[1] == "Rejected by you\nInstalls a package"
+    assert cells(table, 4)[1] == "Allowed\nProfile “Free”"
     told = model.index(2, 0).data(Qt.ItemDataRole.ToolTipRole).splitlines()
     assert told[1:] == [
         "Workflow: Garden", "Agent: Ada", "Tool: run_command", "Call: git push 2", "Decision: Rejected by you: Too dear.",
@@ -111,7 +111,7 @@ async def test_thousands_are_read_page_by_page_as_the_table_is_scrolled(trail: T
         table.scrollToBottom()
         await settle()
         assert table.model().rowCount() == 100 * pages
-    assert cells(table, 299)[2] == "run_command  git push 299"
+    assert cells(table, 299)[0].startswith("Run a command  git push 299\n")
 
 
 async def test_new_decisions_come_on_top_and_who_reads_further_down_keeps_the_place(
@@ -125,8 +125,8 @@ async def test_new_decisions_come_on_top_and_who_reads_further_down_keeps_the_pl
     window.page("approvals").reload()
     await settle()
     assert table.model().rowCount() == 201
-    assert cells(table, 0)[2] == "run_command  git push 9000"
-    assert cells(table, table.currentIndex().row())[2] == "run_command  git push 150"
+    assert cells(table, 0)[0].startswith("Run a command  git push 9000\n")
+    assert cells(table, table.currentIndex().row())[0].startswith("Run a command  git push 150\n")
 
 
 async def test_the_filters_ask_for_what_they_say(trail: Trail, find: Find, qtbot: QtBot) -> None:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHeaderView, QLineEd
 from atelier_desk.audit_words import DECISIONS, decision, why
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.wording import date_time
-from atelier_desk.desktop.questions.approval_wording import bare_tool
+from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 PAGE = 100
 """Entries that are read at once."""
-ROWS = 10
+ROWS = 7
 """Rows the table is high; more are scrolled."""
 TYPING_MS = 250
 LINE = Qt.ItemDataRole.UserRole
 _Index = QModelIndex | QPersistentModelIndex
-COLUMNS = (N_("When"), N_("Agent"), N_("Call"), N_("Decision"), N_("Reason"))
-WIDTHS = (126, 100, 0, 118, 124)
+COLUMNS = (N_("Call"), N_("Decision"), N_("When"))
+WIDTHS = (0, 216, 136)
 """Of the columns at 100 %; the call takes what is left, and ``CALL`` at least."""
-CALL = 170
+CALL, HIGH = 200, 46
 DAYS = (("", N_("Any day")), ("today", N_("Today")), ("yesterday", N_("Yesterday")), ("week", N_("Last 7 days")))
 
 
@@ -101,7 +101,8 @@ class AuditModel(QAbstractTableModel):
         line = self.lines[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             one = line.entry
-            told = (date_time(one.created_at), one.agent_name, f"{bare_tool(one.tool)}  {one.detail}", decision(one), why(one))
+            who = " · ".join(filter(None, (one.agent_name, line.workflow)))
+            told = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", date_time(one.created_at))
             return told[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
             return whole(line)
@@ -153,7 +154,7 @@ class AuditTable(QTableView):
 
     def fit(self) -> None:
         """As high as its rows, at most ``ROWS``; the call has the width that the others leave."""
-        view, high = theme(), theme().px(30)
+        view, high = theme(), theme().px(HIGH)
         self.verticalHeader().setDefaultSectionSize(high)
         model = self.model()
         rows = min(max(model.rowCount() if model is not None else 0, 1), ROWS)
@@ -186,7 +187,6 @@ class AuditTrail(Translated, QWidget):
         self._bridge, self._jobs = bridge, jobs
         self._shown: AuditFilter | None = None
         self.text = control(QLineEdit(self), "audit-text", hint=N_("Search calls, agents and rules"), name=N_("Search the audit trail"))
-        self.text.setClearButtonEnabled(True)
         self.workflow = self._chooser("audit-workflow", N_("Workflow"))
         self.agent = self._chooser("audit-agent", N_("Agent"))
         self.tool = self._chooser("audit-tool", N_("Tool"))
@@ -217,7 +217,7 @@ class AuditTrail(Translated, QWidget):
     def _chooser(self, name: str, said: str) -> QComboBox:
         box = control(ComboBox(self), name, name=said)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(13)
+        box.setMinimumContentsLength(15)
         box.activated.connect(lambda _index: self.search())
         return box
 
@@ -227,7 +227,7 @@ class AuditTrail(Translated, QWidget):
         """What can be chosen: workflows and agents by their ids, and tools. What is chosen stays."""
         _offer(self.workflow, _("Every workflow"), workflows.items())
         _offer(self.agent, _("Every agent"), ((name, name) for name in agents.values()))
-        _offer(self.tool, _("Every tool"), ((name, bare_tool(name)) for name in sorted(tools)))
+        _offer(self.tool, _("Every tool"), sorted(((name, tool_title(name)) for name in tools), key=lambda each: each[1].casefold()))
         _offer(self.decision, _("Every decision"), ((each, _(words)) for each, words in DECISIONS.items()))
         _offer(self.day, _(DAYS[0][1]), ((day, _(words)) for day, words in DAYS[1:]))
 

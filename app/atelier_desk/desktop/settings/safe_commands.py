@@ -26,7 +26,6 @@ class SafeCommands(Translated, QWidget):
         self._commands = safe_commands()
         self.shown: list[SafeCommand] = []
         self.filter = control(QLineEdit(self), "safe-filter", hint=N_("Filter the commands"))
-        self.filter.setClearButtonEnabled(True)
         table = self.table = control(QTableWidget(0, 3, self), "safe-commands")
         say(table, name=N_("Commands that run without asking"))
         table.verticalHeader().hide()
