@@ -126,6 +126,9 @@ async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(kept: K
     find("form-submit").click()
     await settle()
     assert next(rule.action for rule in kept.rules if rule.id == "agent") is Action.DENY
+    window.findChild(QPushButton, "toast-action").click()
+    await settle()
+    assert next(rule for rule in kept.rules if rule.id == "agent") == OF_AGENT, "the change is undone"
     find("rule-remove-read_file(.env*)").click()
     await settle()
     assert "read_file(.env*)" not in listed(find)

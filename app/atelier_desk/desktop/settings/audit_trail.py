@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHeaderView, QLineEdit, QPushButton, QTableView, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.audit_words import DECISIONS, decision, why
+from atelier_desk.audit_words import DECISIONS
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.wording import date_time
 from atelier_desk.desktop.questions.approval_wording import tool_title
+from atelier_desk.desktop.settings.audit_table import LINE, AuditModel, AuditTable
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.soon import Soon
-from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.domain.audit import AuditFilter, AuditLine, AuditPage
+from atelier_desk.domain.audit import AuditFilter, AuditLine
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -29,147 +27,8 @@ if TYPE_CHECKING:
 
 PAGE = 100
 """Entries that are read at once."""
-ROWS = 7
-"""Rows the table is high; more are scrolled."""
 TYPING_MS = 250
-LINE = Qt.ItemDataRole.UserRole
-_Index = QModelIndex | QPersistentModelIndex
-COLUMNS = (N_("Call"), N_("Decision"), N_("When"))
-WIDTHS = (0, 216, 136)
-"""Of the columns at 100 %; the call takes what is left, and ``CALL`` at least."""
-CALL, HIGH = 200, 46
 DAYS = (("", N_("Any day")), ("today", N_("Today")), ("yesterday", N_("Yesterday")), ("week", N_("Last 7 days")))
-
-
-class AuditModel(QAbstractTableModel):
-    """The entries that were read.
-
-    Signals:
-        wanted: the view came to the end, and there are more.
-    """
-
-    wanted = Signal()
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.lines: list[AuditLine] = []
-        self.next: tuple[datetime, str] | None = None
-
-    def start(self, page: AuditPage, *, again: bool) -> None:
-        """Show the first page. With ``again``, of what is shown already, only new entries are put on top where it goes on in the old ones:
-        who reads further down keeps the place."""
-        newest = self.lines[0] if self.lines else None
-        new = page.lines.index(newest) if again and newest in page.lines else -1
-        if new < 0 or page.lines[new:] != tuple(self.lines[: len(page.lines) - new]):
-            self.beginResetModel()
-            self.lines, self.next = list(page.lines), page.next
-            self.endResetModel()
-        elif new:
-            self.beginInsertRows(QModelIndex(), 0, new - 1)
-            self.lines[:0] = page.lines[:new]
-            self.endInsertRows()
-
-    def append(self, page: AuditPage) -> None:
-        """Show the next page."""
-        self.next = page.next
-        if page.lines:
-            self.beginInsertRows(QModelIndex(), len(self.lines), len(self.lines) + len(page.lines) - 1)
-            self.lines += page.lines
-            self.endInsertRows()
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        return 0 if parent.isValid() else len(self.lines)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def canFetchMore(self, parent: _Index) -> bool:
-        return not parent.isValid() and self.next is not None
-
-    def fetchMore(self, parent: _Index) -> None:
-        self.wanted.emit()
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation is Qt.Orientation.Horizontal:
-            if role == Qt.ItemDataRole.DisplayRole:
-                return _(COLUMNS[section])
-            if role == Qt.ItemDataRole.TextAlignmentRole:
-                return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        line = self.lines[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            one = line.entry
-            who = " · ".join(filter(None, (one.agent_name, line.workflow)))
-            told = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", date_time(one.created_at))
-            return told[index.column()]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return whole(line)
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return whole(line).replace("\n", "; ")
-        return line if role == LINE else None
-
-    def retranslate(self) -> None:
-        """Say everything anew in another language."""
-        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
-        if self.lines:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self.lines) - 1, len(COLUMNS) - 1))
-
-
-def whole(line: AuditLine) -> str:
-    """All of an entry, a fact a line."""
-    one = line.entry
-    reason = why(one) + (f" ({one.about})" if one.about else "")
-    said = (
-        (_("When"), date_time(one.created_at)),
-        (_("Workflow"), _("{name} (in the bin)", name=line.workflow) if line.in_bin else line.workflow),
-        (_("Agent"), one.agent_name),
-        (_("Tool"), one.tool),
-        (_("Call"), one.detail),
-        (_("Decision"), decision(one) + (f": {one.note}" if one.note else "")),
-        (_("Reason"), reason),
-    )
-    return "\n".join(_("{name}: {text}", name=name, text=text) for name, text in said if text)
-
-
-class AuditTable(QTableView):
-    """``audit-table``. ``activated`` comes from Enter and a double click."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("audit-table")
-        self.verticalHeader().hide()
-        header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setHighlightSections(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setWordWrap(False)
-        self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
-        mark(self, "plain")
-        theme().changed.connect(self.fit)
-
-    def fit(self) -> None:
-        """As high as its rows, at most ``ROWS``; the call has the width that the others leave."""
-        view, high = theme(), theme().px(HIGH)
-        self.verticalHeader().setDefaultSectionSize(high)
-        model = self.model()
-        rows = min(max(model.rowCount() if model is not None else 0, 1), ROWS)
-        self.setFixedHeight(self.horizontalHeader().sizeHint().height() + rows * high + 2 * self.frameWidth() + 6)
-        if model is None:
-            return
-        widths = [view.px(width) for width in WIDTHS]
-        call = WIDTHS.index(0)
-        widths[call] = max(view.px(CALL), self.viewport().width() - sum(widths))
-        for column, width in enumerate(widths):
-            self.setColumnWidth(column, width)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.fit()
 
 
 class AuditTrail(Translated, QWidget):

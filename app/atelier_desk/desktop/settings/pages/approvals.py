@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,10 @@ class ApprovalsPage(RowsPage):
             return
         form.close_done()
         await self.load()
+        if rule is not None:
+            before = rule.model_dump(include=set(fields))
+            undo = partial(self.bridge.engine.permissions.change, rule.id, **before)
+            offer_undo(self, _("Changed: {rule}", rule=rule.text), lambda: self.call(undo()))
 
     def _ask_file(self) -> None:
         kinds = _("Settings of other programs ({patterns})", patterns="*.json")
