@@ -187,7 +187,8 @@ def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost)
 
 def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_seen_with_them(qtbot: QtBot, host: TranscriptHost) -> None:
     said = datetime.now().astimezone().replace(hour=9, minute=5)
-    entry = Entry("a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large", time=said)
+    host.models = {("p", "m-large.Q4"): "m-large"}
+    entry = Entry("a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large.Q4", provider="p", time=said)
     reply = show(qtbot, entry, host)
     note = reply.findChild(QLabel, "message-note")
     assert note is not None
