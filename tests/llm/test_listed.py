@@ -47,6 +47,7 @@ def test_the_shipped_list_has_a_date_and_the_services_of_the_presets() -> None:
     assert shipped.day >= date(2026, 7, 2)
     assert set(shipped.models) == {preset.id for preset in PRESETS} - LISTED_NOT
     assert shipped.models["openai"]["gpt-4.1"][:4] == (1_047_576, 32_768, 2.0, 8.0)
+    assert shipped.models["anthropic"]["claude-sonnet-5"] == (1_000_000, 128_000, 2.0, 10.0, True, True, True, 0.2, 2.5)
 
 
 def test_every_preset_can_be_told_by_its_own_address() -> None:

@@ -194,7 +194,8 @@ def usage_of(reply: Reply) -> dict[str, Any]:
     if "input_tokens" in told:
         return told
     cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-    counts = (told.get("prompt_tokens", 0) - cached, 0, cached, told.get("completion_tokens", 0))
+    sent = told.get("prompt_tokens", 0)
+    counts = (sent - cached if cached else sent, 0, cached, told.get("completion_tokens", 0))
     return dict(zip(KEYS, counts, strict=True))
 
 
