@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from atelier_desk.domain.usage import UsageSum
 
 
+def saved_words(total: UsageSum) -> str:
+    """What reading from the cache saved; empty while it saved nothing, or less than writing it cost."""
+    return _("the cache saved {cost}", cost=cost(total.usage.saved)) if total.usage.saved > 0 else ""
+
+
 def cost_words(total: UsageSum, *, short: bool = False) -> str:
     """``$1.25``, ``unknown``, or ``$1.25 + unknown`` where some of it has no known price; ``short`` is ``$1.25 + ?``."""
     if total.cost is None:

@@ -11,6 +11,7 @@ import pytest
 
 import atelier_desk.desktop
 from atelier_desk.desktop.chat.steering import Steering
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 
 
@@ -74,3 +75,13 @@ def test_no_button_starts_work_past_it() -> None:
     sources = Path(atelier_desk.desktop.__file__).parent.rglob("*.py")
     lines = ((path.name, line.strip()) for path in sources for line in path.read_text("utf-8").splitlines())
     assert [each for each in lines if past.search(each[1])] == []
+
+
+async def test_the_command_of_a_call_is_stopped_where_its_transcript_says() -> None:
+    engine, host = FakeAtelier(commands={"stop_call": None}), TranscriptHost()
+    steering = Steering(FakeBridge(engine))  # type: ignore[arg-type]
+    steering.attach(host)
+    host.team.workflow_id = "w"
+    host.stop_call_requested.emit("r", "c")
+    await settle()
+    assert engine.calls("commands.stop_call") == [(("w", "r", "c"), {})]

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.support.servers.anthropic import FakeAnthropic
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
@@ -20,6 +21,12 @@ async def openai_server() -> AsyncIterator[FakeOpenAI]:
 @pytest.fixture
 async def mistral_server() -> AsyncIterator[FakeMistral]:
     async with FakeMistral() as server:
+        yield server
+
+
+@pytest.fixture
+async def anthropic_server() -> AsyncIterator[FakeAnthropic]:
+    async with FakeAnthropic() as server:
         yield server
 
 

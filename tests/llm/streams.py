@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.secrets import KeyVault
+from tests.support.clock import ManualClock
 
 ADD = ToolSpec(
     name="CalculatorTool",
@@ -77,6 +79,26 @@ JSON = st.recursive(
     max_leaves=12,
 )
 """JSON made of the words of the wire in places where they do not belong."""
+
+
+async def run(clock: ManualClock, stream: Any) -> list[Any]:
+    """Read a stream to its end, moving the clock by exactly what each retry says it waits."""
+    deltas = []
+    iterator = aiter(stream)
+    pending: asyncio.Task[Any] = asyncio.ensure_future(anext(iterator))
+    while True:
+        try:
+            delta = await pending
+        except StopAsyncIteration:
+            return deltas
+        deltas.append(delta)
+        pending = asyncio.ensure_future(anext(iterator))
+        if isinstance(delta, RetryDelta):
+            sleeping = clock.sleepers
+            await clock.settle()
+            assert clock.sleepers > sleeping or delta.delay_s == 0
+            assert not pending.done()
+            await clock.advance(delta.delay_s)
 
 
 async def collect(stream: AsyncIterator[ChatDelta]) -> list[ChatDelta]:

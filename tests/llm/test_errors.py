@@ -68,6 +68,7 @@ def test_shapes_of_bodies(body: Any, message: str) -> None:
         (409, {"error": {"message": "lock timeout"}}, "overloaded", True),
         (504, b"", "server_error", True),
         (529, {"error": {"message": "overloaded"}}, "overloaded", True),
+        (400, {"error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API."}}, "quota", False),
         (499, {"error": "request canceled"}, "bad_request", False),
     ],
 )
@@ -92,7 +93,9 @@ def test_codes(status: int, body: Any, code: str, recoverable: bool) -> None:
             32768,
         ),
         (400, {"error": "the input length exceeds the context length"}, None),
-        (500, {"error": "prompt is too long: 210000 tokens > 200000 maximum"}, None),
+        (500, {"error": "prompt is too long: 210000 tokens > 200000 maximum"}, 200_000),
+        (400, {"error": {"message": "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000, decrease"}}, 200_000),
+        (413, {"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}, None),
     ],
 )
 def test_overflow(status: int, body: Any, n_ctx: int | None) -> None:

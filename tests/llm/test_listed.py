@@ -21,7 +21,7 @@ from tests.support.clock import ManualClock
 from tests.support.servers.base import FakeServer, Request, Response
 
 GROQ = ProviderConfig(name="Groq", kind="openai", base_url="https://api.groq.com/openai/v1")
-FACTS = Facts(131_072, 32_768, 0.59, 0.79, True, False, True)
+FACTS = Facts(131_072, 32_768, 0.59, 0.79, True, False, True, 0.1, None)
 LIST = ModelList(date(2026, 7, 2), {"groq": {"llama": FACTS}})
 
 
@@ -47,6 +47,7 @@ def test_the_shipped_list_has_a_date_and_the_services_of_the_presets() -> None:
     assert shipped.day >= date(2026, 7, 2)
     assert set(shipped.models) == {preset.id for preset in PRESETS} - LISTED_NOT
     assert shipped.models["openai"]["gpt-4.1"][:4] == (1_047_576, 32_768, 2.0, 8.0)
+    assert shipped.models["anthropic"]["claude-sonnet-5"] == (1_000_000, 128_000, 2.0, 10.0, True, True, True, 0.2, 2.5)
 
 
 def test_every_preset_can_be_told_by_its_own_address() -> None:

@@ -18,24 +18,25 @@ from mistral_common.protocol.instruct.validator import (
 )
 from mistralai.client.models import AssistantMessage
 
-from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
+from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.errors import Where
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.openai_compatible import ChatCompletionParser
+from tests.llm.shapes import ANY, SHAPES, conversation
 from tests.llm.streams import ADD, ask, called, collect, joined, provider, reply_of, result
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Call, Failure, Reply
 from tests.support.servers.mistral import FIELDS, FakeMistral
 
 KEY = "mistral-test-key-1"
+THINKING = {"thinking_parts": [{"type": "thinking", "thinking": [{"type": "text", "text": "because"}], "closed": True}]}
 
 
 def thought(model: str) -> ChatMessage:
     """A reply with the thinking its server wants back."""
-    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "because"}], "closed": True}
-    data = ProviderData.pack("Server", model, {"thinking_parts": [thinking]})
+    data = ProviderData.pack("Server", model, THINKING)
     return ChatMessage(role=Role.ASSISTANT, content="a", provider_data=data)
 
 
@@ -165,25 +166,18 @@ async def test_models(chat: Any) -> None:
     assert (await chat.test()).models == 2
 
 
-KINDS = st.sampled_from(["system", "user", "assistant", "thought", "call", "two calls", "result", "other result", "image", "odd call"])
+async def test_seventy_conversations(mistral_server: FakeMistral, chat: Any) -> None:
+    mistral_server.script(*[Reply(text="ok")] * len(SHAPES))
+    for kinds in SHAPES:
+        messages = conversation(kinds, "mistral-medium-latest", THINKING)
+        assert reply_of(await collect(chat.stream(ask(*messages, model="mistral-medium-latest", tools=(ADD,))))).content == "ok", kinds
 
 
-@given(st.lists(KINDS, max_size=10))
+@given(ANY)
 def test_every_conversation_satisfies_mistrals_own_validators(kinds: list[str]) -> None:
     """The validators of mistral-common, as its tokenizers of versions 5, 11 and 13 use them before serving."""
-    made = {
-        "system": ChatMessage(role=Role.SYSTEM, content="s"),
-        "user": ChatMessage(role=Role.USER, content="u"),
-        "assistant": ChatMessage(role=Role.ASSISTANT, content="a"),
-        "thought": thought("mistral-medium-latest"),
-        "call": called("call_1", expression="1"),
-        "two calls": ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_1", name="a"), ToolCall(id="9", name="b"))),
-        "result": result("call_1"),
-        "other result": result("9"),
-        "image": ChatMessage(role=Role.USER, images=(ImagePart(media_type="image/png", data="aGk="),)),
-        "odd call": ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="?", name="functions.a b", raw="{x", error="bad"),)),
-    }
-    request = ask(*[made[kind].model_copy() for kind in kinds], model="mistral-large-latest", tools=(ADD,))
+    messages = conversation(kinds, "mistral-medium-latest", THINKING)
+    request = ask(*messages, model="mistral-large-latest", tools=(ADD,))
     body = MistralProvider.payload(MISTRAL, request, frozenset())
     assert set(body) <= FIELDS
     fields = {name: value for name, value in body.items() if name not in ("stream", "stop")}

@@ -35,6 +35,24 @@ def test_families(model: str, tools: bool | None, thinking: bool | None, dialect
     assert (found.supports_tools, found.supports_thinking, found.dialect) == (tools, thinking, dialect)
 
 
+@pytest.mark.parametrize(
+    ("model", "thinking", "window", "longest"),
+    [
+        ("claude-3-haiku-20240307", False, 200_000, 4_096), ("claude-3-5-sonnet-20241022", False, 200_000, 8_192),
+        ("claude-3-7-sonnet-20250219", True, 200_000, 64_000), ("claude-opus-4-20250514", True, 200_000, 32_000),
+        ("claude-opus-4-1", True, 200_000, 32_000), ("claude-sonnet-4-0", True, 200_000, 64_000),
+        ("claude-sonnet-4-5-20250929", True, 200_000, 64_000), ("anthropic/claude-haiku-4.5", True, 200_000, 64_000),
+        ("claude-opus-4-5-20251101", True, 200_000, 64_000), ("claude-sonnet-4-6", True, 1_000_000, 64_000),
+        ("claude-opus-4-6", True, 1_000_000, 128_000), ("claude-opus-4-8", True, 1_000_000, 128_000),
+        ("claude-sonnet-5", True, 1_000_000, 128_000), ("claude-fable-5", True, 1_000_000, 128_000), ("claude-x", True, 200_000, None),
+    ],
+)  # fmt: skip
+def test_claude(model: str, thinking: bool, window: int, longest: int | None) -> None:
+    """As models.dev has them; what the server or the list says comes before it."""
+    found = profile("", model)
+    assert (found.supports_thinking, found.context_window, found.max_output) == (thinking, window, longest)
+
+
 def agent(dialect: ToolDialect = ToolDialect.AUTO) -> AgentConfig:
     return AgentConfig(name="a", provider="p", model="m", tool_dialect=dialect)
 

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.tokens import IMAGE_TOKENS, Calibration, cost, estimate, estimate_request
+from atelier_desk.llm.tokens import IMAGE_TOKENS, Calibration, cost, dearest_input, estimate, estimate_request, priced
 from tests.llm.streams import ADD, ask, called
 
 
@@ -44,6 +44,20 @@ def test_calibration_ignores_nonsense_and_stays_in_bounds() -> None:
     calibration.observe(1, 1000)
     assert calibration.factor == 4.0
     assert Calibration(0.01).factor == 0.25
+
+
+def test_what_a_cache_saves() -> None:
+    info = ModelInfo(provider="p", name="m", price_input=3.0, price_output=15.0, price_cache_read=0.3, price_cache_write=3.75)
+    usage = Usage(tokens_input=1_000_000, tokens_output=100_000, tokens_cached=800_000, tokens_stored=100_000)
+    found = priced(usage, info)
+    assert found.cost == pytest.approx(0.1 * 3 + 0.8 * 0.3 + 0.1 * 3.75 + 1.5)
+    assert found.saved == pytest.approx(0.8 * 2.7 - 0.1 * 0.75)
+    first = priced(usage.model_copy(update={"tokens_cached": 0}), info)
+    assert first.saved == pytest.approx(-0.075), "what was written and not read yet has only cost"
+    plain = priced(usage, info.model_copy(update={"price_cache_read": None, "price_cache_write": None}))
+    assert (plain.cost, plain.saved) == (pytest.approx(4.5), 0.0)
+    assert (found + first).saved == pytest.approx(0.8 * 2.7 - 0.15)
+    assert (dearest_input(info), dearest_input(ModelInfo(provider="p", name="m"))) == (3.75, 0.0)
 
 
 def test_cost() -> None:

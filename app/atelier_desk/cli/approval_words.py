@@ -22,7 +22,7 @@ REASONS = {
     "unparsed": N_("its command could not be taken apart"),
     "installs": N_("it installs a package, whose scripts run here"),
     "unconfined": N_("it would run outside of the sandbox, or with the network"),
-    "tainted": N_("the team read something from outside, and this call sends data out or writes outside the workspace"),
+    "tainted": N_("it sends data out or writes outside the workspace, after the team read from outside"),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""
 RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}

@@ -119,7 +119,11 @@ def _run_notice(said: payloads.Notice) -> str:
         case payloads.Nudge():
             return nudge_words(int(said.details.get("tasks") or 0))
         case payloads.LoopDetected():
-            return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=details.get("tool"))
+            from atelier_desk.tools.builtin import title_of
+
+            tool = str(details.get("tool") or "")
+            words = _(title) if (title := title_of(tool)) else tool
+            return _("The same call was made {count} times: {tool}", count=details.get("count"), tool=words)
         case _:
             return ""
 

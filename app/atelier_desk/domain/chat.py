@@ -121,13 +121,20 @@ class Usage(Model):
     """Tokens of one reply or a sum of replies. ``estimated`` is true when the server did not count.
 
     ``cost`` is in US dollars; ``tokens_unpriced`` are those of replies whose price nobody knows: what they cost is not in it.
+
+    Attributes:
+        tokens_cached, tokens_stored: of ``tokens_input`` those that the server read from its cache, and those it wrote into it.
+        saved: US dollars that the cache saved: what its tokens would have cost more, less what writing them cost. Below zero while
+            nothing was read again.
     """
 
     tokens_input: int = 0
     tokens_output: int = 0
     tokens_cached: int = 0
+    tokens_stored: int = 0
     tokens_reasoning: int = 0
     cost: float = 0.0
+    saved: float = 0.0
     tokens_unpriced: int = 0
     estimated: bool = False
 
@@ -136,8 +143,10 @@ class Usage(Model):
             tokens_input=self.tokens_input + other.tokens_input,
             tokens_output=self.tokens_output + other.tokens_output,
             tokens_cached=self.tokens_cached + other.tokens_cached,
+            tokens_stored=self.tokens_stored + other.tokens_stored,
             tokens_reasoning=self.tokens_reasoning + other.tokens_reasoning,
             cost=self.cost + other.cost,
+            saved=self.saved + other.saved,
             tokens_unpriced=self.tokens_unpriced + other.tokens_unpriced,
             estimated=self.estimated or other.estimated,
         )

@@ -20,11 +20,13 @@ ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 
 
 class KeyStyle(StrEnum):
-    """The request header the API key goes into. ``auto`` is ``api-key`` for Azure's hosts and ``Authorization: Bearer`` for all others."""
+    """The request header the API key goes into. ``auto`` is what the kind of server wants: ``x-api-key`` for Anthropic's, ``api-key`` for
+    Azure's hosts, ``Authorization: Bearer`` for all others."""
 
     AUTO = "auto"
     BEARER = "bearer"
     API_KEY = "api-key"
+    X_API_KEY = "x-api-key"
 
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
@@ -100,6 +102,8 @@ class ModelInfo(Model):
     """A model a provider offers, with what is known of it. Prices are US dollars for a million tokens; None means unknown.
 
     Attributes:
+        price_cache_read, price_cache_write: of tokens the server reads from its cache, and of those it writes into it; where they are
+            unknown such tokens count as any other that is sent.
         starter: the built-in model that can only do simple, guided requests.
         source: ``server`` (the server said so), ``list`` (the dated list of hosted models), ``profile`` (its name), ``user`` (edited),
             ``learned`` (the server showed it by refusing a request) or ``assumed``.
@@ -117,6 +121,8 @@ class ModelInfo(Model):
     starter: bool = False
     price_input: float | None = Field(default=None, ge=0)
     price_output: float | None = Field(default=None, ge=0)
+    price_cache_read: float | None = Field(default=None, ge=0)
+    price_cache_write: float | None = Field(default=None, ge=0)
     size_bytes: int | None = None
     source: str = "assumed"
 

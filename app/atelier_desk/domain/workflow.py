@@ -178,7 +178,8 @@ class Message(Model):
 
 
 class ToolExecution(Model):
-    """One tool call as the transcript and the activity pane show it. ``status`` running, ok, error, unknown, cancelled or timeout."""
+    """One tool call as the transcript and the activity pane show it. ``status`` running, ok, error, unknown, cancelled or timeout;
+    ``taint`` names what it read from outside."""
 
     id: str
     """Run id and call id joined by a colon."""
@@ -193,6 +194,7 @@ class ToolExecution(Model):
     effect: str = ""
     risk: str = ""
     presentation: Presentation = Presentation()
+    taint: str = ""
     arguments: dict[str, Any] = {}
     result: Any = None
     parts: tuple[ResultPart, ...] = ()

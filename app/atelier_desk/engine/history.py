@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
@@ -99,15 +100,23 @@ def _next_commit(waiting: dict[str, list[RunEvent]]) -> str:
     return next((commit for commit, events in waiting.items() if is_next(events)), next(iter(waiting)))
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a run goes on with: the conversation of the runs before it, and what was read from outside in it."""
+
+    history: tuple[Entry, ...] = ()
+    tainted: tuple[str, ...] = ()
+
+
 class Conversations:
     """The conversation a run inherits, folded once and kept for the newest runs."""
 
     def __init__(self, repos: Repositories) -> None:
         self._repos = repos
-        self._cache: OrderedDict[str, tuple[Entry, ...]] = OrderedDict()
+        self._cache: OrderedDict[str, Before] = OrderedDict()
 
-    async def before(self, previous_run_id: str | None) -> tuple[Entry, ...]:
-        """The entries a run that follows ``previous_run_id`` begins with."""
+    async def before(self, previous_run_id: str | None) -> Before:
+        """What a run that follows ``previous_run_id`` begins with."""
         chain: list[str] = []
         run_id = previous_run_id
         rows: dict[str, Run] = {}
@@ -118,17 +127,17 @@ class Conversations:
                 rows = {r.id: r for r in await self._repos.runs.list(row.workflow_id)} | rows
             chain.append(run_id)
             run_id = row.previous_run_id
-        history = self._cache[run_id] if run_id is not None else ()
+        before = self._cache[run_id] if run_id is not None else Before()
         chain.reverse()
         for start in range(0, len(chain), RUNS_AT_ONCE):
             few = chain[start : start + RUNS_AT_ONCE]
             events = await self._events(few)
             for each in few:
-                state = fold(events[each], history)
-                history = carried(state) if state is not None else history
+                state = fold(events[each], before.history)
+                before = Before(carried(state), state.tainted) if state is not None else before
                 if rows[each].status.final:
-                    self._keep(each, history)
-        return history
+                    self._keep(each, before)
+        return before
 
     async def _events(self, run_ids: Sequence[str]) -> dict[str, list[RunEvent]]:
         """The journals of some runs: of thousands of turns a query each would take seconds."""
@@ -142,13 +151,13 @@ class Conversations:
 
     def finished(self, state: RunState) -> None:
         """Remember the conversation of a run that is over, so that the next turn folds nothing."""
-        self._keep(state.run_id, carried(state))
+        self._keep(state.run_id, Before(carried(state), state.tainted))
 
     def forget(self) -> None:
         self._cache.clear()
 
-    def _keep(self, run_id: str, history: tuple[Entry, ...]) -> None:
-        self._cache[run_id] = history
+    def _keep(self, run_id: str, before: Before) -> None:
+        self._cache[run_id] = before
         self._cache.move_to_end(run_id)
         while len(self._cache) > CACHED_RUNS:
             self._cache.popitem(last=False)
@@ -164,7 +173,7 @@ async def load(repos: Repositories, conversations: Conversations, run_id: str) -
     events = await run_events(repos, run_id)
     if not events:
         raise NotFoundError(N_("There is no run {id}."), id=run_id)
-    history = await conversations.before(row.previous_run_id) if row.parent_run_id is None else ()
+    history = (await conversations.before(row.previous_run_id)).history if row.parent_run_id is None else ()
     return RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)
 
 

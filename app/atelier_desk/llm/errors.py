@@ -65,19 +65,25 @@ TEMPLATES: dict[str, str] = {
 }
 RECOVERABLE = frozenset({"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error"})
 
-_OVERFLOW_TYPES = frozenset({"exceed_context_size_error", "context_length_exceeded", "context_window_exceeded"})
+_OVERFLOW_TYPES = frozenset({"exceed_context_size_error", "context_length_exceeded", "context_window_exceeded", "request_too_large"})
 _OVERFLOW_TEXT = re.compile(
     r"context[ _](length|size|window)[^.]{0,40}(exceed|too)|exceed\w*[^.]{0,60}(context|maximum number of tokens)"
     r"|maximum context length|prompt (is )?too long|input (is )?too long|too large for model with|larger than the (context|model)",
     re.IGNORECASE,
 )
 _WINDOW_TEXT = re.compile(
-    r"maximum context length (?:is|of) (\d+)|(\d+) maximum context length|context (?:size|length|window)[^\d]{0,20}(\d+)", re.IGNORECASE
+    r"maximum context length (?:is|of) (\d+)|(\d+) maximum context length|context (?:size|length|window)[^\d]{0,20}(\d+)"
+    # Anthropic: 'prompt is too long: 208310 tokens > 200000 maximum', 'exceed context limit: 195000 + 8192 > 200000, decrease'
+    r"|prompt is too long: \d+ tokens > (\d+)|context limit: \d+ \+ \d+ > (\d+)",
+    re.IGNORECASE,
 )
+_PROMPT_TEXT = re.compile(r"prompt is too long: (\d+) tokens|context limit: (\d+) \+", re.IGNORECASE)
 _QUOTA_TEXT = re.compile(
     r"insufficient[ _](quota|credit|balance|funds)|exceeded your (current )?quota|quota|billing|credits?\b", re.IGNORECASE
 )
-_QUOTA_CODES = frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance"})
+_QUOTA_CODES = frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance", "billing_error"})
+_NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
+"""Anthropic says so with 400 and ``invalid_request_error``."""
 _LOADING_TEXT = re.compile(r"\bload(?:ing|ed)\b|\bwarm(?:ing)?[ -]?up\b|\bstarting\b|not (?:yet )?ready", re.IGNORECASE)
 """llama.cpp says "Loading model"; Hugging Face "Model X is currently loading"; gateways that wake a server speak of starting."""
 _WAIT_TEXT = re.compile(r"(?:try again|retry) (?:in|after) ([\d.]+) ?(ms|milliseconds|s\b|sec)", re.IGNORECASE)
@@ -218,10 +224,11 @@ def _classified(where: Where, status: int | None, body: ErrorBody, wait: float |
     if _is_overflow(status, body):
         window = _WINDOW_TEXT.search(body.message)
         named = int(next(group for group in window.groups() if group)) if window else None
+        prompt = _PROMPT_TEXT.search(body.message)
         return ContextOverflowError(
             TEMPLATES["context_overflow"],
             n_ctx=body.n_ctx or named,
-            n_prompt=body.n_prompt,
+            n_prompt=body.n_prompt or (int(prompt[1] or prompt[2]) if prompt else None),
             status=status,
             provider=where.provider,
             model=where.model,
@@ -246,6 +253,16 @@ def _names_model(where: Where, body: ErrorBody) -> bool:
     return bool(where.model) and ("model" in text or where.model.lower() in text)
 
 
+_TYPES = {
+    "authentication_error": "auth",
+    "permission_error": "auth",
+    "not_found_error": "not_found",
+    "rate_limit_error": "rate_limited",
+    "overloaded_error": "overloaded",
+    "timeout_error": "overloaded",
+    "invalid_request_error": "bad_request",
+}
+"""Anthropic's types of errors, for one in the middle of a reply, which has no status."""
 _CODES = {
     401: "auth",
     403: "auth",
@@ -261,12 +278,13 @@ _CODES = {
 def _code(status: int | None, body: ErrorBody) -> str:
     """The code of an error that is not an overflow. 401 may also mean that the quota is used up (seen at Mistral)."""
     quota = body.code in _QUOTA_CODES or body.type in _QUOTA_CODES
-    if status == 402 or quota or (status in (401, 403) and _QUOTA_TEXT.search(body.message)):
+    no_credit = _NO_CREDIT.search(body.message) or (status in (401, 403) and _QUOTA_TEXT.search(body.message))
+    if status == 402 or quota or no_credit:
         return "quota"
     if {"invalid_model", "model_not_found"} & {body.type, body.code}:
         return "not_found"
     if status is None:
-        return "rate_limited" if "rate limit" in body.message.lower() else "server_error"
+        return "rate_limited" if "rate limit" in body.message.lower() else _TYPES.get(body.type, "server_error")
     if status == 503 and _LOADING_TEXT.search(body.message):
         return "loading"
     if status in _CODES:

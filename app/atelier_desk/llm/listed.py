@@ -37,7 +37,10 @@ MOST_MODELS = 5_000
 """Of one service; the longest of the sources has some 350."""
 LATE_S = 60.0
 """Seconds the source has for all of it."""
-FIELDS = ("context_window", "max_output_tokens", "price_input", "price_output", "supports_tools", "supports_vision", "supports_thinking")
+FIELDS = (
+    "context_window", "max_output_tokens", "price_input", "price_output", "supports_tools", "supports_vision", "supports_thinking",
+    "price_cache_read", "price_cache_write",
+)  # fmt: skip
 NEVER_TOLD = ("max_output_tokens", "supports_vision", "supports_thinking")
 """What a list of models in OpenAI's form has no place for: where such a server gave the window, these are still guesses from the name."""
 
@@ -52,6 +55,8 @@ class Facts(NamedTuple):
     supports_tools: bool | None
     supports_vision: bool | None
     supports_thinking: bool | None
+    price_cache_read: float | None = None
+    price_cache_write: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,8 @@ class _Limit(BaseModel):
 class _Cost(BaseModel):
     input: float | None = Field(default=None, ge=0, le=1000)
     output: float | None = Field(default=None, ge=0, le=1000)
+    cache_read: float | None = Field(default=None, ge=0, le=1000)
+    cache_write: float | None = Field(default=None, ge=0, le=1000)
 
 
 class _Modalities(BaseModel):
@@ -214,7 +221,8 @@ def _facts(name: str, told: Any) -> Facts | None:
     sees = "image" in model.modalities.input if model.modalities.input is not None else None
     limit, cost = model.limit, model.cost
     window, longest = (value if value and value > 0 else None for value in (limit.context, limit.output))
-    return Facts(window, longest, cost.input, cost.output, model.tool_call, sees, model.reasoning)
+    able = (model.tool_call, sees, model.reasoning)
+    return Facts(window, longest, cost.input, cost.output, *able, cost.cache_read, cost.cache_write)
 
 
 _MODEL = TypeAdapter(_Listed)

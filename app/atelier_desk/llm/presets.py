@@ -56,6 +56,8 @@ class Preset:
 
 PRESETS = (
     Preset("openai", "OpenAI", "https://api.openai.com/v1", KEY, "https://platform.openai.com/api-keys", "OPENAI_API_KEY", words="gpt"),
+    Preset("anthropic", "Anthropic", "https://api.anthropic.com/v1", KEY, "https://console.anthropic.com/settings/keys",
+           "ANTHROPIC_API_KEY", "anthropic", words="claude"),
     Preset("mistral", "Mistral", "https://api.mistral.ai/v1", KEY, "https://console.mistral.ai/api-keys", "MISTRAL_API_KEY", "mistral"),
     Preset("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", KEY, "https://openrouter.ai/settings/keys", "OPENROUTER_API_KEY",
            words="claude gemini gpt llama"),

@@ -85,6 +85,13 @@ _FAMILIES = (
     _Family(r"granite-?[34]", True, None, False, 131_072, None),
     _Family(r"command-(r|a)", True, False, False, 131_072, None),
     _Family(r"hermes-?[234]", True, None, False, None, None),
+    _Family(r"claude-3[-.]7", True, True, True, 200_000, 64_000),
+    _Family(r"claude-3[-.]5", True, False, True, 200_000, 8_192),
+    _Family(r"claude-(3|instant|2)", True, False, True, 200_000, 4_096),
+    _Family(r"claude-(opus-4[-.]5|sonnet-4([-.][05])?|haiku-4[-.]5)(-|$)(?!6)", True, True, True, 200_000, 64_000),
+    _Family(r"claude-opus-4([-.][01])?(-\d{8})?$", True, True, True, 200_000, 32_000),
+    _Family(r"claude-sonnet-4[-.]6", True, True, True, 1_000_000, 64_000),
+    _Family(r"claude-(opus-4[-.][6-9]|(opus|sonnet|haiku)-[5-9]|fable|mythos)", True, True, True, 1_000_000, 128_000),
     _Family(r"claude", True, True, True, 200_000, None),
 )
 # The patch text is OpenAI's (GPT-4.1 prompting guide, "apply_patch"), and its models were trained on it; to others it is foreign. Small

@@ -1,11 +1,11 @@
-"""What the three HTTP providers share: attempts, retries, fields a server refused, health."""
+"""What the HTTP providers share: attempts, retries, fields a server refused, health."""
 
 from __future__ import annotations
 
 import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -37,6 +37,7 @@ _REFUSAL_WORDS = (
     "not permitted",
     "not allowed",
     "not available",
+    "deprecated",
 )
 
 
@@ -52,11 +53,13 @@ class HttpProvider(ABC):
         name: the provider's configured name.
         chat_path: where chat requests go, after the base URL.
         droppable: request fields that may be left out when the server refuses them; what was refused is remembered per model.
+        headers: what every request has, names in lower case; the owner's own headers win over them.
     """
 
     kind: ClassVar[ProviderKind]
     chat_path: ClassVar[str]
     droppable: ClassVar[frozenset[str]] = frozenset()
+    headers: ClassVar[Mapping[str, str]] = {}
     grammar: bool = False
 
     def __init__(
@@ -274,12 +277,16 @@ class HttpProvider(ABC):
             if field in payload and (field == named.partition(".")[0] or (named_in(field, detail) and (words or field == "stream_options")))
         }
 
+    def usual_key_style(self) -> KeyStyle:
+        """The header the key goes into where the configuration leaves that open."""
+        return KeyStyle.API_KEY if is_azure(self.http.base_url) else KeyStyle.BEARER
+
     async def _key(self) -> str | None:
         return await self._vault.key_for(self.config)
 
     async def _credentials(self) -> dict[str, str]:
         """The headers with the key and the owner's own, which win over it."""
-        headers = await self._vault.headers_for(self.config)
+        headers = {**self.headers, **await self._vault.headers_for(self.config)}
         try:
             key = await self._key()
         except ProviderError:
@@ -287,9 +294,8 @@ class HttpProvider(ABC):
             raise
         if not key:
             return headers
-        style = self.config.key_style
-        azure = style is KeyStyle.AUTO and is_azure(self.http.base_url)
-        named = {"api-key": key} if azure or style is KeyStyle.API_KEY else {"authorization": f"Bearer {key}"}
+        style = self.usual_key_style() if self.config.key_style is KeyStyle.AUTO else self.config.key_style
+        named = {"authorization": f"Bearer {key}"} if style is KeyStyle.BEARER else {style.value: key}
         return {**named, **headers}
 
     def _since(self, start: float) -> int:

@@ -89,8 +89,20 @@ def priced(usage: Usage, info: ModelInfo | None) -> Usage:
     if info is None or info.price_input is None or info.price_output is None:
         known = 0.0 if info is None else _dollars(usage, info)
         return usage.model_copy(update={"cost": known, "tokens_unpriced": usage.tokens_input + usage.tokens_output})
-    return usage.model_copy(update={"cost": _dollars(usage, info)})
+    cost = _dollars(usage, info)
+    uncached = usage.model_copy(update={"tokens_cached": 0, "tokens_stored": 0})
+    return usage.model_copy(update={"cost": cost, "saved": round(_dollars(uncached, info) - cost, 12)})
+
+
+def dearest_input(info: ModelInfo) -> float:
+    """The most that a million tokens sent to a model may cost, for what is set aside before they are: all of them may go into a cache."""
+    return max(info.price_input or 0.0, info.price_cache_write or 0.0)
 
 
 def _dollars(usage: Usage, info: ModelInfo) -> float:
-    return (usage.tokens_input * (info.price_input or 0.0) + usage.tokens_output * (info.price_output or 0.0)) / 1_000_000
+    sent = info.price_input or 0.0
+    read = sent if info.price_cache_read is None else info.price_cache_read
+    stored = sent if info.price_cache_write is None else info.price_cache_write
+    plain = usage.tokens_input - usage.tokens_cached - usage.tokens_stored
+    dollars = plain * sent + usage.tokens_cached * read + usage.tokens_stored * stored + usage.tokens_output * (info.price_output or 0.0)
+    return dollars / 1_000_000

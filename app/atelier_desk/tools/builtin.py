@@ -58,3 +58,11 @@ def builtin_tools(services: ToolServices) -> list[BuiltinTool]:
     """One of each declared tool, in their order."""
     load()
     return [cls(services) for _order, cls in sorted(_declared.values(), key=lambda each: (each[0], each[1].name))]
+
+
+def title_of(name: str) -> str:
+    """What people call a tool that comes with the program: an English ``N_`` text; empty for any other tool."""
+    if name not in _declared:
+        load()
+    found = _declared.get(name)
+    return found[1].title if found is not None else ""

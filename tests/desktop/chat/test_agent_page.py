@@ -10,7 +10,9 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.agent_page import AgentPage
 from atelier_desk.desktop.chat.cards.team_card import TeamCard
 from atelier_desk.desktop.chat.transcript.memo import Memo
+from atelier_desk.desktop.firststart import StarterNotice
 from atelier_desk.domain.workflow import Run
+from atelier_desk.llm.local.models import STARTER
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import child, event
 from tests.support.fake_bridge import settle
@@ -120,6 +122,34 @@ async def test_its_report_comes_at_the_end_and_the_line_to_it_goes(team: Team) -
     page.left.emit()
     await opened(team)
     assert texts(page) == ["Check **all** types", "Looking.", "Two are untyped"]
+
+
+async def test_when_it_ends_the_keyboard_stays_off_the_way_back_and_unsent_words_stay(team: Team, qtbot: QtBot) -> None:
+    page = await opened(team)
+    page.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is page.composer.field)
+    page.composer.field.setPlainText("Half a sent")
+    team.changes["dot"] = {"status": "completed", "report": "All well."}
+    await team.say(20, "sub_agent_complete", "dot", status="completed", report="All well.")
+    assert page.member.over
+    assert page.composer.field.isVisible()
+    assert not page.composer.send.isEnabled()
+    page.composer.field.clear()
+    page._show()
+    assert not page.composer.isVisible()
+    assert QApplication.focusWidget() is page.view
+
+
+async def test_what_speaks_of_the_conversations_model_is_not_said_on_a_sub_agents_page(team: Team) -> None:
+    team.panel._show_starter("local", STARTER)
+    notice = team.panel.findChild(StarterNotice)
+    assert notice.isVisible()
+    page = await opened(team)
+    assert not notice.isVisible()
+    team.panel._show_starter("local", STARTER)
+    assert not notice.isVisible()
+    page.left.emit()
+    assert notice.isVisible()
 
 
 async def test_a_last_answer_that_is_the_report_is_shown_once(team: Team) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pytestqt.qtbot import QtBot
+
 from atelier_desk.desktop.chat.meter import UsageMeter, shares
 from atelier_desk.desktop.team.state import Spent
 from atelier_desk.domain.agent import Budget
@@ -56,3 +58,13 @@ async def test_the_header_follows_every_agent_of_the_team(team: Team) -> None:
     assert "5.0" in meter.text.text()
     assert meter.bar.part == 1.0
     assert "Tokens: 1.0\u202fk of 1.0\u202fk (100 %)" in meter.toolTip()
+
+
+def test_the_share_of_the_window_comes_when_the_model_is_known_later(qtbot: QtBot) -> None:
+    meter = UsageMeter()
+    qtbot.addWidget(meter)
+    meter.show_usage(Usage(tokens_input=2_000, tokens_output=800), 2_048, 0)
+    assert "%" not in meter.text.text()
+    meter.know_window(4_096)
+    assert "50" in meter.text.text()
+    assert "%" in meter.text.text()

@@ -116,7 +116,7 @@ async def test_the_cards_have_room_at_every_width_and_size(qtbot: QtBot, panel: 
     examples = panel.cards("example")
     qtbot.waitUntil(lambda: len({each.x() for each in examples}) == columns)
     for card in (*examples, *panel.cards("agent-card")):
-        assert card.height() >= card.heightForWidth(card.width())
+        qtbot.waitUntil(lambda card=card: card.height() >= card.heightForWidth(card.width()))
         assert card.geometry().right() <= panel.page.viewport().width()
 
 

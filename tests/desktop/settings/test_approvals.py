@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.risk_table import RiskTable
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, OnTimeout
 from atelier_desk.domain.permission import Action, PermissionRule
@@ -55,6 +56,11 @@ async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Fin
     assert find("risk-TodoTool").currentText() == "high"
     assert find("risk-MemoryTool").currentText() == "its own (low)"
     assert find("risk-gone").currentText() == "low"
+    words = {each.text() for each in page.findChildren(QLabel)}
+    assert {"Tasks", "Memory", "gone"} <= words, "people read words, not identifiers"
+    table = page.findChild(RiskTable)
+    assert not {each.text() for each in table.findChildren(QLabel)} & {"TodoTool", "MemoryTool"}
+    assert find("risk-TodoTool").accessibleName() == "Risk of Tasks"
 
 
 async def test_every_choice_is_kept(page: Any, find: Find, atelier: Engine) -> None:

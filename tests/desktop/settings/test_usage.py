@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,16 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
     assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · $2.50 + unknown · 4.5 s of replying"
     assert "330 tokens have no known price" in page.note.text()
     assert not chart.grab().isNull()
+
+
+async def test_what_the_cache_saved_is_said(page: Any, find: Find, atelier: Engine) -> None:
+    cached = row(0, "herons", "claude", 1000, cost=0.5)
+    total = UsageSum(cached.total.usage.model_copy(update={"saved": 0.25}), 2, 1500)
+    atelier.set("usage", "rows", lambda days=0, zone=None: [replace(cached, total=total)])
+    page.reload()
+    await settle()
+    assert "$0.50 · the cache saved $0.25 ·" in find("usage-summary").text()
+    assert [line[3] for line in cells(find)] == ["500 · the cache saved $0.25"] * 2
 
 
 async def test_sums_by_model_agent_and_workflow_the_most_first(page: Any, find: Find) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action, PermissionRule, Verdict
-from atelier_desk.engine.run.permissions import PLAN_REFUSAL, facts, refusal, verdict
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, facts, refusal, rules, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.facts import Concern
+from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.workspace.commands import line
@@ -170,3 +172,69 @@ def test_the_programs_own_data_asks_in_every_mode_that_acts(tmp_path: Path) -> N
             said = verdict(run, started(), write(path), repaired=False, own=[own.as_posix()])
             assert (said.action, said.reason) == (Action.ASK, "protected"), path
         assert verdict(run, started(), write("other.txt"), repaired=False, own=[own.as_posix()]).action is Action.ALLOW
+
+
+def read_by(run: RunState, call: Call, *, server: str = "") -> str:
+    return facts(run, started(tool="t").model_copy(update={"server": server}), call, repaired=False).reads
+
+
+def test_what_comes_from_outside_is_named(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    mine.mkdir()
+    other.mkdir()
+    (mine / "door").symlink_to(other)
+    run = replace(state(ApprovalMode.SELECTIVE, workspace=(str(mine), str(other))), trusted=(str(mine),))
+    command = Subjects(command="ls", sandbox="workspace")
+    assert read_by(run, write("a", Effect.READ)) == ""
+    assert read_by(run, write(f"{other}/a", Effect.READ)) == f"{other}/a"
+    assert read_by(run, write("door/a", Effect.READ)) == f"{mine}/door/a"
+    assert read_by(run, write(f"{other}/a")) == f"{other}/a"
+    assert read_by(run, Call(Effect.READ, Risk.LOW, subjects=command)) == ""
+    assert read_by(replace(run, trusted=()), Call(Effect.READ, Risk.LOW, subjects=command)) == str(mine)
+    assert read_by(run, Call(Effect.EXECUTE, Risk.HIGH, subjects=command.model_copy(update={"sandbox": "network"}))) == "ls"
+    assert read_by(run, Call(Effect.READ, Risk.LOW), server="files") == "files"
+    assert read_by(run, Call(Effect.NETWORK, Risk.LOW, subjects=Subjects(hosts=("https://a.example/x?y",)))) == "a.example"
+    assert read_by(run, Call(Effect.NETWORK, Risk.LOW)) == "t"
+    assert read_by(run, Call(Effect.WRITE, Risk.LOW)) == ""
+
+
+def test_after_something_was_read_from_outside_a_rule_does_not_let_out(tmp_path: Path) -> None:
+    inside, out, sends = write("a"), write("../a"), Call(Effect.NETWORK, Risk.LOW)
+    for mode in (ApprovalMode.SELECTIVE, ApprovalMode.EDIT, ApprovalMode.AUTO):
+        run = state(mode, "*", workspace=(str(tmp_path),))
+        for call, leaves in ((inside, False), (out, True), (write("../a", Effect.READ), False), (sends, True)):
+            clean = verdict(run, started(), call, repaired=False)
+            said = verdict(run, started(), call, repaired=False, tainted=("evil.example", "/x"))
+            assert clean.action is Action.ALLOW
+            if leaves and mode is not ApprovalMode.AUTO:
+                assert (said.action, said.reason, said.about) == (Action.ASK, "tainted", "evil.example, /x")
+            else:
+                assert said == clean
+
+
+def test_the_first_few_names_are_kept_each_once() -> None:
+    assert merged(("a",), ("", "b", "a"), ("c",)) == ("a", "b", "c")
+    assert merged(tuple("abcde"), ("f",)) == tuple("abcde")
+    assert merged((), tuple("abcdefg")) == tuple("abcde")
+
+
+def test_rules_are_read_again_only_when_the_run_has_other_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, judge, read = state(ApprovalMode.SELECTIVE, "write_file"), Judge(), list[RunState]()
+
+    def counted(given: RunState) -> tuple[PermissionRule, ...]:
+        read.append(given)
+        return rules(given)
+
+    monkeypatch.setattr("atelier_desk.engine.run.permissions.rules", counted)
+
+    def said(run: RunState) -> Action:
+        return judge.judged(run, started(), Call(Effect.WRITE, Risk.MEDIUM, ApprovalKind.FILE_OP), repaired=False).verdict.action
+
+    assert [said(run), said(replace(run, iterations=3))] == [Action.ALLOW, Action.ALLOW]
+    assert len(read) == 1
+    denied = replace(run, granted=(PermissionRule(text="write_file", action=Action.DENY),))
+    assert said(denied) is Action.DENY
+    mine = PermissionRule(text="write_file", action=Action.DENY, scope=RuleScope.AGENT, scope_id="a")
+    other = replace(run, approvals=run.approvals.model_copy(update={"rules": (*run.approvals.rules, mine)}))
+    assert [said(other), said(replace(other, agent_id="a")), said(other)] == [Action.ALLOW, Action.DENY, Action.ALLOW]
+    assert said(run) is Action.ALLOW

@@ -22,6 +22,7 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, Recorder
 from tests.support.clock import ManualClock
+from tests.support.servers.anthropic import FakeAnthropic
 from tests.support.servers.base import Call, Failure, Reply, Request, Response
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
@@ -32,6 +33,7 @@ SERVERS: dict[str, type[Any]] = {
     "openai": FakeOpenAI,
     "mistral": FakeMistral,
     "ollama": FakeOllama,
+    "anthropic": FakeAnthropic,
 }
 
 
@@ -71,6 +73,10 @@ def last_message(events: list[StreamEvent]) -> dict[str, Any]:
     return of(events, ChunkType.MESSAGE)[-1]
 
 
+def text_of(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(block["text"] for block in content)
+
+
 async def rows(atelier: Atelier, events: list[StreamEvent]) -> list[Any]:
     return [entry.message for entry in await atelier.workflows.transcript(events[0].workflow_id)]
 
@@ -102,7 +108,7 @@ async def test_a_reply_that_is_not_whole_is_said_everywhere(kind: str, reply: Re
         assert (row.content, row.reasoning, row.details) == (reply.text, reply.reasoning, {"finish_reason": expected})
 
 
-@pytest.mark.parametrize("kind", ["openai", "mistral"])
+@pytest.mark.parametrize("kind", ["openai", "mistral", "anthropic"])
 async def test_a_filtered_reply(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="", finish="content_filter"))
@@ -120,7 +126,7 @@ async def test_going_on_sends_what_there_is_and_a_message(kind: str, tmp_path: P
             await atelier.runs.wait(await atelier.runs.send(workflow_id, words, agent=agent()))
         sent = server.requests[-1].json["messages"]
         shown = [entry.message for entry in await atelier.workflows.transcript(workflow_id)]
-    talked = [(message["role"], message["content"]) for message in sent if message["role"] != "system"]
+    talked = [(message["role"], text_of(message["content"])) for message in sent if message["role"] != "system"]
     # No server takes an empty answer, so the two messages around it are one.
     assert [role for role, _text in talked] == ["user", "assistant", "user"]
     assert talked[1][1] == "One, two,"
@@ -308,6 +314,7 @@ REFUSALS = {
     "openai": {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'}},
     "mistral": {"object": "error", "message": "Function calling is not enabled for this model", "type": "invalid_request"},
     "ollama": {"error": "registry.ollama.ai/library/test-model does not support tools"},
+    "anthropic": {"type": "error", "error": {"type": "invalid_request_error", "message": "tools: Extra inputs are not permitted"}},
 }
 WRITTEN = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
 

@@ -38,3 +38,27 @@ async def test_a_command_is_listed_until_it_is_stopped(open_atelier: Opener, tmp
                 await asyncio.sleep(0.02)
         with pytest.raises(NotFoundError):
             await atelier.commands.stop("w", listed[0].id)
+
+
+async def test_the_command_of_a_call_is_stopped_and_its_agent_is_told(open_atelier: Opener, tmp_path: Path) -> None:
+    (tmp_path / "wait.sh").write_text("echo ready; sleep 60\n")
+    async with open_atelier() as atelier:
+        said: list[str] = []
+        ids = {"workflow_id": "w", "run_id": "r", "call_id": "c"}
+        context = ToolContext(**ids, workspace=tmp_path, progress=lambda _percent, text: said.append(text))
+        call = {"command": "bash wait.sh", "modifies_files": False}
+        running = asyncio.create_task(atelier.registry.execute("run_command", call, context))
+        async with asyncio.timeout(20):
+            while "ready" not in said:
+                await asyncio.sleep(0.02)
+        for other in ids:
+            with pytest.raises(NotFoundError):
+                await atelier.commands.stop_call(**{**ids, other: "other"})
+        await atelier.commands.stop_call(**ids)
+        async with asyncio.timeout(20):
+            result = await running
+        assert not result.success
+        assert "The user stopped it" in str(result.data["error"])
+        assert "ready" in result.data["output"]
+        with pytest.raises(NotFoundError):
+            await atelier.commands.stop_call(**ids)

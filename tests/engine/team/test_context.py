@@ -112,7 +112,7 @@ async def test_an_undone_compaction_is_whole_in_the_following_run(open_atelier: 
         workflow_id = talk.workflow_id
     async with open_atelier(answers()) as atelier:
         handle = await atelier.runs._runs.conversations.before((await atelier.repos.workflows.get(workflow_id)).head_run_id)
-        assert [entry.text for entry in handle if entry.kind is EntryKind.USER] == [*said, "short"]
+        assert [entry.text for entry in handle.history if entry.kind is EntryKind.USER] == [*said, "short"]
 
 
 async def test_what_is_pinned_while_a_summary_is_written_is_not_taken_by_it(open_atelier: Opener, small_window: None) -> None:

@@ -11,7 +11,7 @@ from atelier_desk.domain.chat import RetryDelta, TextDelta
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import Where, provider_error
 from atelier_desk.llm.wire.retry import RetryPolicy, call_with_retries, retryable
-from tests.llm.streams import ask, collect, joined, provider, retries
+from tests.llm.streams import ask, collect, joined, provider, retries, run
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Failure, Reply
 from tests.support.servers.openai import FakeOpenAI
@@ -20,26 +20,6 @@ from tests.support.servers.openai import FakeOpenAI
 @pytest.fixture
 def chat(openai_server: FakeOpenAI, clock: ManualClock) -> Any:
     return provider("openai", openai_server.url, clock)
-
-
-async def run(clock: ManualClock, stream: Any) -> list[Any]:
-    """Read a stream to its end, moving the clock by exactly what each retry says it waits."""
-    deltas = []
-    iterator = aiter(stream)
-    pending: asyncio.Task[Any] = asyncio.ensure_future(anext(iterator))
-    while True:
-        try:
-            delta = await pending
-        except StopAsyncIteration:
-            return deltas
-        deltas.append(delta)
-        pending = asyncio.ensure_future(anext(iterator))
-        if isinstance(delta, RetryDelta):
-            sleeping = clock.sleepers
-            await clock.settle()
-            assert clock.sleepers > sleeping or delta.delay_s == 0
-            assert not pending.done()
-            await clock.advance(delta.delay_s)
 
 
 LOADING = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})

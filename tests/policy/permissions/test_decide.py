@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, snapshot
+from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.decide import Level, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+from atelier_desk.policy.permissions.rule_set import ReadRule
 from tests.policy.permissions.reading import HOME, ROOT
 
 WORDS = st.sampled_from(["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é"])
@@ -118,3 +124,34 @@ def test_a_rule_holds_in_its_scope_alone() -> None:
     assert not rule.holds_for(run_id="w1", agent_id="w1")
     with pytest.raises(ValueError, match="scope_id"):
         PermissionRule(text="*", action=Action.ALLOW, scope=RuleScope.RUN)
+
+
+NAMED = st.sampled_from(["run_command", "read_file", "mcp__x__*", "*", "file_ops", "section:file_ops", "mcp__x", "Calc"])
+ARGUMENTS = st.one_of(st.just(""), st.builds("({})".format, st.one_of(PATHS, st.lists(WORDS, min_size=1, max_size=3).map(" ".join))))
+
+
+@given(st.lists(st.tuples(NAMED, ARGUMENTS, st.sampled_from(Action)), max_size=8), FACTS, st.sampled_from(ApprovalMode))
+def test_sorting_rules_by_name_leaves_none_out_that_covers_the_call(
+    written: list[tuple[str, str, Action]], facts: Facts, mode: ApprovalMode
+) -> None:
+    rules = tuple(PermissionRule(text=name + argument, action=action) for name, argument, action in written if _readable(name + argument))
+    facts = replace(facts, path_tools=("read_file", "file_ops"))
+    level = Level(rules, ApprovalPolicy(mode=mode))
+    plain = Level(rules, level.policy)
+    every = [ReadRule(place, rule, pattern.parse(rule.text), "", "") for place, rule in enumerate(rules)]
+    plain.__dict__["read"] = SimpleNamespace(about=lambda action, _facts: [one for one in every if one.rule.action is action])
+    assert decide([level], facts) == decide([plain], facts)
+
+
+def _readable(text: str) -> bool:
+    try:
+        pattern.parse(text)
+    except UsageError:
+        return False
+    return True
+
+
+def test_a_rule_whose_argument_is_no_path_covers_none_and_stops_nobody() -> None:
+    rule = PermissionRule(text="run_command(sed s/\\)", action=Action.DENY)
+    facts = Facts(tool="run_command", changes=True, commands=(Command(("ls", "src")),), paths=(Path((f"{ROOT}/src",), (ROOT,)),))
+    assert decide([Level((rule,), ApprovalPolicy(mode=ApprovalMode.AUTO))], facts).action is Action.ALLOW

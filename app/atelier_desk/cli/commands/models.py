@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 EDITED = (
-    "label", "context_window", "max_output_tokens", "supports_tools", "supports_vision", "supports_thinking", "price_input", "price_output"
+    "label", "context_window", "max_output_tokens", "supports_tools", "supports_vision", "supports_thinking", "price_input", "price_output",
+    "price_cache_read", "price_cache_write",
 )  # fmt: skip
 """The fields ``edit`` can change; those of the settings window."""
 
@@ -43,6 +44,8 @@ def register(add: Adder) -> None:
     for option, dest, help in (
         ("--price-in", "price_input", _("US dollars for a million tokens it reads")),
         ("--price-out", "price_output", _("US dollars for a million tokens it writes")),
+        ("--price-cache-read", "price_cache_read", _("US dollars for a million tokens read from the server's cache")),
+        ("--price-cache-write", "price_cache_write", _("US dollars for a million tokens written into the server's cache")),
     ):
         edit.add_argument(option, metavar="USD", type=number(float, least=0), dest=dest, help=help)
     edit.add_argument("--label", metavar="TEXT", help=_("how it is called here"))

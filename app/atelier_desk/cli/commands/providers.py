@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 EDITABLE = ("base_url", "api_key_env", "enabled")
-KEY_STYLES = ("auto", "bearer", "api-key")
+KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key")
 
 
 def register(add: Adder) -> None:
@@ -60,7 +60,9 @@ def connection_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V, as Azure wants it"))
     parser.add_argument(
-        "--key-style", choices=KEY_STYLES, help=_("the header of the key: Authorization: Bearer, or api-key; auto knows Azure's hosts")
+        "--key-style",
+        choices=KEY_STYLES,
+        help=_("the header of the key: Authorization: Bearer, api-key or x-api-key; auto knows which"),
     )
 
 

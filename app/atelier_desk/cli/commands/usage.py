@@ -26,8 +26,9 @@ def register(add: Adder) -> None:
 
 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, line, table
     from atelier_desk.domain.usage import UsageBy, as_csv, grouped, summed
+    from atelier_desk.usage_words import saved_words
 
     rows = await atelier.usage.rows(arguments.days)
     if arguments.csv:
@@ -50,6 +51,8 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         [*cells, (_("Total"), *_cells(summed(rows)))],
         (header, _("requests"), _("sent"), _("of it cached"), _("received"), _("cost"), _("time")),
     )
+    if saved := saved_words(summed(rows)):
+        line(out, saved)
     return 0
 
 
@@ -87,14 +90,16 @@ def _cells(total: UsageSum) -> tuple[str, ...]:
 
 
 def _plain(total: UsageSum) -> dict[str, Any]:
-    """``cost`` is null where no price is known; ``tokens_unpriced`` are those it does not count."""
+    """``cost`` is null where no price is known; ``tokens_unpriced`` are those it does not count; ``saved`` is what the cache saved."""
     usage = total.usage
     return {
         "requests": total.requests,
         "tokens_input": usage.tokens_input,
         "tokens_cached": usage.tokens_cached,
+        "tokens_stored": usage.tokens_stored,
         "tokens_output": usage.tokens_output,
         "tokens_unpriced": usage.tokens_unpriced,
         "cost": None if total.cost is None else round(total.cost, 8),
+        "saved": round(usage.saved, 8),
         "duration_ms": total.duration_ms,
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
 from atelier_desk.desktop.chat.compose.composer import Composer
@@ -200,7 +200,10 @@ class AgentPage(Translated, QWidget):
         self.composer.set_agent(name)
         self.composer.set_running(not member.over)
         self.composer.set_enabled(not member.over)
-        self.composer.setVisible(not member.over)
+        shown = not member.over or bool(self.composer.field.toPlainText().strip())  # words that were not sent are not lost
+        if not shown and self.composer.isAncestorOf(QApplication.focusWidget() or self):
+            self.view.setFocus()  # Qt would choose the way back: the next space would leave the page
+        self.composer.setVisible(shown)
         self._tick()
 
     def _tick(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QEvent, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
@@ -25,8 +25,20 @@ _TITLE = 100
 """Pixels at 100 % the title keeps; pickers end in … before it does."""
 _SHORT_TITLE = 72
 """Pixels at 100 % it keeps beside the usage: with less room than that the usage goes."""
+_ROOMY_TITLE = 220
+"""Pixels at 100 % of a long title for which, and for whole names of agent and model, other parts fold: the profile, then the usage."""
 _HEIGHT = 28
 """Pixels at 100 % that everything to press in the line is high."""
+
+
+class Foldable(Protocol):
+    """A part that shows its icon alone where there is little room; ``spare``: pixels that saves."""
+
+    folded: bool
+
+    def spare(self) -> int: ...
+    def set_folded(self, folded: bool) -> None: ...
+    def isHidden(self) -> bool: ...
 
 
 class ChatHeader(QWidget):
@@ -44,6 +56,7 @@ class ChatHeader(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._folding: list[Foldable] = []
         self.title = control(ElidedLabel("", self), look="title")
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self.state = control(
@@ -85,8 +98,10 @@ class ChatHeader(QWidget):
         say(self.efforts, tip=N_("How long the model thinks before it answers"), name=N_("Thinking"))
         self._dress()
 
-    def add(self, widget: QWidget) -> None:
-        """Give a widget of the window a place at the right, before the button of the panes."""
+    def add(self, widget: QWidget, *, fold: Foldable | None = None) -> None:
+        """Give a widget of the window a place at the right, before the button of the panes; ``fold``: it can show less."""
+        if fold is not None:
+            self._folding.append(fold)
         widget.setMaximumHeight(theme().px(_HEIGHT))
         self._row.insertWidget(self._row.count() - 1, widget)
 
@@ -107,6 +122,7 @@ class ChatHeader(QWidget):
         """The title no wider than its text, and some words of it whatever stands beside it; the usage whole or not at all."""
         self.title.ensurePolished()  # before it is first shown it does not have the font of a title
         whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
+        self._fold(whole)
         least = min(theme().px(_TITLE), whole)
         room = self.width() - self._taken()
         beside = room - self.meter.sizeHint().width() - self._row.spacing()
@@ -117,13 +133,27 @@ class ChatHeader(QWidget):
         self.title.setMinimumWidth(max(theme().px(24), min(least, room)))
         self.title.setMaximumWidth(max(whole, self.title.minimumWidth()))
 
+    def _fold(self, title: int) -> None:
+        """Let the parts that can say less do so, one kind after the other, until title and pickers are whole."""
+        margins, shown = self._row.contentsMargins(), [each for each in self._parts() if each not in (self.title, self.meter)]
+        needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
+        needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 2)
+        folding = [each for each in self._folding if not each.isHidden()]
+        needed += sum(each.spare() for each in folding if each.folded)
+        fold = needed > self.width()
+        for each in folding:
+            each.set_folded(fold)
+            needed -= each.spare() if fold else 0
+        self.meter.set_brief(needed > self.width() or self.width() < theme().px(_WIDE))
+
+    def _parts(self) -> list[QWidget]:
+        items = [self._row.itemAt(number) for number in range(self._row.count())]
+        return [part for each in items if each is not None and (part := each.widget()) is not None and not part.isHidden()]
+
     def _taken(self) -> int:
         """Pixels that everything but the title and the usage needs at least."""
         margins = self._row.contentsMargins()
-        items = [self._row.itemAt(number) for number in range(self._row.count())]
-        widgets = [each.widget() for each in items if each is not None]
-        others = [each for each in widgets if each is not None and each not in (self.title, self.meter) and not each.isHidden()]
-        widths = [each.minimumSizeHint().width() + self._row.spacing() for each in others]
+        widths = [each.minimumSizeHint().width() + self._row.spacing() for each in self._parts() if each not in (self.title, self.meter)]
         return margins.left() + margins.right() + sum(widths) + self._row.spacing()
 
     def event(self, event: QEvent) -> bool:
@@ -156,8 +186,6 @@ class ChatHeader(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.options.setVisible(self.width() >= theme().px(_WIDE))
-        self.meter.brief = self.width() < theme().px(_WIDE)
-        self.meter.retranslate()
         self._fit()
 
     def _dress(self) -> None:

@@ -102,12 +102,28 @@ class UsageMeter(Translated, QWidget):
         fill(QHBoxLayout(self), self.bar, self.text, margins=(0, 0, 0, 0), spacing=8)
         theme().changed.connect(self.bar.updateGeometry)
 
+    def width_of(self, *, brief: bool) -> int:
+        """Pixels it needs to say everything, or the number of tokens alone."""
+        bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width() + 8
+        return self.text.fontMetrics().horizontalAdvance(self._words(brief)) + bar
+
+    def set_brief(self, brief: bool) -> None:
+        if brief != self.brief:
+            self.brief = brief
+            self.retranslate()
+
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """A workflow's totals as they are stored; None: nothing was used."""
         self._spent = self._budget = None
         self._sums = {"in": usage.tokens_input, "out": usage.tokens_output, "cost": usage.cost} if usage is not None else {}
         self._context = (context_tokens, context_window)
         self.retranslate()
+
+    def know_window(self, tokens: int) -> None:
+        """How much fits into a request to the model that answers next; 0 where nobody knows."""
+        if tokens and tokens != self._context[1]:
+            self._context = (self._context[0], tokens)
+            self.retranslate()
 
     def take(self, data: UsageTold, *, own: bool) -> None:
         """A ``usage`` event of any agent of the team; ``own``: of the one the person talks to, whose context is shown."""
@@ -124,16 +140,10 @@ class UsageMeter(Translated, QWidget):
         self.retranslate()
 
     def retranslate(self) -> None:
-        sums, (used, window) = self._sums, self._context
-        spent = int(sums.get("in", 0) + sums.get("out", 0))
+        used, window = self._context
+        spent = self._tokens
         caps = shares(self._spent, self._budget) if self._spent is not None and self._budget is not None else []
-        parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
-        if window and spent:
-            parts.append(percent(min(1.0, used / window)))
-        if sums.get("cost"):
-            parts.append(cost(sums["cost"]))
-        short = [tokens(spent)] if spent else []
-        self.text.setText(" · ".join(short if self.brief else parts))
+        self.text.setText(self._words(self.brief))
         lines = self._lines(spent, used, window)
         lines += [_("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part)) for s in caps]
         self.setToolTip("\n".join(lines))
@@ -144,6 +154,21 @@ class UsageMeter(Translated, QWidget):
             self.bar.setAccessibleName(_("Budget: {share} used", share=percent(caps[0].part)))
         else:
             self.bar.hide()
+
+    @property
+    def _tokens(self) -> int:
+        return int(self._sums.get("in", 0) + self._sums.get("out", 0))
+
+    def _words(self, brief: bool) -> str:
+        (used, window), spent = self._context, self._tokens
+        if brief:
+            return tokens(spent) if spent else ""
+        parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
+        if window and spent:
+            parts.append(percent(min(1.0, used / window)))
+        if self._sums.get("cost"):
+            parts.append(cost(self._sums["cost"]))
+        return " · ".join(parts)
 
     def _lines(self, spent: int, used: int, window: int) -> list[str]:
         if not spent:

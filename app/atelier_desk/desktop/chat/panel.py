@@ -88,7 +88,7 @@ class ChatPanel(Translated, QWidget):
         self.folders = FolderDesk(bridge, self)
         self.header.add(FolderButton(self.folders, self.header))
         self.profile = ProfileChip(self.header)
-        self.header.add(self.profile)
+        self.header.add(self.profile, fold=self.profile)
         self.pinned = PinnedButton(bridge, self.pages, self.header)
         self.header.add(self.pinned)
         self.agent_page: AgentPage | None = None
@@ -104,6 +104,7 @@ class ChatPanel(Translated, QWidget):
         self.queue = QueueDesk(bridge, QueueStrip(self), self.composer, self)
         self.queue.stepping = lambda: self.sending.stepping
         self._starter: Any = None
+        self._keeper: ComposerFocus | None = None
         self._lay_out()
         self._connect()
         self.retranslate()
@@ -156,7 +157,7 @@ class ChatPanel(Translated, QWidget):
         """From now on the keyboard goes back to the composer in view, whenever what had it in this window goes away."""
         from atelier_desk.desktop.chat.compose.focus import ComposerFocus
 
-        keeper = ComposerFocus(window, self._field_in_view)
+        keeper = self._keeper = ComposerFocus(window, self._field_in_view)
         self.workflow_shown.connect(lambda *_: keeper.back())
         self.workflow_chosen_again.connect(keeper.back)
         self.composer.sent.connect(lambda *_: keeper.back())
@@ -232,6 +233,7 @@ class ChatPanel(Translated, QWidget):
 
             self.host.bridge = self.bridge
             self.host.desk = approval_desk(self.bridge)
+            self.host.desk.decided.connect(lambda *_: self._keeper.back() if self._keeper is not None else None)
             self.host.desk.start()
 
     def _on_goal(self, text: str) -> None:
@@ -251,6 +253,7 @@ class ChatPanel(Translated, QWidget):
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self.composer.profiles.show_profile(self.choices.profile)
         self.profile.show_profile(self.choices.profile)
+        self.header.meter.know_window(self.choices.window)  # it may be read after the workflow was
         self._show_starter(provider, model)
 
     def _show_starter(self, provider: str, model: str) -> None:
@@ -283,7 +286,7 @@ class ChatPanel(Translated, QWidget):
         self.agent_page.open(run_id, message_id)
         self._stack.setCurrentWidget(self.agent_page)
         self.composer.hide()
-        self.queue.strip.cover(True)
+        self._cover(True)
         self._bottom.setContentsMargins(_BOTTOM[0], 0, _BOTTOM[2], 0)
 
     def leave_agent(self) -> None:
@@ -292,10 +295,16 @@ class ChatPanel(Translated, QWidget):
             return
         self.agent_page.leave()
         self.composer.show()
-        self.queue.strip.cover(False)
+        self._cover(False)
         self._bottom.setContentsMargins(*_BOTTOM)
         self._show_empty(not self.view.entries)
         self.composer.field.setFocus()
+
+    def _cover(self, covered: bool) -> None:
+        """What speaks of the conversation's own composer goes and comes with it."""
+        self.queue.strip.cover(covered)
+        if self._starter is not None:
+            self._starter.cover(covered)
 
     # -- what a person does to it ---------------------------------------------------------------------------------------------
     def stop(self) -> None:

@@ -24,6 +24,7 @@ class Steering(QObject):
         host.resume_requested.connect(self.resume)
         host.stop_requested.connect(self.stop)
         host.pause_requested.connect(self.pause)
+        host.stop_call_requested.connect(lambda run_id, call_id: self.stop_call(host.team.workflow_id, run_id, call_id))
 
     def resume(self, run_id: str, changes: Any = None) -> None:
         """Go on; ``changes`` are the keywords of ``RunManager.resume``."""
@@ -33,6 +34,11 @@ class Steering(QObject):
     def stop(self, run_id: str) -> None:
         """End a run and everything below it."""
         self._once("stop", run_id, lambda: self._bridge.engine.runs.cancel(run_id))
+
+    def stop_call(self, workflow_id: str, run_id: str, call_id: str) -> None:
+        """End the command that a call waits for; its run goes on."""
+        commands = self._bridge.engine.commands
+        self._once("stop call", run_id + call_id, lambda: commands.stop_call(workflow_id, run_id, call_id))
 
     def pause(self, run_id: str) -> None:
         """Hold a run and everything below it."""

@@ -39,8 +39,15 @@ class StarterNotice(QWidget):
             on=lambda: self.better_models_wanted.emit(),
         )
         fill(QHBoxLayout(self), self._pill, self._link, margins=(0, 0, 0, 0), spacing=4)
+        self._speaks = self._covered = False
         self.hide()
 
     def set_model(self, provider: str, model: str) -> None:
         """The model in use changed."""
-        self.setVisible(is_starter(provider, model))
+        self._speaks = is_starter(provider, model)
+        self.setVisible(self._speaks and not self._covered)
+
+    def cover(self, covered: bool) -> None:
+        """Whether something else stands in the place of the conversation and its composer."""
+        self._covered = covered
+        self.setVisible(self._speaks and not covered)

@@ -51,6 +51,7 @@ class ApprovalDesk(QObject):
         updated: id of a request whose time, round or state changed.
         draft_changed: id and the widget that changed it; other cards of the request follow.
         notice: a sentence worth a short message.
+        decided: a person decided one in this window; its id.
     """
 
     changed = Signal()
@@ -58,6 +59,7 @@ class ApprovalDesk(QObject):
     updated = Signal(str)
     draft_changed = Signal(str, object)
     notice = Signal(str)
+    decided = Signal(str)
 
     def __init__(self, bridge: Bridge, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(bridge)
@@ -162,11 +164,13 @@ class ApprovalDesk(QObject):
         """Allow; whatever the engine raises comes out, and the request stays as it was."""
         await self._bridge.engine.approvals.approve(request_id, arguments=arguments, scope=scope, rules=rules)
         await self._fetch(request_id)
+        self.decided.emit(request_id)
 
     async def reject(self, request_id: str, note: str = "") -> None:
         """Refuse, with a reason for the agent."""
         await self._bridge.engine.approvals.reject(request_id, note=note)
         await self._fetch(request_id)
+        self.decided.emit(request_id)
 
     def draft(self, request_id: str) -> Draft:
         return self._drafts.get(request_id, Draft())

@@ -39,7 +39,7 @@ REASONS = {
     "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
     "installs": N_("It installs a package, whose scripts run here."),
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
-    "tainted": N_("The team read something from outside, and this call sends data out or writes outside the workspace."),
+    "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
 }
 
 
@@ -76,6 +76,13 @@ def summary(request: ApprovalRequest) -> str:
 def bare_tool(name: str) -> str:
     """A tool's name without the prefix that names its server."""
     return name.removeprefix(_MCP).partition("__")[2] or name if name.startswith(_MCP) else name
+
+
+def tool_title(name: str) -> str:
+    """What people call a tool of which only the name is known."""
+    from atelier_desk.tools.builtin import title_of
+
+    return _(found) if (found := title_of(name)) else bare_tool(name)
 
 
 def title(request: ApprovalRequest) -> str:

@@ -16,9 +16,10 @@ from atelier_desk.domain.provider import KeyStyle, ProviderConfig
 from atelier_desk.i18n import N_, _
 
 KEY_STYLE_WORDS = {
-    KeyStyle.AUTO: N_("as the server's host wants it"),
+    KeyStyle.AUTO: N_("as the server wants it"),
     KeyStyle.BEARER: N_("Authorization: Bearer"),
     KeyStyle.API_KEY: N_("api-key (Azure)"),
+    KeyStyle.X_API_KEY: N_("x-api-key (Anthropic)"),
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.questions.approval_wording import bare_tool
+from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
@@ -67,7 +67,7 @@ class RiskTable(QWidget):
         self._dress()
 
     def _add(self, grid: QGridLayout, row: int, tool: ToolInfo) -> None:
-        name = QLabel(bare_tool(tool.name), self)
+        name = say(QLabel(self), lambda: tool_title(tool.name), tip=tool.name)
         name.setTextFormat(Qt.TextFormat.PlainText)
         name.setWordWrap(True)
         box = control(ComboBox(self), f"risk-{tool.name}")
@@ -76,7 +76,7 @@ class RiskTable(QWidget):
         for risk in ("", *RISKS):
             box.addItem("", risk)
         own = (lambda: _("its own ({risk})", risk=_(WORDS[tool.risk]))) if tool.section else N_("none")
-        say(box, name=lambda: _("Risk of {tool}", tool=tool.name), items=[own, *(WORDS[risk] for risk in RISKS)])
+        say(box, name=lambda: _("Risk of {tool}", tool=tool_title(tool.name)), items=[own, *(WORDS[risk] for risk in RISKS)])
         box.activated.connect(lambda _index, tool=tool.name, box=box: self.chosen.emit(tool, box.currentData()))
         name.setBuddy(box)
         self._boxes[tool.name] = box

@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.domain.usage import UsageGroup, UsageSum
 from atelier_desk.figures import duration, number, tokens
 from atelier_desk.i18n import N_, _
-from atelier_desk.usage_words import cost_words
+from atelier_desk.usage_words import cost_words, saved_words
 
 LEAST_ROWS, MOST_ROWS = 3, 14
 """Rows it is high; more are scrolled."""
@@ -60,7 +60,9 @@ class UsageTable(Translated, QTableWidget):
         for row, (name, total) in enumerate(rows):
             usage = total.usage
             counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
-            whole = (name, *map(number, counts), cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
+            told = [*map(number, counts)]
+            told[2] = " · ".join(filter(None, (told[2], saved_words(total))))
+            whole = (name, *told, cost_words(total), duration(total.duration_ms) if total.duration_ms else "–")
             shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_words(total, short=True), whole[-1])
             for column, (text, said) in enumerate(zip(shown, whole, strict=True)):
                 item = QTableWidgetItem(text)

@@ -108,6 +108,7 @@ class RunStarted(Event):
         instructions: what the trusted folders say to agents, as it was when the turn began.
         approvals: which calls need a person's yes, as the settings were when the run started; a sub-agent's are at least as strict as its
             parent's.
+        tainted: what was read from outside before: by the conversation it goes on with, or by the team it is started by.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -128,6 +129,7 @@ class RunStarted(Event):
     workspace: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
     instructions: tuple[FolderInstructions, ...] = ()
+    tainted: tuple[str, ...] = ()
 
 
 class UserMessage(Event):
@@ -230,7 +232,8 @@ class ToolCallStarted(Event):
     """The intent: committed before the tool runs.
 
     ``tool`` is what runs, ``via`` the control tool that named it; ``verdict`` what was decided about it (None: a call that
-    nothing is decided about), the rest what the tool said of it.
+    nothing is decided about), ``taint`` what it reads from outside: a host, a server, a path, a command (empty: nothing), the rest what
+    the tool said of it.
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
@@ -246,6 +249,7 @@ class ToolCallStarted(Event):
     subjects: Subjects = Subjects()
     presentation: Presentation = Presentation()
     verdict: Verdict | None = None
+    taint: str = ""
 
 
 class ToolCallFinished(Event):

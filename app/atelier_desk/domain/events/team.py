@@ -69,7 +69,8 @@ class ChildStarted(Event):
 
 
 class ChildFinished(Event):
-    """A sub-agent is over: committed together with the end of its run. ``spent`` counts everything below it."""
+    """A sub-agent is over: committed together with the end of its run. ``spent`` counts everything below it, ``tainted`` is what it read
+    from outside."""
 
     type: Literal["child_finished"] = "child_finished"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -79,6 +80,7 @@ class ChildFinished(Event):
     error: str = ""
     spent: Spending = Spending()
     duration_ms: int = 0
+    tainted: tuple[str, ...] = ()
 
 
 class ChildAsked(Event):

@@ -184,6 +184,8 @@ class CallPlace(Payload):
 
 
 class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
+    """``taint`` names what the call reads from outside."""
+
     tool: str = ""
     arguments: dict[str, Any] = {}
     section: str = ""
@@ -192,6 +194,7 @@ class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
     presentation: Presentation = Presentation()
     server: str = optional("")
     via: str = optional("")
+    taint: str = optional("")
 
 
 class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):

@@ -8,16 +8,20 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from glob import iglob
 from itertools import islice
 from pathlib import Path as File
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
@@ -32,32 +36,70 @@ from atelier_desk.workspace.commands.packages import installs
 
 log = logging.getLogger(__name__)
 
+
+class Judged(NamedTuple):
+    """What was decided about a call, and what it reads from outside: a host, a server, a path, a command; empty for nothing."""
+
+    verdict: Verdict
+    reads: str
+
+
 PLAN_REFUSAL = (
     "Refused: this run only reads (profile Plan), and this call would change something or send something out. "
     "Say what you would do instead of doing it."
 )
 
 
-def verdict(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = ()) -> Verdict:
-    """What is decided about a call of this run; ``own`` are the program's own folders.
+class Judge:
+    """Decides about the calls of one run.
 
-    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes. A call that cannot be looked into, for
-    whatever reason, is asked about as one that could not be read.
+    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
     """
-    try:
-        level = Level(rules(state), state.approvals)
-        return decide([level], facts(state, intent, described, repaired=repaired, own=own))
-    except Exception:
-        log.exception("a call of %s could not be looked into", intent.tool)
-        acts = described.effect is not Effect.READ
-        unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
-        return decide([Level((), state.approvals)], unread)
+
+    def __init__(self, own: Sequence[str] = ()) -> None:
+        """``own`` are the program's own folders."""
+        self._own = own
+        self._granted: tuple[PermissionRule, ...] = ()
+        self._agent_id = ""
+        self._level: Level | None = None
+
+    def judged(self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()) -> Judged:
+        """What is decided; ``tainted`` is what the team read from outside.
+
+        A call that cannot be looked into, for whatever reason, is asked about as one that could not be read.
+        """
+        try:
+            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted)
+            return Judged(decide([self._level_of(state)], about), about.reads)
+        except Exception:
+            log.exception("a call of %s could not be looked into", intent.tool)
+            acts = described.effect is not Effect.READ
+            unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
+            return Judged(decide([Level((), state.approvals)], unread), intent.tool)
+
+    def _level_of(self, state: RunState) -> Level:
+        """The rules of the run, read again only when it has other ones: what a state holds never changes, so being the same is enough."""
+        level = self._level
+        same = level is not None and level.policy is state.approvals and self._granted is state.granted and self._agent_id == state.agent_id
+        if level is None or not same:
+            level = self._level = Level(rules(state), state.approvals)
+            self._granted, self._agent_id = state.granted, state.agent_id
+        return level
 
 
-def always(state: RunState, intent: ToolCallStarted, described: Call, *, own: Sequence[str] = ()) -> tuple[str, ...]:
+def verdict(
+    state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
+) -> Verdict:
+    """What is decided about one call, as ``Judge`` says it."""
+    return Judge(own).judged(state, intent, described, repaired=repaired, tainted=tainted).verdict
+
+
+def always(
+    state: RunState, intent: ToolCallStarted, described: Call, *, own: Sequence[str] = (), tainted: Sequence[str] = ()
+) -> tuple[str, ...]:
     """The narrowest rules that would allow a call from now on; none where one asks each time, or for what could not be looked into."""
     try:
-        about = facts(state, intent, described, repaired=False, own=own)
+        about = facts(state, intent, described, repaired=False, own=own, tainted=tainted)
     except Exception:
         log.exception("no rule for a call of %s", intent.tool)
         return ()
@@ -81,7 +123,9 @@ def _is_readable(text: str) -> bool:
     return True
 
 
-def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = ()) -> Facts:
+def facts(
+    state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
+) -> Facts:
     """The facts of a call, from what its tool says of it."""
     home = File.home().as_posix()
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
@@ -106,6 +150,9 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
         about[Concern.UNCONFINED] = described.subjects.sandbox
     if repaired and changes:
         about[Concern.REPAIRED] = ""
+    leaves = described.effect is Effect.NETWORK or (changes and any(not path.inside for path in changed))
+    if tainted and leaves:
+        about[Concern.TAINTED] = ", ".join(tainted)
     return Facts(
         tool=intent.tool,
         kind=described.kind,
@@ -124,7 +171,25 @@ def facts(state: RunState, intent: ToolCallStarted, described: Call, *, repaired
         home=home,
         concerns=tuple(about),
         about=tuple(about.items()),
+        reads=_reads(state, intent, described, paths),
     )
+
+
+def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Sequence[Path]) -> str:
+    """What comes into the conversation from outside with the call's result. Source: the specification, "Taint".
+
+    A call that changes a file counts as one that reads it: its error shows what stands there.
+    """
+    subjects = described.subjects
+    if intent.server or described.effect is Effect.NETWORK:
+        return intent.server or next((host.name for host in _hosts(subjects)), intent.tool)
+    if subjects.sandbox in UNCONFINED:
+        return shorten(subjects.command, limits.TAINT)
+    trusted = _granted(state.trusted)
+    # A command reads the folder it runs in, whatever it names.
+    here = (_path(".", (), state.workspace),) if subjects.command and state.workspace else ()
+    outside = (path for path in (*paths, *here) if not replace(path, roots=trusted).inside)
+    return next((shorten(path.spellings[0], limits.TAINT) for path in outside), "")
 
 
 def refusal(said: Verdict) -> str:
@@ -155,9 +220,12 @@ def _path(text: str, roots: tuple[str, ...], folders: tuple[str, ...]) -> Path:
     whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two slashes at the start
     # A file tool takes ".." away as it is written, a command goes up from where a link led to: both are looked at.
     spellings = (_slashed(whole), _slashed(os.path.realpath(whole)), _slashed(os.path.realpath(written)))
-    # A granted folder may itself be reached through a link: the real one counts as granted too.
-    granted = dict.fromkeys([*roots, *(_slashed(os.path.realpath(folder)) for folder in folders)])
-    return Path(tuple(dict.fromkeys(spellings)), tuple(granted))
+    return Path(tuple(dict.fromkeys(spellings)), tuple(dict.fromkeys([*roots, *_granted(folders)])))
+
+
+def _granted(folders: Sequence[str]) -> tuple[str, ...]:
+    """Folders as they are spelled, and with every link followed: a granted folder may itself be reached through one."""
+    return tuple(dict.fromkeys([*map(_slashed, folders), *(_slashed(os.path.realpath(folder)) for folder in folders)]))
 
 
 def _at_home(text: str) -> File:

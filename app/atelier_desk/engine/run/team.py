@@ -20,6 +20,7 @@ from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.policy.budget import FIELDS
+from atelier_desk.policy.permissions import taint
 
 CHILD_ASKS = "child_asks"
 """Reason of the note that tells the model of sub-agents which wait for its answer."""
@@ -87,7 +88,8 @@ def finished(state: RunState, body: ChildFinished) -> RunState:
         duration_ms=body.duration_ms,
         question="",
     )
-    return evolve(state, plans=tuple(plan for plan in state.plans if plan.id != body.child_id))
+    left = tuple(plan for plan in state.plans if plan.id != body.child_id)
+    return evolve(state, plans=left, tainted=taint.merged(state.tainted, body.tainted))
 
 
 def told(state: RunState, call: CallState) -> RunState:

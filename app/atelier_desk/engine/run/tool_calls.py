@@ -32,7 +32,7 @@ from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import always, refusal, verdict
+from atelier_desk.engine.run.permissions import Judge, always, refusal
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
@@ -97,6 +97,7 @@ class ToolCalls:
         self._handle = handle
         self._teams = teams
         self._follow = follow
+        self._judge = Judge(env.own)
 
     async def begin(self, calls: Sequence[CallState]) -> None:
         """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
@@ -173,8 +174,9 @@ class ToolCalls:
         intent = self._intent(state, call, tool, described, name=name, arguments=arguments, via=via)
         asks: Verdict | None = None
         if described is not None and tool is not None and self._is_judged(tool, described):
-            said = verdict(state, intent, described, repaired=call.repaired, own=self._env.own)
-            intent = intent.model_copy(update={"verdict": said})
+            tainted = self._teams.tainted(state)
+            said, reads = self._judge.judged(state, intent, described, repaired=call.repaired, tainted=tainted)
+            intent = intent.model_copy(update={"verdict": said, "taint": reads if said.action is not Action.DENY else ""})
             if said.action is Action.DENY:
                 # Also when a person allowed the call: with other arguments it may touch what is forbidden.
                 failure, described = ToolResult.failure(refusal(said), "denied"), None
@@ -256,7 +258,7 @@ class ToolCalls:
             reason=prepared.asks.reason,
             rule=prepared.asks.rule,
             about=prepared.asks.about,
-            always=always(state, intent, described, own=self._env.own),
+            always=always(state, intent, described, own=self._env.own, tainted=self._teams.tainted(state)),
             arguments=intent.arguments,
             details=described.details,
             presentation=intent.presentation,

@@ -250,7 +250,8 @@ class RunManager:
         settings = self._settings = self._settings or await self._env.repos.settings.load()
         after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
         trusted, instructions = await self._env.folder_instructions(row.workspace)
-        handle = RunHandle(run_id=run_id, workflow_id=row.id, history=await self._runs.conversations.before(previous))
+        before = await self._runs.conversations.before(previous)
+        handle = RunHandle(run_id=run_id, workflow_id=row.id, history=before.history)
         started = RunStarted(
             agent_id=who.agent_id,
             agent=who.agent,
@@ -263,6 +264,7 @@ class RunManager:
             workspace=row.workspace,
             trusted=trusted,
             instructions=instructions,
+            tainted=before.tainted,
         )
         self._env.journal.learn(row)
         with self._runs.expect(run_id):

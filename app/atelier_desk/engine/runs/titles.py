@@ -29,7 +29,7 @@ from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import estimate, priced
+from atelier_desk.llm.tokens import dearest_input, estimate, priced
 from atelier_desk.policy import budget
 from atelier_desk.storage.writing.commit import Rename
 
@@ -166,7 +166,7 @@ class Titles:
             return None
         text = "\n\n".join(f"{'User' if each.role is MessageRole.USER else 'Assistant'}: {each.content[:EACH]}" for each in said)
         prompt_tokens = estimate(INSTRUCTIONS + text) + 20
-        prices = (opened.info.price_input or 0.0, opened.info.price_output or 0.0)
+        prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
         room = self._room(state, prompt_tokens, prices)
         if room is None:
             return None

@@ -1,4 +1,4 @@
-"""The commands that agents left running in the background: which there are, and ending one."""
+"""The commands of agents: those that run in the background, and ending one of these or the one that a call waits for."""
 
 from __future__ import annotations
 
@@ -34,6 +34,19 @@ class CommandService:
             if each.id == command_id:
                 await each.process.end()
                 return _shown(each)
+        raise NotFoundError(N_("This command does not run any more."))
+
+    async def stop_call(self, workflow_id: str, run_id: str, call_id: str) -> None:
+        """End the command that a call of a run waits for; the run goes on, and its agent is told who did it.
+
+        Raises:
+            NotFoundError: the call waits for no command any more.
+        """
+        commands = self._context.tool_services.commands
+        for each in commands.of(workflow_id) if commands is not None else ():
+            if (each.run_id, each.call_id) == (run_id, call_id) and not each.background and each.process.running:
+                await each.process.end("user")
+                return
         raise NotFoundError(N_("This command does not run any more."))
 
     def _running(self, workflow_id: str) -> builtins.list[Kept]:

@@ -105,7 +105,7 @@ class InspectorService:
         )
 
     async def _asked(self, row: Run, events: list[RunEvent]) -> RunState:
-        history = await self._conversations.before(row.previous_run_id) if row.parent_run_id is None else ()
+        history = (await self._conversations.before(row.previous_run_id)).history if row.parent_run_id is None else ()
         state = fold(events, history)
         assert state is not None, "a reply is never a run's first event"
         return state

@@ -11,6 +11,7 @@ from atelier_desk.tools.base import Team
 
 if TYPE_CHECKING:
     from atelier_desk.engine.journal import Decide, RunHandle
+    from atelier_desk.engine.run.reducer.state import RunState
 
 NO_ANSWER = "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."
 
@@ -20,6 +21,10 @@ class TeamPort(Protocol):
 
     def desk(self, handle: RunHandle) -> Team:
         """What the planning tools of this run work with."""
+        ...
+
+    def tainted(self, state: RunState) -> tuple[str, ...]:
+        """What the team of a run has read from outside."""
         ...
 
     async def start(self, handle: RunHandle, child_ids: Sequence[str]) -> None:

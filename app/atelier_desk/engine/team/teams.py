@@ -43,6 +43,7 @@ from atelier_desk.engine.team.desk import TeamDesk
 from atelier_desk.engine.team.port import NO_ANSWER
 from atelier_desk.policy import approvals as approval_rules
 from atelier_desk.policy import budget
+from atelier_desk.policy.permissions import taint
 from atelier_desk.tools.base import Team, ToolResult
 from atelier_desk.tools.teams.results import with_earlier
 
@@ -108,6 +109,12 @@ class Teams:
             below.discard(run_id)
             if not below:
                 del self.alive[root_run_id]
+
+    def tainted(self, state: RunState) -> tuple[str, ...]:
+        """Those at work share tasks, memories and files, so what one of them has read concerns all; who is over has told its parent."""
+        team = (self._live.get(run_id) for run_id in (state.root_run_id, *sorted(self.alive.get(state.root_run_id, ()))))
+        states = (live.handle.state for live in team if live is not None)
+        return taint.merged(state.tainted, *(other.tainted for other in states if other is not None))
 
     # -- starting ------------------------------------------------------------------------------------------------------------------
 
@@ -334,6 +341,7 @@ def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted
         workspace=parent.workspace,
         trusted=parent.trusted,
         instructions=parent.instructions,
+        tainted=parent.tainted,
     )
 
 
@@ -385,4 +393,5 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
         error=error if status is not ChildStatus.COMPLETED else "",
         spent=state.total,
         duration_ms=0 if started is None else max(0, round((now - started).total_seconds() * 1000)),
+        tainted=state.tainted,
     )

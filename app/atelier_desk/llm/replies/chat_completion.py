@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
-import json
 from typing import Any
 
 from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.errors import Where, payload_error, provider_error
-from atelier_desk.llm.replies.assembly import ReplyAssembler
+from atelier_desk.llm.replies.event_stream import EventStreamParser
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
-from atelier_desk.llm.wire.sse import Event, EventDecoder
+from atelier_desk.llm.wire.sse import Event
 
 MOST_DOLLARS = 1e6
 """No reply costs more; also keeps integers out that no float can hold."""
@@ -29,82 +27,33 @@ _REASONS = {
 }
 
 
-class ChatCompletionParser:
-    """Parses the answer to a chat completion, streamed as events or, from servers that do not stream, one JSON body.
-
-    Which of the two it is shows in its first character: servers send events as ``application/json`` and JSON as ``text/event-stream``.
-    """
+class ChatCompletionParser(EventStreamParser):
+    """Parses the answer to a chat completion."""
 
     def __init__(self, request: ChatRequest, where: Where) -> None:
-        self._events = EventDecoder()
-        self._assembler = ReplyAssembler(request, where.provider)
+        super().__init__(request, where)
         self._parts = ReasoningParts()
-        self._where = where
-        self._head: bytes | None = b""
-        self._body: list[bytes] | None = None
-        self.complete = False
-        self.ended = False
 
-    def feed(self, data: bytes) -> list[ChatDelta]:
-        if self._head is not None:
-            data = self._head + data
-            first = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
-            self._head = None if first else data
-            if first == b"<":
-                raise provider_error(self._where, "bad_response", "HTML", say="web_page")
-            if first in (b"{", b"["):
-                self._body = []
-            if not first:
-                return []
-        if self._body is not None:
-            self._body.append(data)
-            return []
-        return self._take(self._events.feed(data))
+    def event(self, event: Event) -> list[ChatDelta]:
+        return self._chunk(self.decode(event.data), event.name)
 
-    def close(self) -> list[ChatDelta]:
-        deltas = self._whole(b"".join(self._body)) if self._body is not None else self._take(self._events.flush())
-        if not (self.complete or self.ended):
-            raise provider_error(self._where, "truncated", "no end mark")
-        self._assembler.extra = self._parts.value()
-        return [*deltas, *self._assembler.done()]
-
-    def _take(self, events: list[Event]) -> list[ChatDelta]:
-        deltas: list[ChatDelta] = []
-        for event in events:
-            if self.ended:
-                break
-            if event.data.strip() == "[DONE]":
-                self.ended = True
-                break
-            if not event.data.strip():
-                continue  # ``data:`` with nothing after it, which some gateways send to keep the connection alive
-            deltas.extend(self._chunk(self._decode(event.data), event.name))
-        return deltas
-
-    def _whole(self, body: bytes) -> list[ChatDelta]:
-        answer = self._decode(body.decode("utf-8-sig", errors="replace"))
+    def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
         deltas = self._chunk(answer, "message")
         self.complete = self.complete or bool(answer.get("choices"))
         return deltas
 
-    def _decode(self, data: str) -> dict[str, Any]:
-        try:
-            value = json.loads(data)
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            raise provider_error(self._where, "bad_response", data[:80])
-        return value
+    def extra(self) -> dict[str, Any]:
+        return self._parts.value()
 
     def _chunk(self, chunk: dict[str, Any], event: str) -> list[ChatDelta]:
-        failure = payload_error(self._where, chunk) or (payload_error(self._where, {"error": chunk}) if event == "error" else None)
+        failure = payload_error(self.where, chunk) or (payload_error(self.where, {"error": chunk}) if event == "error" else None)
         if failure is not None:
             raise failure
         usage = usage_of(chunk)
         if usage is not None:
-            self._assembler.usage = usage
+            self.assembler.usage = usage
         if isinstance(chunk.get("model"), str) and chunk["model"]:
-            self._assembler.model = chunk["model"]
+            self.assembler.model = chunk["model"]
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return []  # the chunk that carries usage has no choices
@@ -119,13 +68,13 @@ class ChatCompletionParser:
         # llama.cpp, DeepSeek and LM Studio say reasoning_content, vLLM and OpenRouter reasoning; some send both
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
-            out.extend(self._assembler.reasoning(reasoning))
+            out.extend(self.assembler.reasoning(reasoning))
         for field in ("reasoning_content", "reasoning"):
             self._parts.text(field, delta.get(field))
         self._parts.details(delta.get("reasoning_details"))
         out.extend(self._content(delta.get("content")))
         if isinstance(delta.get("refusal"), str):
-            out.extend(self._assembler.text(delta["refusal"]))
+            out.extend(self.assembler.text(delta["refusal"]))
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
@@ -135,22 +84,22 @@ class ChatCompletionParser:
     def _content(self, content: Any) -> list[ChatDelta]:
         """Text, null, or Mistral's list of chunks; kinds of chunk that are not text or thinking are skipped."""
         if isinstance(content, str):
-            return self._assembler.text(content)
+            return self.assembler.text(content)
         out: list[ChatDelta] = []
         for part in content if isinstance(content, list) else ():
             if not isinstance(part, dict):
                 continue
             if part.get("type") == "text" and isinstance(part.get("text"), str):
-                out.extend(self._assembler.text(part["text"]))
+                out.extend(self.assembler.text(part["text"]))
             elif part.get("type") == "thinking":
                 self._parts.thinking(part)
-                out.extend(self._assembler.reasoning(_thinking_text(part.get("thinking"))))
+                out.extend(self.assembler.reasoning(_thinking_text(part.get("thinking"))))
         return out
 
     def _call(self, call: dict[str, Any]) -> list[ChatDelta]:
         function = call["function"] if isinstance(call.get("function"), dict) else {}
         index, id, name = call.get("index"), call.get("id"), function.get("name")
-        return self._assembler.call(
+        return self.assembler.call(
             index if isinstance(index, int) else None,
             id if isinstance(id, str) and id != "null" else "",  # Mistral wrote "null" for no id
             name if isinstance(name, str) else "",
@@ -162,39 +111,39 @@ class ChatCompletionParser:
         if reason is None or reason == "":
             return
         if reason == "error":
-            raise provider_error(self._where, "server_error", "finish_reason error")
+            raise provider_error(self.where, "server_error", "finish_reason error")
         self.complete = True
-        self._assembler.finish_reason = _REASONS.get(str(reason), FinishReason.STOP)
+        self.assembler.finish_reason = _REASONS.get(str(reason), FinishReason.STOP)
 
 
 def usage_of(chunk: dict[str, Any]) -> Usage | None:
     """Usage as the server counted it; llama.cpp's ``timings`` serve when it has no usage. None when neither has counts."""
     usage = chunk.get("usage")
-    if isinstance(usage, dict) and all(_is_count(usage.get(key)) for key in ("prompt_tokens", "completion_tokens")):
+    if isinstance(usage, dict) and all(is_count(usage.get(key)) for key in ("prompt_tokens", "completion_tokens")):
         prompt = usage["prompt_tokens_details"] if isinstance(usage.get("prompt_tokens_details"), dict) else {}
         completion = usage["completion_tokens_details"] if isinstance(usage.get("completion_tokens_details"), dict) else {}
         return Usage(
-            tokens_input=_count(usage.get("prompt_tokens")),
-            tokens_output=_count(usage.get("completion_tokens")),
-            tokens_cached=_count(prompt.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens")),
-            tokens_reasoning=_count(completion.get("reasoning_tokens")),
+            tokens_input=count(usage.get("prompt_tokens")),
+            tokens_output=count(usage.get("completion_tokens")),
+            tokens_cached=count(prompt.get("cached_tokens")) or count(usage.get("prompt_cache_hit_tokens")),
+            tokens_reasoning=count(completion.get("reasoning_tokens")),
             cost=_dollars(usage.get("cost")),  # OpenRouter tells it
         )
     timings = chunk.get("timings")
-    if isinstance(timings, dict) and _is_count(timings.get("predicted_n")):
-        cached = _count(timings.get("cache_n"))
+    if isinstance(timings, dict) and is_count(timings.get("predicted_n")):
+        cached = count(timings.get("cache_n"))
         return Usage(
-            tokens_input=_count(timings.get("prompt_n")) + cached, tokens_output=_count(timings["predicted_n"]), tokens_cached=cached
+            tokens_input=count(timings.get("prompt_n")) + cached, tokens_output=count(timings["predicted_n"]), tokens_cached=cached
         )
     return None
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _count(value: Any) -> int:
-    return value if _is_count(value) else 0
+def count(value: Any) -> int:
+    return value if is_count(value) else 0
 
 
 def _dollars(value: Any) -> float:

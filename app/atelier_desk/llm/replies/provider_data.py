@@ -21,7 +21,8 @@ _WANTED = re.compile(
     # assistant message'; Anthropic: 'Invalid `signature` in `thinking` block', 'Expected `thinking` or `redacted_thinking`, but found'
     rf"(missing|invalid|corrupted|expected|could not be (decrypted|verified))\b[^.]{{0,40}}?[\s`'\"]({_NAMES})\b"
     # DeepSeek: 'The `reasoning_content` in the thinking mode must be passed back to the API'; Kimi: 'reasoning_content is missing in'
-    rf"|\b({_NAMES})\b[^.]{{0,60}}\b(must be|is missing|is required|is invalid|could not be)\b",
+    # Anthropic: '`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified'
+    rf"|\b({_NAMES})\b[^.]{{0,60}}\b(must be|is missing|is required|is invalid|could not be|cannot be modified)\b",
     re.IGNORECASE,
 )
 

@@ -150,7 +150,7 @@ class HttpClient:
         self._credentials = credentials
         self._clock = clock
         self._ca_file = ca_file
-        self._query = f"?{urlencode(query)}" if query else ""
+        self._query = urlencode(query or {})
         self._client: httpx.AsyncClient | None = None
         self._proxy: ProxyUse | None = None
         self._making = asyncio.Lock()
@@ -222,7 +222,7 @@ class HttpClient:
         try:
             if self._credentials is not None:
                 headers |= await self._credentials()
-            request = client.build_request(method, where.url + self._query, content=body, headers=headers)
+            request = client.build_request(method, self._whole(where.url), content=body, headers=headers)
             return await watchdog.run(client.send(request, stream=True))
         except Stalled:
             failure = no_answer(where, watchdog.limit_s, self._proxy)
@@ -233,6 +233,9 @@ class HttpClient:
         finally:
             headers.clear()
         raise failure
+
+    def _whole(self, url: str) -> str:
+        return f"{url}{'&' if '?' in url else '?'}{self._query}" if self._query else url
 
     async def _refusal(self, response: httpx.Response, answer: StreamedResponse, where: Where) -> ProviderError:
         body = b""

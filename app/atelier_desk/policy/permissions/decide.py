@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
@@ -15,14 +16,20 @@ from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Part, Path, Target
 from atelier_desk.policy.permissions.pattern import Pattern
+from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Level:
     """The rules and the mode of one run of a lineage."""
 
     rules: tuple[PermissionRule, ...]
     policy: ApprovalPolicy
+
+    @cached_property
+    def read(self) -> RuleSet:
+        """The rules, read when they are needed first."""
+        return RuleSet(self.rules)
 
 
 def decide(levels: Sequence[Level], facts: Facts) -> Verdict:
@@ -33,15 +40,14 @@ def decide(levels: Sequence[Level], facts: Facts) -> Verdict:
 
 
 def _of_level(level: Level, facts: Facts) -> Verdict:
-    rules = [(rule, pattern.parse(rule.text)) for rule in level.rules]
     for action in (Action.DENY, Action.ASK):
-        found = _first(((rule, read) for rule, read in rules if rule.action is action), facts)
+        found = _first(level.read.about(action, facts), facts)
         if found is not None:
             return found
     if level.policy.mode is ApprovalMode.PLAN and facts.changes:
         # "Reads only" is what was chosen for this workflow: a yes that was given elsewhere does not undo it.
         return _said(Action.DENY, "plan")
-    allowed = _allowed([(rule, read) for rule, read in rules if rule.action is Action.ALLOW], facts)
+    allowed = _allowed(level.read.about(Action.ALLOW, facts), facts)
     verdict = allowed or by_mode(level.policy, facts)
     if verdict.action is not Action.ALLOW:
         return verdict
@@ -55,9 +61,10 @@ _NOT_IN_AUTO = frozenset({Concern.TAINTED, Concern.REPAIRED})
 """Who chose "auto" gave these up; protected names, installations and what cannot be read still ask. Source: the specification."""
 
 
-def _first(rules: Iterable[tuple[PermissionRule, Pattern]], facts: Facts) -> Verdict | None:
+def _first(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
     """The first rule that covers any part of the call: for rules that forbid or ask."""
-    for rule, read in rules:
+    for one in rules:
+        rule, read = one.rule, one.read
         parts = _parts(facts) if read.names(facts) else facts.paths if read.argument and read.name in facts.path_tools else ()
         for part in parts:
             if _covers(read, part, facts, strictly=False):
@@ -65,9 +72,9 @@ def _first(rules: Iterable[tuple[PermissionRule, Pattern]], facts: Facts) -> Ver
     return None
 
 
-def _allowed(rules: list[tuple[PermissionRule, Pattern]], facts: Facts) -> Verdict | None:
+def _allowed(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
     """Allow when every part is covered by a rule, not all by the same; the last part's rule is named."""
-    named = [(rule, read) for rule, read in rules if read.names(facts)]
+    named = [(one.rule, one.read) for one in rules if one.read.names(facts)]
     verdict: Verdict | None = None
     for part in _asked_for(facts):
         found = next((rule for rule, read in named if _covers(read, part, facts, strictly=True)), None)

@@ -85,6 +85,7 @@ class Facts:
             a reading of it.
         home: the person's home folder, absolute; where ``~/`` of a rule starts.
         about: for each concern the part of the call it is about, in words that are shown.
+        reads: what comes in from outside with its result: a host, a server, a path, a command; empty for nothing.
     """
 
     tool: str
@@ -104,6 +105,7 @@ class Facts:
     home: str = ""
     concerns: tuple[Concern, ...] = ()
     about: tuple[tuple[Concern, str], ...] = ()
+    reads: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -48,7 +48,14 @@ def word(text: str) -> tuple[object, ...]:
 
 def word_covers(pattern: str, text: str) -> bool:
     """Whether a word's pattern covers the text, letter for letter."""
+    if not is_pattern(pattern):
+        return pattern == text
     return covers(word(pattern), text, lambda piece, character: piece == character)
+
+
+def is_pattern(word: str) -> bool:
+    """Whether it may stand for something else than itself."""
+    return "*" in word or "\\" in word
 
 
 def literal(text: str) -> str:

@@ -11,7 +11,8 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.base import GitIgnorePatternError
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
@@ -89,7 +90,18 @@ def covers_command(argument: str, command: Command, *, strictly: bool) -> bool:
         return True
     if strictly or not command.words:
         return False
-    return _fits(wanted, (command.words[0].rpartition("/")[2], *command.words[1:]))
+    return _fits(wanted, (*programs(command)[1:], *command.words[1:]))
+
+
+def programs(command: Command) -> tuple[str, ...]:
+    """The names that a command's program goes by: as it is written, and its last name. None for a command without words."""
+    return (command.words[0], command.words[0].rpartition("/")[2]) if command.words else ()
+
+
+def program(argument: str) -> str:
+    """The word that every command covered by the argument begins with; empty when there is none."""
+    first = next(iter(_words(argument)), "")
+    return first if isinstance(first, str) and not glob.is_pattern(first) else ""
 
 
 def _fits(wanted: tuple[object, ...], words: tuple[str, ...]) -> bool:
@@ -158,21 +170,31 @@ def covers_path(argument: str, path: Path, home: str, *, strictly: bool) -> bool
 
 def _covers_spelling(argument: str, spelling: str, roots: tuple[str, ...], home: str) -> bool:
     if argument.startswith("//"):
-        return _spec("/" + argument.lstrip("/")).match_file(spelling.lstrip("/"))
+        return _line_covers("/" + argument.lstrip("/"), spelling.lstrip("/"))
     if argument.startswith("~/"):
-        return home != "" and within(home, spelling) and _spec(argument[1:]).match_file(spelling[len(home) :].lstrip("/"))
-    spec = _spec(argument.removeprefix(".") if argument.startswith("./") else argument)
-    return any(spec.match_file(spelling[len(root) :].lstrip("/")) for root in roots if within(root, spelling))
+        return home != "" and within(home, spelling) and _line_covers(argument[1:], spelling[len(home) :].lstrip("/"))
+    line = argument.removeprefix(".") if argument.startswith("./") else argument
+    return any(_line_covers(line, spelling[len(root) :].lstrip("/")) for root in roots if within(root, spelling))
+
+
+def _line_covers(line: str, path: str) -> bool:
+    read = _line(line)
+    return read is not None and read.match_file(path) is not None
 
 
 @lru_cache(maxsize=4096)
-def _spec(line: str) -> GitIgnoreSpec:
-    """One line of .gitignore; a leading number sign and spaces at the end belong to the name."""
+def _line(line: str) -> GitIgnoreSpecPattern | None:
+    """One line of .gitignore; a leading number sign and spaces at the end belong to the name. None for one that names no path, as a command
+    that ends with a backslash does; git takes it for no path either."""
     kept = line.rstrip(" ")
     escaped = kept + "\\ " * (len(line) - len(kept))
-    return GitIgnoreSpec.from_lines([f"\\{escaped}" if escaped.startswith("#") else escaped])
+    try:
+        return GitIgnoreSpecPattern(f"\\{escaped}" if escaped.startswith("#") else escaped)
+    except GitIgnorePatternError:
+        return None
 
 
+@lru_cache(maxsize=4096)
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 

@@ -202,7 +202,7 @@ async def start(services: ToolServices, context: ToolContext, order: Order, line
     """Start it; raises ``ToolError``."""
     try:
         return await commands_of(services).start(
-            order, line=line, workflow_id=context.workflow_id, run_id=context.run_id, background=background
+            order, line=line, workflow_id=context.workflow_id, run_id=context.run_id, call_id=context.call_id, background=background
         )
     except TooManyError:
         raise ToolError("Too many commands run in the background. Stop one with command_stop; list_commands shows them.") from None
@@ -236,6 +236,7 @@ ENDED_BY: dict[str, Callable[[Kept], str]] = {
     "memory": lambda kept: "It was ended: it needed more than " + f"{kept.process.order.limits.memory // 2**20} MB of memory.",
     "output": lambda kept: "It was ended: it printed more than " + f"{kept.process.order.limits.output // 2**20} MB.",
     "stopped": lambda kept: "It was stopped.",
+    "user": lambda kept: "The user stopped it. Do not start it again unless they ask for it.",
 }
 
 

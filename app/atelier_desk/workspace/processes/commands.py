@@ -22,11 +22,12 @@ MOST_KEPT = 64
 
 @dataclass(slots=True)
 class Kept:
-    """A command that was started: its line as it was written, whose it is, and how far its output was read."""
+    """A command that was started: its line as it was written, the call that did it, and how far its output was read."""
 
     id: str
     workflow_id: str
     run_id: str
+    call_id: str
     line: str
     process: Process
     background: bool = False
@@ -66,7 +67,7 @@ class Commands:
         made.mkdir(parents=True, exist_ok=True, mode=0o700)
         return made
 
-    async def start(self, order: Order, *, line: str, workflow_id: str, run_id: str, background: bool = False) -> Kept:
+    async def start(self, order: Order, *, line: str, workflow_id: str, run_id: str, call_id: str = "", background: bool = False) -> Kept:
         """Start a command. Raises ``OSError``, or ``TooManyError`` for one too many in the background."""
         running = sum(each.background and each.process.running for each in self.of(workflow_id))
         if background and running + self._starting.count(workflow_id) >= MOST_AT_ONCE:
@@ -78,7 +79,7 @@ class Commands:
         finally:
             if background:
                 self._starting.remove(workflow_id)
-        kept = self._kept[command_id] = Kept(command_id, workflow_id, run_id, line, process, background)
+        kept = self._kept[command_id] = Kept(command_id, workflow_id, run_id, call_id, line, process, background)
         self._forget()
         if background:
             self._told(workflow_id)

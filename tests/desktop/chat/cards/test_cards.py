@@ -18,12 +18,14 @@ from atelier_desk.desktop.chat.cards.notice import NoticeCard, notice_words
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.chat.transcript.call_texts import call_words
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, UserBubble, make_widget
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.engine.services.workflow.transcript import Branch
+from atelier_desk.tools.sections import SHELL
 
 
 @pytest.fixture
@@ -57,6 +59,34 @@ def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptH
     assert again.fit(700) == closed
 
 
+def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "Page", {}, "ok", {}, taint="evil.example")
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    card.toggle()
+    assert "Read from outside: evil.example" in [each.text() for each in card.findChildren(QLabel)]
+
+
+def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "t", {"command": "make"}, "running", section=SHELL)
+    entry = Entry("a", "assistant", run_id="r", calls=[call])
+    card = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
+    assert card.stop is None, "a replay stops nothing"
+    host.bridge = object()  # type: ignore[assignment]
+    card.refresh()
+    assert card.stop.accessibleName().startswith("Stop ")
+    asked: list[tuple[str, str]] = []
+    host.stop_call_requested.connect(lambda *ids: asked.append(ids))
+    qtbot.mouseClick(card.stop, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(card.stop, Qt.MouseButton.LeftButton)
+    assert asked == [("r", "c1")]
+    assert not card.opened
+    call.status = "error"
+    card.refresh()
+    assert card.stop.isHidden()
+    other = Entry("b", "assistant", run_id="r", calls=[Call("c2", "CalculatorTool", {}, "running", section="core_ops")])
+    assert show(qtbot, other, host).findChild(ToolCard, "tool-card").stop is None
+
+
 def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
@@ -88,7 +118,7 @@ def test_tool_card_follows_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
 def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "ShellTool", {}, "rejected")
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
-    assert card.state_words() == ("refused", "")
+    assert card.state_words() == ("rejected", "")
 
 
 def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -328,3 +358,12 @@ def test_a_model_that_loads_is_no_failed_attempt() -> None:
     assert notice_words(entry)[3:] == ("Loading the model", "It is read from the disk; the answer comes after that.")
     entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
     assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 in 0.5\u202fs: the server is busy")
+
+
+def test_tools_are_named_in_words_where_only_their_name_is_known() -> None:
+    for tool, said in (("CalculatorTool", "Calculator was called 3 times"), ("mcp__shop__find", "find was called 3 times")):
+        entry = Entry("n", "notice", run_id="r", topic="loop_detected", details={"tool": tool, "count": 3})
+        assert notice_words(entry)[-1] == f"{said} with the same arguments and result."
+    failed = Call("c", "SpawnAgentTool", {"operation": "spawn", "name": "Eve", "prompt": "Count"}, "error")
+    assert "Eve · Count" in call_words(failed)
+    assert "spawn" not in "".join(call_words(failed))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QProgressBar, QPushButton, QToolButton
+from PySide6.QtWidgets import QApplication, QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.lane import HEIGHT, Lane
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
 from atelier_desk.desktop.chat.cards.team_card import AT_ONCE, TeamCard
+from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Budget
@@ -116,6 +117,24 @@ async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None
     team.approvals.clear()
     await team.say(21, "validation_response", validation_id="v", call_id="c9", status="rejected")
     assert entry.calls[-1].status == "rejected"
+
+
+async def test_a_decided_approval_leaves_nothing_over_the_cards_and_the_keyboard_in_the_composer(team: Team, qtbot: QtBot) -> None:
+    request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
+    keeper = team.panel.keep_focus(team.panel)
+    assert keeper is not None
+    team.panel.activateWindow()
+    team.approvals.append(request)
+    await team.say(20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"})
+    widget = team.panel.view.widget_of(team.panel.view.entries[-1])
+    team.approvals[:] = [request.model_copy(update={"status": ApprovalStatus.APPROVED})]
+    qtbot.mouseClick(widget.findChild(QPushButton, "approval-approve"), Qt.MouseButton.LeftButton)
+    await team.say(21, "validation_response", validation_id="v", call_id="c9", status="approved")
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is team.panel.composer.field)
+    for card in [each for each in widget.findChildren(ToolCard) if each.isVisible()]:
+        for spot in (card.rect().center(), QPoint(20, 12)):
+            hit = widget.childAt(card.mapTo(widget, spot))
+            assert hit is card or card.isAncestorOf(hit), f"{hit} lies over {card}"
 
 
 async def test_a_sub_agent_at_its_limit_says_which_and_can_be_raised(team: Team, qtbot: QtBot) -> None:

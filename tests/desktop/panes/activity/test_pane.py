@@ -137,7 +137,7 @@ async def test_a_refused_call_is_no_failure(pane: ActivityPane, qtbot: QtBot) ->
         event(51, ChunkType.TOOL_END, call_id="c9", tool="ShellTool", result=result, error=result["error"], duration_ms=9),
     )
     row = pane.list.model().index(2, 0)
-    assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Command, refused")
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Command, rejected")
     assert entry_icon(row.data(EntryRole)) == ("minus", "muted")
     pane.group.setCurrentIndex(pane.group.findData("errors"))
     assert titles(pane) == []
@@ -148,6 +148,16 @@ async def test_why_an_agent_goes_on_is_said_in_words(pane: ActivityPane, qtbot: 
     text = pane.list.model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert text.startswith("Asked to go on: 2 tasks are open")
     assert "are_you_done" not in text
+
+
+async def test_a_repetition_is_told_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+    await live(
+        pane, qtbot, event(50, ChunkType.LOOP_DETECTED, reason="warn", details={"tool": "CalculatorTool", "count": 3}, message_id="n")
+    )
+    text = pane.list.model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "Calculator × 3" in text
+    assert "warn" not in text
+    assert "CalculatorTool" not in text
 
 
 async def test_the_tree_says_what_runs_in_words(pane: ActivityPane, qtbot: QtBot) -> None:

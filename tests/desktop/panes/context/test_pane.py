@@ -46,12 +46,12 @@ def named(pane: ContextPane, kind: type[Any], name: str) -> Any:
 
 
 async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> None:
-    assert texts(named(pane, QListWidget, "context-request-list")) == ["Request 1 → read_file", "Request 2"]
+    assert texts(named(pane, QListWidget, "context-request-list")) == ["Request 1 → Read file", "Request 2"]
     assert named(pane, QListWidget, "context-request-list").currentRow() == 1
     assert texts(named(pane, QListWidget, "context-items")) == [
         "System · You are Ada.",
         "You · Read it",
-        "Result of read_file · the file",
+        "Result of Read file · the file",
     ]
     parts = named(pane, PartsBar, "context-parts")
     assert [part.kind for part in parts.parts] == ["system", "results", "message"]
@@ -121,7 +121,7 @@ async def test_what_was_left_out_can_be_read_and_undone(pane: ContextPane, ateli
 
 async def test_tools_are_shown_as_sent(pane: ContextPane) -> None:
     named(pane, QPushButton, "context-tab-tools").click()
-    assert texts(named(pane, QListWidget, "context-items")) == ["read_file"]
+    assert texts(named(pane, QListWidget, "context-items")) == ["Read file"]
     assert '"type": "object"' in named(pane, QPlainTextEdit, "context-details").toPlainText()
 
 

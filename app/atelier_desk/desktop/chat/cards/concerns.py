@@ -63,6 +63,7 @@ class Concerns(QWidget):
         self._cards = wanted
         for card in came:
             card.show()
+        self.setVisible(bool(wanted))  # where it is empty it would lie over other cards and take their clicks
         if changed:
             self.height_changed.emit()
 

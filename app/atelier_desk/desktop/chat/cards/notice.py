@@ -14,6 +14,7 @@ from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
+from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control, label
@@ -148,7 +149,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             "{tool} was called {n} time with the same arguments and result.",
             "{tool} was called {n} times with the same arguments and result.",
             count,
-            tool=str(details.get("tool", "")),
+            tool=tool_title(str(details.get("tool", ""))),
         )
         return "refresh-cw", "warn", "card-warn", _("The agent repeats itself"), text
     if entry.topic == "context_compacted":

@@ -15,10 +15,11 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import HEAD, Place
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, label
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, Translated, control, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
+from atelier_desk.tools.sections import SHELL
 
 LIVE_LINES = 8
 """Lines of what a running call prints that its card shows."""
@@ -57,6 +58,7 @@ class ToolCard(Translated, QFrame):
         row.addWidget(self._summary, 1)
         row.addWidget(self._pill)
         row.addWidget(self._chevron)
+        self.stop: IconButton | None = None
         for part in (self._icon, self._name, self._summary, self._pill, self._chevron):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._box = QVBoxLayout(self)
@@ -113,6 +115,25 @@ class ToolCard(Translated, QFrame):
         text, kind = self.state_words()
         self._pill.show_state(text, kind)
         self._head.setAccessibleName(", ".join(filter(None, (*self.words(), text))))
+        self._show_stop()
+
+    def _show_stop(self) -> None:
+        """Only commands can be ended without ending the run. Few cards ever have the button, so it is made when it is needed."""
+        wanted = self.call.status == "running" and self.call.section == SHELL and self._host.bridge is not None
+        if wanted and self.stop is None:
+            stop = control(IconButton("square", parent=self._head, size=14), "tool-stop", on=self._ask_stop)
+            say(stop, tip=N_("Stop this command; the agent goes on"), name=lambda: _("Stop {command}", command=" ".join(self.words())))
+            row = self._head.layout()
+            assert isinstance(row, QHBoxLayout)
+            row.insertWidget(row.indexOf(self._chevron), stop)
+            self.stop = stop
+        if self.stop is not None:
+            self.stop.setVisible(wanted)
+
+    def _ask_stop(self) -> None:
+        assert self.stop is not None
+        self.stop.setEnabled(False)
+        self._host.stop_call_requested.emit(self._entry.run_id, self.call.call_id)
 
     @property
     def asked(self) -> Asked | None:
@@ -134,7 +155,7 @@ class ToolCard(Translated, QFrame):
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),
             "asked": (_("waits for you"), "warn"),
-            "rejected": (_("refused"), ""),  # a person's no is no failure
+            "rejected": (_("rejected"), ""),  # a person's no is no failure
             "unknown": (_("effect unknown"), "warn"),
             "cancelled": (_("stopped"), ""),
             "timeout": (_("timed out"), "err"),
@@ -220,6 +241,8 @@ class ToolCard(Translated, QFrame):
             box.setSpacing(6)
             self._box.addWidget(self._details)
             box.addWidget(label(_("Tool: {name}", name=self.call.tool), "muted", self._details))
+            if self.call.taint:
+                box.addWidget(label(_("Read from outside: {what}", what=self.call.taint), "muted", self._details))
         for title, text, language in details_of(self.call)[len(self._cards) :]:
             self._add_part(title, text, language)
 

@@ -55,8 +55,19 @@ class ProfileChip(Translated, QPushButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._profile: Profile | None = None
+        self.folded = False
         theme().changed.connect(self.retranslate)
         self.show_profile(None)
+
+    def spare(self) -> int:
+        """Pixels that folding saves."""
+        return self.fontMetrics().horizontalAdvance(_(self._profile.title)) if self._profile is not None else 0
+
+    def set_folded(self, folded: bool) -> None:
+        """Show the icon alone; the composer has the word too."""
+        if folded != self.folded:
+            self.folded = folded
+            self.retranslate()
 
     def show_profile(self, profile: Profile | None) -> None:
         """This one is in force; None hides it."""
@@ -68,7 +79,7 @@ class ProfileChip(Translated, QPushButton):
         if (profile := self._profile) is None:
             return
         _dress(self, profile)
-        self.setText(_(profile.title))
+        self.setText("" if self.folded else _(profile.title))
         say(self, tip=lambda: _told(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
 
 

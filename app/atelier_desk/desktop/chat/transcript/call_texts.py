@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call
@@ -25,6 +26,11 @@ def call_title(call: Call) -> str:
     return _(call.presentation.title) or call.tool
 
 
+def telling(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that tell a person something: not which operation of its tool a call is."""
+    return {name: value for name, value in arguments.items() if name != "operation"}
+
+
 def call_words(call: Call, asked: Asked | None = None) -> tuple[str, str]:
     """What the head says: what is done and with what, in the words of the tool; else its name and the values it was given.
 
@@ -33,7 +39,7 @@ def call_words(call: Call, asked: Asked | None = None) -> tuple[str, str]:
     """
     shown = call.presentation
     over = call.status == "ok" if asked is None else asked.status != "pending"
-    said = shown.words(over=over) if shown.summary.text else summary_of(call.arguments)
+    said = shown.words(over=over) if shown.summary.text else summary_of(telling(call.arguments))
     first, rest = said.parts(_)
     return first or call_title(call), "" if asked is not None else rest
 

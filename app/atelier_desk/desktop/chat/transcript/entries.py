@@ -37,6 +37,8 @@ class Call:
         status: asked (it waits for a yes), running, waiting, ok, error, rejected, unknown, cancelled or timeout.
         progress, progress_text: how far it says it is, while it runs.
         effect: what its tool said of it; ``spawn`` starts sub-agents.
+        section: the tool section it belongs to.
+        taint: what it read from outside.
         index: its place among the calls of its reply.
     """
 
@@ -52,6 +54,8 @@ class Call:
     progress_text: str = ""
     truncated: bool = False
     effect: str = ""
+    section: str = ""
+    taint: str = ""
     presentation: Presentation = field(default_factory=_unsaid)
     parts: tuple[ResultPart, ...] = ()
     index: int = 0
@@ -133,6 +137,8 @@ def call_from(execution: ToolExecution) -> Call:
         server=execution.server,
         truncated=execution.truncated,
         effect=execution.effect,
+        section=execution.section,
+        taint=execution.taint,
         presentation=execution.presentation,
         parts=execution.parts,
     )

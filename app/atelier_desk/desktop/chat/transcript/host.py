@@ -48,6 +48,7 @@ class TranscriptHost(QObject):
         branch_requested: show the version with this run id.
         resume_requested: run id and what to change (``{}``, ``{"raise_limits": …}`` or ``{"finish": True}``).
         stop_requested: cancel this run.
+        stop_call_requested: run id and call id: end the command that this call waits for; the run goes on.
         pause_requested: pause this run.
         agent_requested: show the transcript of this sub-agent's run.
         files_requested: show what was changed in the folders.
@@ -62,6 +63,7 @@ class TranscriptHost(QObject):
     branch_requested = Signal(str)
     resume_requested = Signal(str, object)
     stop_requested = Signal(str)
+    stop_call_requested = Signal(str, str)
     pause_requested = Signal(str)
     agent_requested = Signal(str)
     files_requested = Signal(str)

@@ -268,7 +268,6 @@ class AssistantMessage(BodyMessage):
                     continue
                 concerns = self._concerns[call.call_id] = Concerns(self.host, self)
                 concerns.height_changed.connect(self.height_changed)
-                concerns.show()
             concerns.show_all(asked)
         for call_id, card in self._cards.items():
             # A request says all that the card of its call would, and has the place of it.

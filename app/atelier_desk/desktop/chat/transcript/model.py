@@ -343,14 +343,14 @@ class Transcript:
         found = self._find_call(event.run_id, data.call_id)
         if found is None:
             call = Call(data.call_id, data.tool, data.arguments, server=data.server, index=data.index)
-            call.effect, call.presentation = data.effect, data.presentation
+            _said_by_tool(call, data)
             return [self._add_call(event, data.message_id, call)]
         entry, call = found
         if call.status != "asked":
             return []
         # It may have been changed by whoever allowed it.
         call.status, call.tool, call.arguments = "running", data.tool, data.arguments
-        call.effect, call.presentation = data.effect, data.presentation
+        _said_by_tool(call, data)
         return [("update", entry)]
 
     def _add_call(self, event: StreamEvent, message_id: str, call: Call) -> Change:
@@ -483,3 +483,8 @@ class Transcript:
     def _add(self, entry: Entry) -> None:
         self.entries.append(entry)
         self._by_id[entry.id] = entry
+
+
+def _said_by_tool(call: Call, data: payloads.ToolStart) -> None:
+    """What a tool says of its call when it begins."""
+    call.effect, call.section, call.presentation, call.taint = data.effect, data.section, data.presentation, data.taint

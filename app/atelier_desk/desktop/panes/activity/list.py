@@ -10,10 +10,11 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain import one_line
+from atelier_desk.desktop.chat.transcript.call_texts import telling
 from atelier_desk.desktop.panes.activity.log import Entry
 from atelier_desk.desktop.panes.rows import paint_ground
 from atelier_desk.desktop.panes.wording import clock_time, duration, number
-from atelier_desk.desktop.questions.approval_wording import bare_tool
+from atelier_desk.desktop.questions.approval_wording import bare_tool, tool_title
 from atelier_desk.desktop.team.words import RUN_WORDS
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
@@ -27,7 +28,7 @@ _Index = QModelIndex | QPersistentModelIndex
 EntryRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``Entry``."""
 
-CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed"), "skipped": N_("skipped"), "rejected": N_("refused")}
+CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed"), "skipped": N_("skipped"), "rejected": N_("rejected")}
 """How a tool call stands, as the agents' own states are said."""
 _WORDS = {
     ChunkType.WORKFLOW_START: N_("Run started"),
@@ -112,7 +113,7 @@ def entry_summary(entry: Entry) -> str:
     """The most telling value, on one line."""
     if entry.is_call:
         value = (entry.error if entry.status == "error" else "") or (
-            entry.presentation.summary if entry.presentation.summary.text else summary_of(entry.arguments)
+            entry.presentation.summary if entry.presentation.summary.text else summary_of(telling(entry.arguments))
         ).localized(_)
         words = " ".join(value.split())
         title = _(entry.presentation.title)
@@ -138,6 +139,8 @@ def _telling(said: payloads.Payload | None) -> str:
             return _(said.presentation.title) or bare_tool(said.tool) or said.reason
         case payloads.Nudge():
             return ""  # the title says it all
+        case payloads.LoopDetected(details=details):
+            return f"{tool_title(str(details.get('tool') or ''))} × {number(int(details.get('count') or 0))}"
         case payloads.Notice() | payloads.ContextChanged():
             return said.reason
     return ""

@@ -26,6 +26,7 @@ from atelier_desk.desktop.panes.context.parts import PartsBar
 from atelier_desk.desktop.panes.context.turns import TurnPicker
 from atelier_desk.desktop.panes.seen_pane import SeenPane
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
+from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
@@ -308,7 +309,7 @@ class ContextPane(SeenPane):
                 two_line_item(self.items, f"m{item.index}", title, words.item_facts(item), icon, role)
         elif tab == "tools":
             for number, tool in enumerate(request.tools):
-                two_line_item(self.items, f"t{number}", tool.name, words.excerpt(tool.description), "wrench")
+                two_line_item(self.items, f"t{number}", tool_title(tool.name), words.excerpt(tool.description), "wrench")
         elif tab == "left-out":
             for number, left in enumerate(request.left_out):
                 two_line_item(

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.desktop.panes.wording import clock_time, number, short_number
+from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.format import size
 from atelier_desk.domain.text import shorten
@@ -53,7 +54,7 @@ def item_icon(item: SentItem) -> tuple[str, Role]:
 def item_name(item: SentItem) -> str:
     """What a message is: System, You, Reply, Result of a tool …"""
     if item.kind == "result" and item.tool:
-        return _("Result of {tool}", tool=item.tool)
+        return _("Result of {tool}", tool=tool_title(item.tool))
     words = _KINDS.get(item.kind)
     return _(words[0]) if words is not None else item.kind
 
@@ -100,7 +101,7 @@ def item_text(item: SentItem, message: ChatMessage) -> str:
 
 def message_line(message: ChatMessage) -> str:
     """A message on one line."""
-    calls = ", ".join(call.name for call in message.tool_calls)
+    calls = ", ".join(tool_title(call.name) for call in message.tool_calls)
     return excerpt(message.content) or (f"→ {calls}" if calls else "")
 
 
@@ -130,7 +131,7 @@ def left_text(left: LeftOut) -> str:
         parts.append(_headed(_("Sent instead"), left.summary))
     for entry in left.entries:
         words = _KINDS.get(entry.kind)
-        name = entry.tool or (_(words[0]) if words is not None else entry.kind)
+        name = tool_title(entry.tool) if entry.tool else (_(words[0]) if words is not None else entry.kind)
         parts.append(_headed(f"{name} · {tokens_words(entry.tokens_before)}", entry.before))
         if entry.after:
             parts.append(_headed(_("Sent of it"), entry.after))
@@ -142,8 +143,8 @@ def _headed(heading: str, text: str) -> str:
 
 
 def request_title(summary: RequestSummary, place: int) -> str:
-    """``Request 3 · read_file``: its number in the run and what it led to."""
-    calls = ", ".join(dict.fromkeys(summary.calls))
+    """``Request 3 → Read a file``: its number in the run and what it led to."""
+    calls = ", ".join(dict.fromkeys(map(tool_title, summary.calls)))
     return _("Request {number}", number=place) + (f" → {calls}" if calls else "")
 
 

@@ -23,7 +23,7 @@ from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.usage import UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.figures import duration, number, tokens
 from atelier_desk.i18n import N_, _, ngettext
-from atelier_desk.usage_words import cost_words
+from atelier_desk.usage_words import cost_words, saved_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -98,8 +98,8 @@ class UsagePage(SettingsPage):
     def _show_words(self, whole: UsageSum) -> None:
         usage = whole.usage
         count = ngettext("{number} token", "{number} tokens", whole.tokens, number=number(whole.tokens))
-        told = [count, cost_words(whole), _("{time} of replying", time=duration(whole.duration_ms))]
-        self.summary.setText(" · ".join(told))
+        told = [count, cost_words(whole), saved_words(whole), _("{time} of replying", time=duration(whole.duration_ms))]
+        self.summary.setText(" · ".join(filter(None, told)))
         notes = [_("A copy of a workflow counts with what it was copied from, on the day of the copy.")]
         if usage.tokens_unpriced:
             text = ngettext(

@@ -36,7 +36,7 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.notice_words import TOOLS_REFUSED
-from atelier_desk.engine.run.projection import project_team, queueing
+from atelier_desk.engine.run.projection import audit, project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
     In,
     Projection,
@@ -225,9 +225,11 @@ def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
             presentation=body.presentation,
             server=body.server,
             via=body.via,
+            taint=body.taint,
         )
     )
     out.executions.append(_execution(at, body, at.event.time))
+    audit.judged(at, body, out)
     if body.verdict is not None and body.verdict.rule_id:
         out.matched_rules[body.verdict.rule_id] = at.event.time
 
@@ -246,6 +248,7 @@ def _execution(at: In, intent: ToolCallStarted, started_at: datetime, **result: 
         effect=intent.effect,
         risk=intent.risk,
         presentation=intent.presentation,
+        taint=intent.taint,
         arguments=intent.arguments,
         iteration=at.after.iterations,
         started_at=started_at,

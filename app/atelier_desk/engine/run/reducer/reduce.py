@@ -48,6 +48,7 @@ from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import handlers, on, origin_of, runnable_calls, with_call
 from atelier_desk.engine.run.reducer.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, user_entry
 from atelier_desk.policy import loop_guard
+from atelier_desk.policy.permissions import taint
 
 FINISH_NOW = "finish_now"
 """Reason of the note that asks for a last answer without tools."""
@@ -141,6 +142,7 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> R
         lineage=body.lineage,
         max_depth=body.max_depth,
         approvals=body.approvals,
+        tainted=body.tainted,
         started_at=event.time,
         last_seq=event.seq,
         last_time=event.time,
@@ -263,7 +265,8 @@ def _tool_started(state: RunState, body: ToolCallStarted, event: RunEvent) -> Ru
         return state
     started = replace(call, status="started", intent=body, started_at=event.time, cut_off=False)
     steps = None if state.steps is None else max(0, state.steps - 1)
-    return with_call(evolve(state, tool_calls=state.tool_calls + 1, steps=steps), started)
+    tainted = taint.merged(state.tainted, (body.taint,))
+    return with_call(evolve(state, tool_calls=state.tool_calls + 1, steps=steps, tainted=tainted), started)
 
 
 @on(ToolCallFinished)

@@ -149,6 +149,7 @@ class RunState:
         failed: the model could not be reached; a resume tries again.
         lineage: the runs above this one, the root first.
         approvals: which calls need a person's yes; ``requests`` wait for it, ``granted`` are rules that came with a yes.
+        tainted: what it read from outside, itself or through what it goes on with: the first few, each once.
         children: the sub-agents of this run; ``plans`` are those of them that have not started.
         asked_parent: what this run asked its parent and has no answer to yet.
         handed: what a sub-agent handed over with ``output``, told to its parent with its report.
@@ -189,6 +190,7 @@ class RunState:
     questions: tuple[UserQuestion, ...] = ()
     requests: tuple[ApprovalRequest, ...] = ()
     granted: tuple[PermissionRule, ...] = ()
+    tainted: tuple[str, ...] = ()
     children: tuple[ChildState, ...] = ()
     plans: tuple[ChildPlan, ...] = ()
     asked_parent: str = ""

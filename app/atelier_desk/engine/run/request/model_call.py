@@ -61,7 +61,7 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, definition_tokens, estimate, priced
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, dearest_input, definition_tokens, estimate, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
@@ -275,7 +275,7 @@ class ModelCall:
             state.spent,
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
-            prices=(opened.info.price_input or 0.0, opened.info.price_output or 0.0),
+            prices=(dearest_input(opened.info), opened.info.price_output or 0.0),
         )
 
     def _tools_text(self, state: RunState) -> str:

@@ -57,10 +57,12 @@ def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
     usable_output = 0 <= told.tokens_output <= MANY_TIMES * max(written, 1) + max(most_output, SLACK)
     sent = told.tokens_input if usable_input else tokens_input
     said = told.tokens_output if usable_output else written
+    cached = min(max(told.tokens_cached, 0), sent) if usable_input else 0
     return Usage(
         tokens_input=sent,
         tokens_output=said,
-        tokens_cached=min(max(told.tokens_cached, 0), sent) if usable_input else 0,
+        tokens_cached=cached,
+        tokens_stored=min(max(told.tokens_stored, 0), sent - cached) if usable_input else 0,
         tokens_reasoning=min(max(told.tokens_reasoning, 0), said) if usable_output else 0,
         cost=told.cost if 0 <= told.cost <= MOST_COST else 0.0,
         estimated=told.estimated or not (usable_input and usable_output),

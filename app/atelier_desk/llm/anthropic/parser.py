@@ -1,0 +1,147 @@
+"""Reads the answers of the Messages API: events, or one message from servers that do not stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
+from atelier_desk.llm.anthropic.turns import BLOCKS, THOUGHTS, Block
+from atelier_desk.llm.errors import Where, payload_error
+from atelier_desk.llm.replies.chat_completion import count, is_count
+from atelier_desk.llm.replies.event_stream import EventStreamParser
+from atelier_desk.llm.wire.sse import Event
+
+_REASONS = {
+    "tool_use": FinishReason.TOOL_CALLS,
+    "max_tokens": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
+    "pause_turn": FinishReason.LENGTH,  # a tool of the server's own took long: the model has more to say when it is told to go on
+    "refusal": FinishReason.CONTENT_FILTER,
+}
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature", "input_json_delta": "partial_json"}
+"""The field of each kind of piece; a signature comes after the thought it is of."""
+GAP = "\n\n"
+"""Stands between texts, and between thoughts, that came in blocks of their own."""
+
+
+class MessageParser(EventStreamParser):
+    """Parses a message. Kinds of events, blocks and pieces that it does not know are passed over."""
+
+    def __init__(self, request: ChatRequest, where: Where) -> None:
+        super().__init__(request, where)
+        self._blocks: dict[int, Block] = {}
+        self._usage: dict[str, Any] = {}
+
+    def event(self, event: Event) -> list[ChatDelta]:
+        data = self.decode(event.data)
+        kind = data.get("type") or event.name
+        index = count(data.get("index"))
+        failure = payload_error(self.where, data) or (payload_error(self.where, {"error": data}) if kind == "error" else None)
+        if failure is not None:
+            raise failure
+        if kind == "message_start":
+            return self._start(_object(data, "message"))
+        if kind == "content_block_start":
+            return self._open(index, _object(data, "content_block"))
+        if kind == "content_block_delta":
+            return self._piece(index, _object(data, "delta"))
+        if kind == "content_block_stop":
+            return self._closed(index)
+        if kind == "message_delta":
+            self._finish(_object(data, "delta").get("stop_reason"), _object(data, "usage"))
+        elif kind == "message_stop":
+            self.ended = True
+        return []
+
+    def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
+        if (failure := payload_error(self.where, answer)) is not None:
+            raise failure
+        deltas = self._start(answer)
+        content = answer["content"] if isinstance(answer.get("content"), list) else []
+        for index, block in enumerate(each for each in content if isinstance(each, dict)):
+            deltas += [*self._open(index, block), *self._closed(index)]
+        self._finish(answer.get("stop_reason"), {})
+        return deltas
+
+    def extra(self) -> dict[str, Any]:
+        """The order of the blocks, where there are thoughts among them."""
+        blocks = [_kept(self._blocks[index]) for index in sorted(self._blocks)]
+        return {BLOCKS: blocks} if any(block["type"] in THOUGHTS for block in blocks) else {}
+
+    def _start(self, message: dict[str, Any]) -> list[ChatDelta]:
+        if isinstance(message.get("model"), str) and message["model"]:
+            self.assembler.model = message["model"]
+        self._count(_object(message, "usage"))
+        return []
+
+    def _open(self, index: int, block: Block) -> list[ChatDelta]:
+        """A block begins; some servers send all of it at once."""
+        kind = block.get("type")
+        if kind in THOUGHTS:
+            gap = GAP if kind == "thinking" and any(each.get("thinking") for each in self._blocks.values()) else ""
+            self._blocks[index] = dict(block)
+            return self.assembler.reasoning(gap + _string(block, "thinking"))
+        if kind == "text":
+            gap = GAP if any(each.get("length") for each in self._blocks.values()) else ""
+            self._blocks[index] = {"type": "text", "length": len(_string(block, "text")), "gap": len(gap)}
+            return self.assembler.text(gap + _string(block, "text"))
+        if kind == "tool_use":
+            self._blocks[index] = {"type": "tool_use", "input": block.get("input") or None}
+            return self.assembler.call(index, _string(block, "id"), _string(block, "name"))
+        return []
+
+    def _piece(self, index: int, delta: dict[str, Any]) -> list[ChatDelta]:
+        block = self._blocks.get(index, {})
+        kind, piece = block.get("type"), _string(delta, _TEXTS.get(str(delta.get("type")), ""))
+        match delta.get("type"), kind:
+            case "text_delta", "text":
+                block["length"] += len(piece)
+                return self.assembler.text(piece)
+            case "thinking_delta", "thinking":
+                block["thinking"] = _string(block, "thinking") + piece
+                return self.assembler.reasoning(piece)
+            case "signature_delta", "thinking":
+                block["signature"] = _string(block, "signature") + piece
+            case "input_json_delta", "tool_use" if piece:
+                block["input"] = None
+                return self.assembler.call(index, arguments=piece)
+        return []
+
+    def _closed(self, index: int) -> list[ChatDelta]:
+        """A call whose arguments came with its beginning, and not in pieces, has them now."""
+        arguments = self._blocks.get(index, {}).pop("input", None)
+        return self.assembler.call(index, arguments=arguments) if arguments is not None else []
+
+    def _finish(self, reason: Any, usage: dict[str, Any]) -> None:
+        self._count(usage)
+        if reason is not None and reason != "":
+            self.complete = True
+            self.assembler.finish_reason = _REASONS.get(str(reason), FinishReason.STOP)
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        """Counts are of the whole message so far: the newest of each holds. What was sent is split in three: read from the cache, written
+        into it, and neither."""
+        self._usage |= {field: value for field, value in usage.items() if value is not None}
+        read, stored = (count(self._usage.get(f"cache_{way}_input_tokens")) for way in ("read", "creation"))
+        if is_count(self._usage.get("input_tokens")) and is_count(self._usage.get("output_tokens")):
+            self.assembler.usage = Usage(
+                tokens_input=self._usage["input_tokens"] + read + stored,
+                tokens_output=self._usage["output_tokens"],
+                tokens_cached=read,
+                tokens_stored=stored,
+                tokens_reasoning=count(_object(self._usage, "output_tokens_details").get("thinking_tokens")),
+            )
+
+
+def _kept(block: Block) -> Block:
+    return {"type": "tool_use"} if block["type"] == "tool_use" else block
+
+
+def _object(data: dict[str, Any], field: str) -> dict[str, Any]:
+    value = data.get(field)
+    return value if isinstance(value, dict) else {}
+
+
+def _string(data: dict[str, Any], field: str) -> str:
+    value = data.get(field)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,164 @@
+"""Anthropic's own API, and servers that speak it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar
+from urllib.parse import urlencode, urlsplit
+
+from atelier_desk.domain.chat import ChatRequest
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import KeyStyle, ModelInfo
+from atelier_desk.llm.anthropic import turns
+from atelier_desk.llm.anthropic.output import closed
+from atelier_desk.llm.anthropic.parser import MessageParser
+from atelier_desk.llm.anthropic.thinking import ADAPTIVE, DISABLED, ENABLED, Takes, is_on, takes, thinking, told
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.profiles import merge_profile, profile
+from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
+from atelier_desk.llm.registry import is_own
+from atelier_desk.llm.replies.assembly import StreamParser
+from atelier_desk.llm.replies.provider_data import wants_data
+from atelier_desk.llm.wire.transport import checked_base_url
+
+DEFAULT_URL = "https://api.anthropic.com/v1"
+VERSION = "2023-06-01"
+"""The API of 2026-10-21 differs in nothing that is sent or read here but that it refuses every ``temperature``, which agents set and models
+up to Claude 4.6 take; other servers of this API know the older one alone."""
+HOTTEST = 1.0
+"""The highest temperature the API takes."""
+MOST_PAGES, PAGE = 20, 1000
+"""Pages of models that are read, and models on each."""
+_VERSION_PATH = re.compile(r"/v\d+$")
+_TOO_LONG = re.compile(r"max_tokens: \d+ > (\d+)")
+"""'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5'"""
+
+
+class AnthropicProvider(HttpProvider):
+    """Chat with Claude.
+
+    A model that refuses the kind of thinking its name suggests is asked again with the other kind, and then without; one that names its
+    longest reply gets no longer one asked of it. Both are remembered.
+    """
+
+    kind = "anthropic"
+    chat_path = "/messages"
+    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": VERSION}
+    droppable: ClassVar[frozenset[str]] = frozenset(
+        {"temperature", "stop_sequences", "effort", "format", "display", "cache_control", "thinking", ADAPTIVE, ENABLED, DISABLED}
+    )
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        """See ``HttpProvider``."""
+        super().__init__(*given, **options)
+        self._longest: dict[str, int] = {}
+        self._takes: dict[str, Takes] = {}
+
+    @staticmethod
+    def base_url(configured: str) -> str:
+        """Adds ``/v1`` unless it is there, as the official clients do, and drops the path of messages when the whole address was pasted."""
+        url = checked_base_url(configured or DEFAULT_URL).removesuffix("/messages").rstrip("/")
+        return url if _VERSION_PATH.search(urlsplit(url).path) else f"{url}/v1"
+
+    def usual_key_style(self) -> KeyStyle:
+        return KeyStyle.X_API_KEY
+
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+        known = self._takes.get(request.model) or takes(request.model)
+        system, conversation = turns.turns(request.messages)
+        longest = self._longest.get(request.model) or profile(self.kind, request.model).max_output or request.max_tokens
+        max_tokens = min(request.max_tokens, longest)
+        thought = thinking(request, known, refused, max_tokens, begun=turns.thinks(conversation))
+        on = is_on(thought, known, refused)
+        body: dict[str, Any] = {
+            "model": request.model,
+            "max_tokens": max_tokens,
+            "system": [{"type": "text", "text": system}] if system.strip() else None,
+            "messages": conversation if on else turns.without_thoughts(conversation),
+            **turns.tools(request, conversation),
+            "thinking": thought,
+            "output_config": _output(request, known, refused) or None,
+            "temperature": min(request.temperature, HOTTEST) if known.temperature and not on else None,
+            "stop_sequences": [text for text in request.stop if text.strip()] or None,
+            "stream": True,
+        }
+        body = {field: value for field, value in body.items() if value is not None and field not in refused}
+        if "cache_control" not in refused:
+            turns.mark(body)
+        return body
+
+    def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
+        """Also the kind of thinking, parts of ``output_config`` and marks, by their own names, and ``max_tokens`` with the number it may
+        be at most."""
+        if error.status not in REFUSAL_STATUSES or wants_data(error):
+            return set()
+        most = _TOO_LONG.search(str(error.params.get("detail", "")))
+        if most is not None and payload["max_tokens"] > int(most[1]) > 0:
+            self._longest[payload["model"]] = int(most[1])
+            return {f"max_tokens {most[1]}"}
+        thought = payload.get("thinking", {})
+        kind = thought.get("type", "")
+        named = super().refused_fields({**payload, **payload.get("output_config", {}), **thought, kind: None, "cache_control": None}, error)
+        if "display" in named:
+            return {"display"}
+        if named & {kind, "thinking"}:  # what is said of other fields is then advice
+            return {kind}
+        return named
+
+    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+        return MessageParser(request, where)
+
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+        """All pages of ``GET /models``."""
+        found: dict[str, ModelInfo] = {}
+        after = ""
+        for _page in range(MOST_PAGES):
+            query = urlencode({"limit": PAGE, **({"after_id": after} if after else {})})
+            answer = await get("GET", f"/models?{query}")
+            items = [item for item in self.items(answer, "data", "id") if isinstance(item.get("id"), str) and item["id"]]
+            fresh = [item for item in items if item["id"] not in found]
+            found |= {item["id"]: self._info(item) for item in fresh if item.get("lifecycle") != "retired"}
+            more = isinstance(answer, dict) and answer.get("has_more") is True
+            if not (fresh and more and isinstance(answer.get("last_id"), str) and answer["last_id"]):
+                break
+            after = answer["last_id"]
+        return [merge_profile(self.kind, info, own=is_own(self.config)) for info in found.values()]
+
+    def _info(self, item: dict[str, Any]) -> ModelInfo:
+        name, label = item["id"], item.get("display_name")
+        capabilities = item["capabilities"] if isinstance(item.get("capabilities"), dict) else {}
+        self._takes[name] = told(takes(name), capabilities)
+        window, longest = (_positive(item.get(field)) for field in ("max_input_tokens", "max_tokens"))
+        if longest:
+            self._longest[name] = longest
+        return ModelInfo(
+            provider=self.name,
+            name=name,
+            label=label if isinstance(label, str) and label != name else "",
+            context_window=window,
+            max_output_tokens=longest,
+            supports_vision=_flag(capabilities, "image_input"),
+            supports_thinking=_flag(capabilities, "thinking"),
+            source="server" if window else "assumed",
+        )
+
+
+def _output(request: ChatRequest, known: Takes, refused: frozenset[str]) -> dict[str, Any]:
+    """``output_config``: how much effort, and the form of the answer."""
+    config: dict[str, Any] = {}
+    if request.effort is not None and request.enable_thinking and known.effort:
+        config["effort"] = request.effort
+    if request.response_schema is not None:
+        config["format"] = {"type": "json_schema", "schema": closed(request.response_schema)}
+    return {field: value for field, value in config.items() if field not in refused}
+
+
+def _flag(capabilities: dict[str, Any], name: str) -> bool | None:
+    value = capabilities.get(name)
+    supported = value.get("supported") if isinstance(value, dict) else None
+    return supported if isinstance(supported, bool) else None
+
+
+def _positive(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

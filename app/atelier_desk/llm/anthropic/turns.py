@@ -1,0 +1,151 @@
+"""A conversation as the Messages API has it: turns of two roles made of blocks, and marks of what the server keeps in its cache.
+
+The server refuses: two turns of one role in a row, a call whose result is not in the very next turn, a result that is not before the text
+of its turn, an id used twice, blocks without text, and thoughts that are not as it sent them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart, Role
+from atelier_desk.llm.replies.messages import arguments_object, arrange, function_name, mistral_id
+from atelier_desk.llm.replies.provider_data import returned
+
+Block = dict[str, Any]
+BLOCKS = "blocks"
+"""The field of ``provider_data``: the blocks of a reply in their order. Thoughts are kept whole; of a text its length, and of a call
+that it stood there, since both are in the reply itself; ``gap`` are characters before a text that are not the model's."""
+THOUGHTS = ("thinking", "redacted_thinking")
+MARK = {"type": "ephemeral"}
+MARKED_TURNS = 2
+"""Turns of the user's that end in a mark: up to the last but one the cache was written before, up to the last it is written now. With the
+marks of the tools and the system prompt these are the four that the API takes."""
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+def turns(messages: Sequence[ChatMessage]) -> tuple[str, list[dict[str, Any]]]:
+    """The system prompt and the turns: the user's first, in alternation, each with at least one block."""
+    arranged = arrange(messages)
+    system = arranged.pop(0).content if arranged[0].role is Role.SYSTEM else ""
+    out: list[dict[str, Any]] = []
+    used: set[str] = set()
+    open_ids: list[str] = []
+    for message in arranged:
+        if message.role is Role.ASSISTANT:
+            open_ids = [_unused(call.id, used) for call in message.tool_calls]
+            _append(out, "assistant", _said(message, open_ids))
+        elif message.role is Role.TOOL:
+            _append(out, "user", [_result(message, open_ids.pop(0))])
+        else:
+            _append(out, "user", [*_text(message.content), *map(_image, message.images)])
+    return system, out
+
+
+def thinks(turn: list[dict[str, Any]]) -> bool:
+    """Whether the turn of the assistant's that goes on began with thoughts; true when none goes on."""
+    first: dict[str, Any] | None = None
+    for message in reversed(turn):
+        if message["role"] == "assistant":
+            first = message
+        elif not any(block["type"] == "tool_result" for block in message["content"]):
+            break
+    return first is None or first["content"][0]["type"] in THOUGHTS
+
+
+def without_thoughts(conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same turns without what was thought, for a request without thinking."""
+    return [{**turn, "content": [block for block in turn["content"] if block["type"] not in THOUGHTS]} for turn in conversation]
+
+
+def tools(request: ChatRequest, conversation: list[dict[str, Any]]) -> dict[str, Any]:
+    """The fields ``tools`` and ``tool_choice``; none where nothing is called. A conversation with calls must have their tools, also where
+    none is offered any more."""
+    if request.tools:
+        return {"tools": [{"name": each.name, "description": each.description, "input_schema": each.parameters} for each in request.tools]}
+    blocks = itertools.chain.from_iterable(turn["content"] for turn in conversation)
+    names = dict.fromkeys(block["name"] for block in blocks if block["type"] == "tool_use")
+    if not names:
+        return {}
+    return {"tools": [{"name": name, "input_schema": {"type": "object"}} for name in names], "tool_choice": {"type": "none"}}
+
+
+def mark(body: dict[str, Any]) -> None:
+    """Mark what the server is to keep for the next request: tools, system prompt, the newest turns. A single question without tools is
+    asked once and not kept."""
+    if body.get("tools"):
+        _marked(body["tools"])
+    if body.get("system"):
+        _marked(body["system"])
+    asked = [turn for turn in body["messages"] if turn["role"] == "user"]
+    if len(asked) > 1 or "tools" in body:
+        for turn in asked[-MARKED_TURNS:]:
+            _marked(turn["content"])
+
+
+def _marked(blocks: list[Block]) -> None:
+    blocks[-1] = {**blocks[-1], "cache_control": MARK}
+
+
+def _append(out: list[dict[str, Any]], role: str, blocks: list[Block]) -> None:
+    if out and out[-1]["role"] == role:
+        out[-1]["content"].extend(blocks)
+    elif blocks:
+        out.append({"role": role, "content": blocks})
+
+
+def _said(message: ChatMessage, ids: list[str]) -> list[Block]:
+    calls = [
+        {"type": "tool_use", "id": id, "name": function_name(call.name), "input": arguments_object(call)}
+        for id, call in zip(ids, message.tool_calls, strict=True)
+    ]
+    kept = returned(message.provider_data).get(BLOCKS)
+    layout = [block for block in kept if isinstance(block, dict)] if isinstance(kept, list) else []
+    thoughts = [block for block in layout if block.get("type") in THOUGHTS]
+    found = _laid_out(layout, message.content, calls) if thoughts else None
+    return found if found is not None else [*thoughts, *_text(message.content), *calls]
+
+
+def _laid_out(layout: list[Block], content: str, calls: list[Block]) -> list[Block] | None:
+    """Thoughts, text and calls in the order in which they came; None when text or calls are no longer those that came."""
+    lengths = [block.get(field, 0) for block in layout for field in ("gap", "length") if block.get("type") == "text"]
+    came = sum(1 for block in layout if block.get("type") == "tool_use")
+    if came != len(calls) or not all(isinstance(length, int) and length >= 0 for length in lengths) or sum(lengths) != len(content):
+        return None
+    out: list[Block] = []
+    at, waiting = 0, iter(calls)
+    for block in layout:
+        if block.get("type") == "text":
+            at += block.get("gap", 0)
+            out += _text(content[at : at + block.get("length", 0)])
+            at += block.get("length", 0)
+        else:
+            out.append(next(waiting) if block.get("type") == "tool_use" else block)
+    return out
+
+
+def _result(message: ChatMessage, id: str) -> Block:
+    said = message.content if message.content.strip() else ""
+    block: Block = {"type": "tool_result", "tool_use_id": id, "content": said}
+    return {**block, "is_error": True} if message.success is False and said else block  # an error must say something
+
+
+def _text(text: str) -> list[Block]:
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def _image(image: ImagePart) -> Block:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
+
+
+def _unused(id: str, used: set[str]) -> str:
+    """The id of a call as the API takes it, and another one for an id that another call has."""
+    found, number = id if _ID.fullmatch(id) else mistral_id(id), 1
+    while found in used:
+        number += 1
+        found = mistral_id(f"{id} {number}")
+    used.add(found)
+    return found

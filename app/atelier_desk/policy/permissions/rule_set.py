@@ -1,0 +1,58 @@
+"""The rules of a run, read once and sorted by what they are about, so that a call meets only those that may cover it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions.facts import Facts
+from atelier_desk.policy.permissions.pattern import Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRule:
+    """A rule and what its text says.
+
+    Attributes:
+        place: its number in the run's rules: of several that cover a call the first is named.
+        prefix: what the names of its tools begin with.
+        program: the word that the commands it covers begin with; empty when that is not certain.
+    """
+
+    place: int
+    rule: PermissionRule
+    read: Pattern
+    prefix: str
+    program: str
+
+
+class RuleSet:
+    """The rules by action and name.
+
+    Raises:
+        UsageError: the text of one cannot be read.
+    """
+
+    def __init__(self, rules: Iterable[PermissionRule]) -> None:
+        self._named: dict[tuple[Action, str], list[ReadRule]] = {}
+        self._patterns: dict[Action, list[ReadRule]] = {action: [] for action in Action}
+        for place, rule in enumerate(rules):
+            read = pattern.parse(rule.text)
+            prefix, star, _rest = read.name.partition("*")
+            one = ReadRule(place, rule, read, prefix, pattern.program(read.argument) if read.argument else "")
+            if star:
+                self._patterns[rule.action].append(one)
+            else:
+                self._named.setdefault((rule.action, f"section:{read.section}" if read.section else read.name), []).append(one)
+
+    def about(self, action: Action, facts: Facts) -> list[ReadRule]:
+        """Those of an action that may cover the call, in their order: every one that does is among them."""
+        names = {facts.tool, facts.section, f"section:{facts.section}", f"mcp__{facts.server}", *facts.path_tools}
+        found = [one for name in names for one in self._named.get((action, name), ())]
+        found += [one for one in self._patterns[action] if facts.tool.startswith(one.prefix)]
+        if facts.commands and not (facts.paths or facts.hosts or facts.agents):
+            programs = {program for command in facts.commands for program in pattern.programs(command)}
+            found = [one for one in found if one.program in programs or not one.program]
+        return sorted(found, key=lambda one: one.place)

@@ -1,0 +1,137 @@
+"""Streams of messages: cut anywhere, out of order, with what nobody knows yet."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain.chat import FinishReason, ReplyDone
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.anthropic.parser import MessageParser
+from atelier_desk.llm.errors import Where
+from tests.llm.streams import JSON, ask, joined
+from tests.support.servers.anthropic import FakeAnthropic, event
+from tests.support.servers.base import Call, Reply
+
+
+def parsed(*pieces: bytes) -> Any:
+    parser = MessageParser(ask(), Where("Anthropic"))
+    deltas = [delta for piece in pieces for delta in parser.feed(piece)] + parser.close()
+    assert isinstance(deltas[-1], ReplyDone)
+    reply = deltas[-1].reply
+    assert joined(deltas) == (reply.content, reply.reasoning)
+    return reply
+
+
+def stream_bytes(**fields: Any) -> bytes:
+    server = FakeAnthropic()
+    server.redacts = server.interleaves = True
+    calls = [Call("a", {"é": 1}, id="toolu_1"), Call("b", {}, id="toolu_2")]
+    return b"".join(server.events(Reply(text="Où ? 3 € 🙂", reasoning="d'abord", calls=calls, pieces=2, **fields), "claude-sonnet-5"))
+
+
+STREAM = stream_bytes()
+WHOLE = parsed(STREAM)
+START = event("message_start", {"message": {"model": "m", "usage": {"input_tokens": 3, "output_tokens": 1}}})
+END = event("message_delta", {"delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}) + event("message_stop", {})
+
+
+@given(st.sets(st.integers(0, len(STREAM)), max_size=40))
+def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
+    places = sorted(cuts | {0, len(STREAM)})
+    assert parsed(*(STREAM[start:end] for start, end in itertools.pairwise(places))) == WHOLE
+
+
+def test_what_comes_out() -> None:
+    assert (WHOLE.content, WHOLE.reasoning) == ("Où ? 3 € 🙂", "d'abord\n\nd'abord (1)")
+    assert [(call.name, call.arguments) for call in WHOLE.tool_calls] == [("a", {"é": 1}), ("b", {})]
+    kinds = ["thinking", "redacted_thinking", "text", "tool_use", "thinking", "redacted_thinking", "tool_use"]
+    assert [block["type"] for block in WHOLE.provider_data.value()["blocks"]] == kinds
+
+
+def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
+    """Never a reply that looks whole and is not. From the event with the reason of the end on nothing is missing but the end mark."""
+    decided = STREAM.index(b"event: message_delta")
+    for place in range(len(STREAM)):
+        if place <= decided:
+            with pytest.raises(ProviderError, match=r"middle of the reply|understood") as caught:
+                parsed(STREAM[:place])
+            assert caught.value.code in ("truncated", "bad_response"), place
+            continue
+        with suppress(ProviderError):  # inside the event itself
+            assert parsed(STREAM[:place]) == WHOLE, place
+
+
+def test_without_its_end_mark_a_reply_is_whole_when_its_end_is_known() -> None:
+    assert parsed(stream_bytes(end_mark=False)) == WHOLE
+    with pytest.raises(ProviderError) as caught:
+        parsed(stream_bytes(end_mark=False, finish=None))
+    assert caught.value.code == "truncated"
+
+
+def test_what_is_unknown_is_passed_over() -> None:
+    def block(index: int, kind: str, **fields: Any) -> bytes:
+        return event("content_block_start", {"index": index, "content_block": {"type": kind, **fields}})
+
+    def piece(index: int, kind: str, **fields: Any) -> bytes:
+        return event("content_block_delta", {"index": index, "delta": {"type": kind, **fields}})
+
+    reply = parsed(
+        b": comment\n\n", START, event("ping", {}), event("content_block_glow", {"index": 0}), b"event: vertex_event\ndata: {}\n\n",
+        block(0, "server_tool_use", id="s", name="web_search", input={"q": 1}), piece(0, "input_json_delta", partial_json="{"),
+        block(1, "text", text=""), piece(1, "text_delta", text="a"), piece(1, "citations_delta", citation={}), piece(1, "text_delta"),
+        piece(7, "text_delta", text="of no block"), block(2, "text", text="b", citations=None), piece(2, "thinking_delta", thinking="no"),
+        event("content_block_stop", {"index": 1}), event("content_block_stop", {"index": 9}), END, event("late", {}),
+    )  # fmt: skip
+    assert (reply.content, reply.tool_calls, reply.finish_reason, reply.model) == ("a\n\nb", (), FinishReason.STOP, "m")
+    assert (reply.usage.tokens_input, reply.usage.tokens_output, reply.provider_data) == (3, 2, None)
+
+
+def test_a_call_whose_arguments_are_broken_says_so() -> None:
+    opened = event("content_block_start", {"index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "n", "input": {}}})
+    broken = event("content_block_delta", {"index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a": '}})
+    (call,) = parsed(START, opened, broken, END).tool_calls
+    assert call.error
+    assert (call.raw, call.arguments) == ('{"a": ', {})
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"<!doctype html>", "bad_response"),
+        (b"data: no json\n\n", "bad_response"),
+        (b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}', "overloaded"),
+        (b'event: error\ndata: {"message": "it broke"}\n\n', "server_error"),
+        (b'event: error\ndata: {"type": "error", "error": {"type": "api_error", "message": "Internal"}}\n\n', "server_error"),
+        (b"", "truncated"),
+        (b'{"type": "message", "content": []}', "truncated"),
+        (b"data: [DONE]\n\n", None),
+    ],
+)
+def test_other_answers(body: bytes, code: str | None) -> None:
+    if code is None:
+        assert parsed(body).content == ""
+        return
+    with pytest.raises(ProviderError) as caught:
+        parsed(body)
+    assert caught.value.code == code
+
+
+NAMES = st.sampled_from(["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "ping", "?"])
+
+
+@given(st.lists(st.tuples(NAMES, JSON, JSON, JSON), max_size=8), st.booleans())
+def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any, Any]], ends: bool) -> None:
+    fields = ("type", "index", "delta", "content_block", "message", "usage")
+    raw = b"".join(
+        f"data: {json.dumps(dict(zip(fields, (kind, index, inner, inner, other, other), strict=True)))}\n\n".encode()
+        for kind, index, inner, other in events
+    )
+    with suppress(ProviderError):
+        json.dumps(parsed(raw, END if ends else b"").model_dump(mode="json"))
