@@ -53,6 +53,8 @@ def test_a_person_adds_anthropic_and_asks(open_desk: OpenDesk) -> None:
             lambda: [each for each in settings.findChildren(QLabel) if "refused the API key" in each.text()], "the key is refused"
         )
         assert "sk-ant-no" not in said[0].text()
+        desk.settle()
+        assert said[0].height() >= said[0].heightForWidth(said[0].width()), "all of it can be read"
         picture(desk, settings, "refused")
         desk.find("provider-key").clear()
         desk.type(desk.find("provider-key"), KEY)
