@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.base import Pane
@@ -192,3 +192,19 @@ async def test_no_heading_of_a_pane_is_cut(window: MainWindow, qtbot: QtBot, lan
         assert cut == [], name
         assert window.rail.docks[name].geometry().bottom() <= window.height(), name
         assert pane.height() >= pane.minimumSizeHint().height(), name
+
+
+async def test_what_waits_is_counted_on_the_tab_of_its_pane(window: MainWindow, qtbot: QtBot) -> None:
+    def tabs() -> set[str]:
+        return {bar.tabText(place) for bar in window.findChildren(QTabBar) for place in range(bar.count())}
+
+    qtbot.waitUntil(lambda: "Questions" in tabs())
+    window.rail.panes["questions"].waiting.emit(2)
+    assert "Questions · 2" in tabs()
+    switch_language("fr")
+    try:
+        assert "Questions · 2" in tabs()
+    finally:
+        switch_language("en")
+    window.rail.panes["questions"].waiting.emit(0)
+    assert "Questions" in tabs()

@@ -374,3 +374,21 @@ async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
     window.actions_.set_shortcuts({})  # as the page of shortcuts does it
     assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")
+
+
+async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails(program: Program, qtbot: QtBot) -> None:
+    window, ran = program.window, []
+    program.engine.set("memories", "list", RuntimeError("the engine is not open"))
+    window.toasts.show = ran.append  # type: ignore[method-assign]
+    for name in ("theme-dark", "delete-workflow", "new-workflow"):
+        window.actions_[name].trigger()
+    qtbot.mouseClick(window.findChild(QPushButton, "new-workflow"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert program.engine.log == []
+    assert ran == []
+    program.engine.set("memories", "list", [])
+    await program.start(workflow="w1")
+    assert window.chat.workflow_id == "", "the new workflow that was asked for, not the last one"
+    assert program.engine.calls("settings.update") == []
+    assert program.engine.calls("workflows.delete") == []
+    assert program.bridge.errors == []

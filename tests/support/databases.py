@@ -41,6 +41,7 @@ def place_database(tmp_path_factory: pytest.TempPathFactory, _one_pause: None) -
 
     def place(directory: Path) -> Path:
         if not directory.exists():
+            directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copytree(made, directory)
         return directory
 

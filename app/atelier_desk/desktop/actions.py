@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
@@ -15,6 +15,9 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.i18n import N_, _
+
+Early = Literal["", "now", "later"]
+"""What becomes of an action asked for before the engine is open: nothing, it is done at once, or as soon as the engine is open."""
 
 Method = TypeVar("Method", bound=Callable[..., object])
 
@@ -38,15 +41,16 @@ class ActionSpec:
     icon: str = ""
     keywords: str = ""
     checkable: bool = False
+    early: Early = ""
 
 
 def action(
-    name: str, text: str, *, group: str, shortcut: str = "", icon: str = "", keywords: str = "", checkable: bool = False
+    name: str, text: str, *, group: str, shortcut: str = "", icon: str = "", keywords: str = "", checkable: bool = False, early: Early = ""
 ) -> Callable[[Method], Method]:
     """Make a method of a window an action; it is called with nothing, or with the new state when it is checkable."""
 
     def register(method: Method) -> Method:
-        method._action_spec = ActionSpec(name, text, group, shortcut, icon, keywords, checkable)  # type: ignore[attr-defined]
+        method._action_spec = ActionSpec(name, text, group, shortcut, icon, keywords, checkable, early)  # type: ignore[attr-defined]
         return method
 
     return register
@@ -66,6 +70,7 @@ class ActionRegistry(QObject):
         self._window = window
         self._chosen: Mapping[str, str] = {}
         self._entries: dict[str, tuple[ActionSpec, QAction]] = {}
+        self._later: dict[str, Callable[[], object]] | None = None
         for cls in reversed(type(window).__mro__):
             for attribute in vars(cls).values():
                 spec = getattr(attribute, "_action_spec", None)
@@ -81,7 +86,7 @@ class ActionRegistry(QObject):
         made.setCheckable(spec.checkable)
         made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         made.setShortcut(self._chosen.get(spec.name, spec.shortcut))
-        made.triggered.connect((lambda on: run(on)) if spec.checkable else (lambda *_: run()))
+        made.triggered.connect(lambda on: self._do(spec, (lambda: run(on)) if spec.checkable else run))
         self._window.addAction(made)
         order = list(self._entries)
         order.insert(order.index(after) + 1 if after else len(order), spec.name)
@@ -89,6 +94,23 @@ class ActionRegistry(QObject):
         self._entries = {name: known[name] for name in order}
         self._dress(spec, made)
         return made
+
+    def hold(self) -> None:
+        """From now on nothing is done that needs the engine, until ``release``."""
+        if self._later is None:
+            self._later = {}
+
+    def release(self) -> None:
+        """The engine is open: do what was asked for meanwhile and can wait."""
+        later, self._later = self._later or {}, None
+        for run in later.values():
+            run()
+
+    def _do(self, spec: ActionSpec, run: Callable[[], object]) -> None:
+        if self._later is None or spec.early == "now":
+            run()
+        elif spec.early == "later":
+            self._later[spec.name] = run
 
     def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
         """Keys by action in place of its own, empty for none (``settings.shortcuts``); an action that is not there is left alone."""

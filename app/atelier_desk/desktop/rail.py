@@ -16,6 +16,7 @@ from atelier_desk.desktop.side_drawer import SideDrawer
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.figures import number
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -303,11 +304,17 @@ class Rail(QWidget):
         holder.deleteLater()
         pane.set_folded(False)
         pane.filled.connect(self._refold)
+        pane.waiting.connect(partial(self._badge, name))
         pane.tools.addWidget(_DockButtons(dock, entry))
         self.panes[name] = pane
         if self._workflow_id:
             pane.set_workflow(self._workflow_id)
         self.made.emit(name)
+
+    def _badge(self, name: str, count: int) -> None:
+        """Say on its tab how many things of a pane wait for the person: it may stand behind another."""
+        title = self._entries[name].title
+        say(self.docks[name], title=(lambda: f"{_(title)} · {number(count)}") if count else title)
 
     def set_workflow(self, workflow_id: str) -> None:
         """Every pane shows this workflow."""

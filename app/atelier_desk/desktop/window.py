@@ -66,6 +66,7 @@ class MainWindow(Translated, WindowActions):
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
         self.actions_ = ActionRegistry(self)
+        self.actions_.hold()
         self._add_pane_actions()
         self.presenter: Any = None
         self._error_page: StartupErrorPage | None = None
@@ -78,10 +79,10 @@ class MainWindow(Translated, WindowActions):
         self.retranslate()
 
     def _connect(self) -> None:
-        self.sidebar.new_wanted.connect(self.new_workflow)
+        self.sidebar.new_wanted.connect(self.actions_["new-workflow"].trigger)
         self.sidebar.workflow_gone.connect(self._on_gone)
         self.sidebar.hit_chosen.connect(self._on_hit)
-        self.sidebar.foot.settings_wanted.connect(self.open_settings)
+        self.sidebar.foot.settings_wanted.connect(self.actions_["settings"].trigger)
         self.sidebar.foot.palette_wanted.connect(self.command_palette)
         self.sidebar.foot.menu_wanted.connect(self.main_menu)
         self.sidebar.foot.language_chosen.connect(self.language_wanted)
@@ -160,6 +161,7 @@ class MainWindow(Translated, WindowActions):
             self.new_workflow()
         self.presenter.start()
         self._refresh_actions()
+        self.actions_.release()
 
     def hold(self, on: bool) -> None:
         """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""

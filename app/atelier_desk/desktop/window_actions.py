@@ -70,7 +70,7 @@ class WindowActions(WindowParts):
         raise NotImplementedError
 
     # -- workflows ------------------------------------------------------------------------------------------------------------
-    @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus")
+    @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus", early="later")
     def new_workflow(self) -> None:
         self.chat.close_workflow()
         self.sidebar.select("")
@@ -203,11 +203,11 @@ class WindowActions(WindowParts):
     def jump_to_latest(self) -> None:
         self.chat.view.scroll_to_end()
 
-    @action("toggle-sidebar", N_("Show or hide the list of workflows"), group="view", shortcut="Ctrl+B", icon="panel-left")
+    @action("toggle-sidebar", N_("Show or hide the list of workflows"), group="view", shortcut="Ctrl+B", icon="panel-left", early="now")
     def toggle_sidebar(self) -> None:
         self.sidebar.setVisible(self.sidebar.isHidden())
 
-    @action("toggle-panes", N_("Show or hide the panes"), group="view", shortcut="Ctrl+Shift+B", icon="panel-right")
+    @action("toggle-panes", N_("Show or hide the panes"), group="view", shortcut="Ctrl+Shift+B", icon="panel-right", early="now")
     def toggle_panes(self) -> None:
         self.rail.set_visible(not self.rail.visible)
 
@@ -250,7 +250,7 @@ class WindowActions(WindowParts):
         self._set(font_scale=100)
 
     # -- the program ----------------------------------------------------------------------------------------------------------
-    @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command")
+    @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command", early="now")
     def command_palette(self) -> None:
         from atelier_desk.desktop.palette import CommandPalette
         from atelier_desk.desktop.palette_sources import commands
@@ -291,7 +291,7 @@ class WindowActions(WindowParts):
         """The settings, at a page."""
         self._open_settings().show_page(page)
 
-    @action("quick-ask", N_("Quick ask"), group="program", shortcut="Ctrl+Shift+K", icon="zap", keywords="tray background")
+    @action("quick-ask", N_("Quick ask"), group="program", shortcut="Ctrl+Shift+K", icon="zap", keywords="tray background", early="later")
     def quick_ask(self) -> None:
         """The small window for one question, wherever the person is; not before the engine is open."""
         from atelier_desk.desktop.quick import QuickAsk
@@ -328,7 +328,7 @@ class WindowActions(WindowParts):
         if self._tray is not None:
             self._tray.set_shown(on)
 
-    @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings")
+    @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings", early="later")
     def open_settings(self) -> None:
         self._open_settings()
 
@@ -352,6 +352,6 @@ class WindowActions(WindowParts):
     def language_english(self) -> None:
         self.language_wanted.emit("en")
 
-    @action("quit", N_("Quit"), group="program", shortcut="Ctrl+Q", icon="power")
+    @action("quit", N_("Quit"), group="program", shortcut="Ctrl+Q", icon="power", early="now")
     def quit(self) -> None:
         self.close()

@@ -46,6 +46,8 @@ QUESTION_PENDING: Final = 50
 QUESTION_TIMEOUT_S: Final = 0
 """Seconds to answer while a question can be seen, unless its agent says otherwise; 0 waits for ever."""
 
+COUNTED_FILES: Final = 10_000
+"""Files of a folder that are counted before a person is asked about it."""
 RULE_TEXT: Final = 1_000
 TAINT: Final = 200
 """Characters of a name of what was read from outside."""

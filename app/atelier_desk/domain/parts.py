@@ -48,6 +48,7 @@ class FileChange(Model):
         diff: unified diff, empty for a file that is no text.
         added, removed: lines.
         before, after: SHA-256 of the bytes, empty where there was or is no file.
+        files, size: what a call would take along, in files and bytes, where no diff says it; 0 when that was not counted.
     """
 
     type: Literal["file_change"] = "file_change"
@@ -59,6 +60,8 @@ class FileChange(Model):
     removed: int = 0
     before: str = ""
     after: str = ""
+    files: int = 0
+    size: int = 0
 
 
 ResultPart = Annotated[TextPart | PicturePart | ArtefactPart | FileChange, Field(discriminator="type")]

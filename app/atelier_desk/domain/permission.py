@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
 
 from pydantic import Field, model_validator
@@ -61,6 +62,11 @@ class PermissionRule(Model):
             raise ValueError("scope_id is the id of the run, workflow or agent, and empty for a rule that always holds")
         return self
 
+    @property
+    def used_or_made(self) -> datetime:
+        """When it last decided a call, or was made if it never did."""
+        return self.last_matched_at or self.created_at
+
     def bare(self) -> PermissionRule:
         """What it says, without what only its owner looks at: as a run is given it."""
         return self.model_copy(update={"match": (), "not_match": (), "last_matched_at": None})
@@ -87,6 +93,11 @@ class Verdict(Model):
     rule_id: str = ""
     rule: str = ""
     about: str = ""
+
+
+def by_last_use(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
+    """Rules as they are listed: those that decided a call last first; one that never did stands where it was made."""
+    return tuple(sorted(rules, key=lambda rule: rule.used_or_made, reverse=True))
 
 
 def snapshot(rules: Iterable[PermissionRule]) -> str:

@@ -56,6 +56,8 @@ class Settings(Model):
     approvals: ApprovalSettings = ApprovalSettings()
     max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
     """How deep agents may start agents; 0 lets none start any."""
+    audit_days: int = Field(default=30, ge=0, le=3650)
+    """Days that the audit trail goes back; 0 shows all there is. What happened stays in its workflow either way."""
     checkpoint_days: int = Field(default=30, ge=0, le=3650)
     """Days for which changes of files can be undone; 0 keeps them for ever."""
     checkpoint_mb: int = Field(default=1000, ge=10, le=1_000_000)

@@ -13,3 +13,9 @@ def shorten(text: str, most: int, *, at_word: bool = False) -> str:
         end = kept.rfind(" ")
         kept = (kept[:end] if end > most // 2 else kept).rstrip(" ,;:.-")
     return kept + "…"
+
+
+def no_formula(text: str) -> str:
+    """A cell of a CSV file that a spreadsheet does not take for a formula (OWASP, "CSV Injection")."""
+    first = text.lstrip(" ")[:1]
+    return f"'{text}" if first and first in "=+-@\t\r\n" else text

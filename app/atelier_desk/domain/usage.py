@@ -10,6 +10,7 @@ from datetime import date
 from enum import StrEnum
 
 from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.text import no_formula
 
 CSV_COLUMNS = (
     "day", "workflow_id", "workflow", "agent", "provider", "model", "requests",
@@ -115,13 +116,8 @@ def as_csv(rows: Iterable[UsageRow]) -> str:
     writer.writerow(CSV_COLUMNS)
     for row in rows:
         total, usage = row.total, row.total.usage
-        names = [_plain(text) for text in (row.workflow, row.agent, row.provider, row.model)]
+        names = [no_formula(text) for text in (row.workflow, row.agent, row.provider, row.model)]
         cost = "" if total.cost is None else f"{total.cost:.8f}".rstrip("0").rstrip(".")
         figures = (total.requests, usage.tokens_input, usage.tokens_output, usage.tokens_cached, usage.tokens_unpriced, cost)
         writer.writerow([row.day.isoformat(), row.workflow_id, *names, *figures, total.duration_ms])
     return out.getvalue()
-
-
-def _plain(text: str) -> str:
-    """A name that a spreadsheet does not take for a formula (OWASP, "CSV Injection")."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

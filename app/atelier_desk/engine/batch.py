@@ -71,6 +71,7 @@ class Batch:
         self.rows.executions += projection.executions
         self.rows.questions += projection.questions
         self.rows.approvals += projection.approvals
+        self.rows.audit += projection.audit
         self.rows.tasks += projection.tasks
         self.rows.deleted_tasks += projection.deleted_tasks
         self.rows.deleted_messages += projection.deleted_messages
@@ -96,6 +97,7 @@ class Batch:
             executions=tuple(self.rows.executions),
             questions=tuple(self.rows.questions),
             approvals=tuple(self.rows.approvals),
+            audit=tuple(self.rows.audit),
             frames=tuple(frames),
             tasks=tuple(self.rows.tasks),
             deleted_tasks=tuple(self.rows.deleted_tasks),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from atelier_desk.engine.services.agents import AgentService
     from atelier_desk.engine.services.approvals import ApprovalService
+    from atelier_desk.engine.services.audit import AuditService
     from atelier_desk.engine.services.commands import CommandService
     from atelier_desk.engine.services.data import DataService
     from atelier_desk.engine.services.files import FileService
@@ -44,6 +45,7 @@ class Services(Protocol):
     questions: QuestionService
     approvals: ApprovalService
     permissions: PermissionService
+    audit: AuditService
     teams: TeamService
     inspector: InspectorService
     settings: SettingsService

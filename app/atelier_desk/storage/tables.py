@@ -7,6 +7,7 @@ from typing import Any
 
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.audit import AuditEntry
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.permission import PermissionRule
@@ -64,6 +65,13 @@ APPROVALS: Table[ApprovalRequest] = Table(
     links=_RUN_LINKS,
     json_fields={"arguments", "edited", "details", "lineage", "presentation", "subjects"},
 )
+AUDIT: Table[AuditEntry] = Table(
+    "audit",
+    AuditEntry,
+    links=_RUN_LINKS,
+    extra=lambda one: {"search": " ".join((one.tool, one.agent_name, one.detail, one.rule, one.about, one.reason)).casefold()},
+    order=("recency",),
+)
 FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"})
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"})
 RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule)
@@ -79,6 +87,7 @@ OWNED = (
     "task",
     "user_question",
     "approval_request",
+    "audit",
     "prompt_frame",
     "memory_vector",
     "memory",

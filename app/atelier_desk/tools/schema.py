@@ -8,6 +8,7 @@ some servers refuse ``oneOf`` at the top. Validation is not loosened by it: argu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -58,19 +59,25 @@ def operations_of(input_type: Any) -> list[Operation]:
 def parameters_of(input_type: Any) -> dict[str, Any]:
     """An input's parameters as a JSON schema: type object at the top, no references, no titles."""
     operations = operations_of(input_type)
-    schemas = [_inlined(operation.model.model_json_schema(by_alias=True)) for operation in operations]
+    schemas = [_inlined(_schema(operation.model)) for operation in operations]
     return _flat(operations, schemas) if operations[0].names else schemas[0]
 
 
 def variants_of(input_type: Any) -> tuple[dict[str, Any], ...]:
     """One schema for each operation, for grammars: they hold a model to the fields the operation needs, which the flat form cannot say."""
-    return tuple(_inlined(operation.model.model_json_schema(by_alias=True)) for operation in operations_of(input_type))
+    return tuple(_inlined(_schema(operation.model)) for operation in operations_of(input_type))
 
 
 def property_names(input_type: Any) -> set[str]:
     """Every parameter name any operation takes."""
     operations = operations_of(input_type)
     return {name for operation in operations for name in operation.fields()} | ({"operation"} if operations[0].names else set())
+
+
+@lru_cache(maxsize=1024)
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    """As pydantic writes it, made once: every list of tools and every request asks for it. What reads it copies what it keeps."""
+    return model.model_json_schema(by_alias=True)
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:

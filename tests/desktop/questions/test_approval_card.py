@@ -364,6 +364,21 @@ async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arg
     assert sent == {"path": "src/a.py", "old_string": "x", "new_string": "y"}
 
 
+async def test_what_goes_along_with_a_folder_is_counted(scene: MakeScene) -> None:
+    s = scene(asks(tool="delete_path", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments={"path": "build"}), width=800)
+    gone = FileChange(action="deleted", path="build/", files=1_234, size=5_600_000)
+    many = FileChange(action="created", path="copy/", files=10_000, size=1)
+    s.engine.set("approvals", "preview", [gone, many])
+    await settle()
+    s.card._look_at_changes()
+    await settle()
+    assert s.find("approval-file-1").text() == "Deletes build/"
+    assert s.find("approval-counts-1").text() == "1,234 files · 5.3 MB"
+    assert s.find("approval-file-2").text() == "New folder: copy/"
+    assert s.find("approval-counts-2").accessibleName().startswith("at least 10,000 files")
+    assert s.find("approval-diff-side").isHidden()
+
+
 async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_runs(scene: MakeScene) -> None:
     commands = [
         {"text": "git status", "kind": "reads", "reason": "", "about": "", "safe": True},

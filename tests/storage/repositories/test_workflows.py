@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.audit import AuditDecision, AuditEntry
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
@@ -48,6 +49,7 @@ async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> N
             executions=(call.model_copy(update={"result": {"text": f"{word} output"}}),),
             questions=(question,),
             approvals=(ApprovalRequest(call_id="a", tool="Search", **owner),),
+            audit=(AuditEntry(call_id="a", tool="Search", decision=AuditDecision.ALLOWED, **owner),),
             frames=(PromptFrame(id=f"{workflow.id}:frame", workflow_id=workflow.id, system="Be brief."),),
             tasks=(task,),
         )

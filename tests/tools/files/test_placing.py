@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.tools.validation import validate
 from tests.tools.conftest import Calls
 
 
@@ -49,3 +54,39 @@ async def test_making_a_folder_twice_is_no_error(call: Calls, ws: Path) -> None:
     assert "exists already" in (await call("create_directory", path="a/b"))["message"]
     (ws / "f").write_text("")
     assert (await call("create_directory", path="f"))["code"] == "exists"
+
+
+async def test_who_is_asked_sees_what_a_call_would_take_along(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ws / "d" / "e").mkdir(parents=True)
+    (ws / "d" / "x").write_bytes(b"\x00" * 10)
+    (ws / "d" / "e" / "y").write_text("12345")
+    (ws / "note.md").write_text("one\ntwo\n")
+
+    def seen(tool: str, **arguments: Any) -> list[tuple[str, str, str, int, int]]:
+        known = call.registry.get_tool(tool)
+        assert known is not None
+        found = known.preview(validate(known, arguments), call.context)
+        return [(each.action, each.path, each.moved_to, each.files, each.size) for each in found]
+
+    known = call.registry.get_tool("delete_path")
+    assert known is not None
+    (text,) = known.preview(validate(known, {"path": "note.md"}), call.context)
+    assert (text.action, text.removed, text.files) == ("deleted", 2, 0)
+    assert "-two" in text.diff
+    assert seen("delete_path", path="d", recursive=True) == [("deleted", "d/", "", 2, 15)]
+    assert seen("move_file", source="d", destination="f") == [("moved", "d/", "f", 2, 15)]
+    assert seen("copy_file", source="d", destination="f") == [("created", "f/", "", 2, 15)]
+    assert seen("move_file", source="note.md", destination="d/x", overwrite=True) == [
+        ("deleted", "d/x", "", 1, 10), ("moved", "note.md", "d/x", 1, 8),
+    ]  # fmt: skip
+    for tool, code, arguments in (
+        ("delete_path", "not_empty", {"path": "d"}),
+        ("move_file", "exists", {"source": "note.md", "destination": "d/x"}),
+        ("copy_file", "exists", {"source": "note.md", "destination": "d/x"}),
+    ):
+        with pytest.raises(ToolError) as refused:
+            seen(tool, **arguments)
+        assert refused.value.code == code
+    assert sorted(each.name for each in ws.iterdir()) == ["d", "note.md"], "nothing was touched"
+    monkeypatch.setattr("atelier_desk.domain.limits.COUNTED_FILES", 1)
+    assert seen("delete_path", path="d", recursive=True)[0][3] == 1

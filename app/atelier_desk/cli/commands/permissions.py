@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import re
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.agent_options import PROFILES
 from atelier_desk.cli.ids import add_id
-from atelier_desk.cli.parser import Adder
+from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.audit import AuditFilter, AuditLine
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.engine.atelier import Atelier
 
 ACTIONS = ("allow", "ask", "deny")
 SCOPES = ("always", "workflow", "agent")
+DECISIONS = ("allowed", "approved", "rejected", "cancelled", "denied")
+AUDITED = 50
+"""Entries of the audit trail that are listed where no number is given."""
 
 
 def register(add: Adder) -> None:
     group = add.group("permissions", _("rules of what agents may do without asking, only after asking, or not at all"))
-    group.command("list", _("the rules; deny beats ask, and ask beats allow"), "permissions:list_")
+    group.command("list", _("the rules, those used last first; deny beats ask, and ask beats allow"), "permissions:list_")
     new = group.command("add", _("add a rule"), "permissions:add")
     new.add_argument("rule", metavar="RULE", help=_("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'mcp__github', 'section:web_ops'"))
     new.add_argument("--action", choices=ACTIONS, required=True)
     new.add_argument("--match", metavar="EXAMPLE", action="append", default=[], help=_("what it must cover, such as 'git log -1'"))
     new.add_argument("--not-match", metavar="EXAMPLE", action="append", default=[], help=_("what it must not cover"))
     load = group.command("import", _("take over rules from .claude/settings.json or opencode.json"), "permissions:import_")
-    load.add_argument("file", metavar="FILE", type=Path)
+    load.add_argument("file", metavar="FILE")
     load.add_argument("--dry-run", action="store_true", help=_("only show what each line becomes"))
     for command in (new, load):
         command.add_argument("--scope", choices=SCOPES, default="always", help=_("where it holds (always)"))
@@ -40,16 +45,42 @@ def register(add: Adder) -> None:
     test = group.command("test", _("which rule decides a call; nothing is run"), "permissions:test")
     test.add_argument("tool", metavar="TOOL")
     test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
-    test.add_argument("--workspace", metavar="DIR", type=Path, action="append", default=[], help=_("a folder it may work in"))
+    test.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder it may work in"))
     test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
     add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
     test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
+    audit = group.command("audit", _("what was decided about the calls of agents, the newest first"), "permissions:audit", needs=DATABASE)
+    add_id(audit, "--workflow", "workflow", help=_("of this workflow alone"))
+    audit.add_argument("--agent", metavar="AGENT", default="", help=_("of calls by the agent of this name or id"))
+    audit.add_argument("--tool", metavar="TOOL", default="", help=_("of calls of this tool"))
+    audit.add_argument("--decision", choices=DECISIONS, help=_("those with this outcome"))
+    audit.add_argument("--text", metavar="WORDS", default="", help=_("those whose call, agent or rule has all these words"))
+    when = _("a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h)")
+    audit.add_argument("--since", metavar="WHEN", type=moment, help=_("from then on: {when}", when=when))
+    audit.add_argument("--until", metavar="WHEN", type=moment, help=_("before then"))
+    most = _("at most N, the newest; {count} if nothing is said, with --csv all", count=AUDITED)
+    audit.add_argument("--limit", metavar="N", type=number(int, least=1), help=most)
+    audit.add_argument("--csv", metavar="FILE", help=_("write them into a file for a spreadsheet; - is standard output"))
+
+
+def moment(text: str) -> datetime:
+    """A moment as a person writes it, in the time of this machine."""
+    ago = re.fullmatch(r"(\d{1,5})([dh])", text)
+    try:
+        if ago is not None:
+            count = int(ago[1])
+            return datetime.now().astimezone() - (timedelta(days=count) if ago[2] == "d" else timedelta(hours=count))
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        problem = _("it must be a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h), not {text}", text=repr(text))
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
+    from atelier_desk.domain.permission import by_last_use
 
-    found = await atelier.permissions.rules()
+    found = by_last_use(await atelier.permissions.rules())
     if out.json:
         data(out, [rule.model_dump(mode="json") | {"unused": atelier.permissions.unused(rule)} for rule in found])
         return 0
@@ -100,13 +131,14 @@ async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli import approval_words
     from atelier_desk.cli.decisions import parse_arguments
+    from atelier_desk.cli.files import path_of
     from atelier_desk.cli.output import data, line
     from atelier_desk.profile_words import mode_of
 
     said = await atelier.permissions.test(
         arguments.tool,
         parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments),
-        workspace=tuple(str(folder.resolve()) for folder in arguments.workspace),
+        workspace=tuple(str(path_of(out, folder).resolve()) for folder in arguments.workspace),
         workflow_id=arguments.workflow or "",
         agent=arguments.agent,
         mode=mode_of(arguments.profile),
@@ -120,11 +152,13 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.files import path_of
     from atelier_desk.cli.output import data, line
 
-    lines = await atelier.permissions.preview(arguments.file)
+    file = path_of(out, arguments.file)
+    lines = await atelier.permissions.preview(file)
     scope = await _scope(atelier, arguments)
-    kept = () if arguments.dry_run else await atelier.permissions.import_(arguments.file, **scope)
+    kept = () if arguments.dry_run else await atelier.permissions.import_(file, **scope)
     if out.json:
         read = [
             {"line": each.source, "rules": [f"{rule.action.value} {rule.text}" for rule in each.rules],
@@ -139,6 +173,53 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if not arguments.dry_run:
         line(out, _("Rules added: {count}", count=len(kept)))
     return 0
+
+
+async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.audit_words import decision, why
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.domain.audit import AuditDecision, AuditFilter
+
+    if arguments.workflow:
+        await atelier.workflows.get(arguments.workflow)
+    wanted = AuditFilter(
+        workflow_id=arguments.workflow or "", agent=arguments.agent, tool=arguments.tool, text=arguments.text, since=arguments.since,
+        until=arguments.until, decision=AuditDecision(arguments.decision) if arguments.decision else None,
+    )  # fmt: skip
+    if arguments.csv:
+        return await _export(atelier, wanted, arguments, out)
+    limit = arguments.limit or AUDITED
+    found = await atelier.audit.newest(wanted, limit + 1)
+    found, more = found[:limit], len(found) > limit
+    if out.json:
+        data(out, [_plain(line) for line in found])
+        return 0
+    rows = []
+    for line in found:
+        one = line.entry
+        when, call = f"{one.created_at.astimezone():%Y-%m-%d %H:%M:%S}", f"{one.tool}  {one.detail}"
+        rows.append((when, line.workflow, one.agent_name, call, decision(one), why(one)))
+    table(out, rows, (_("when"), _("workflow"), _("agent"), _("call"), _("decision"), _("reason")))
+    if more:
+        out.note(_("There are more; --limit N lists more of them."))
+    return 0
+
+
+async def _export(atelier: Atelier, wanted: AuditFilter, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.domain.audit import as_csv
+
+    if arguments.csv == "-":
+        out.write(as_csv(await atelier.audit.newest(wanted, arguments.limit)).replace("\r\n", "\n"))
+        return 0
+    path = path_of(out, arguments.csv)
+    await atelier.audit.export(wanted, path, arguments.limit)
+    out.note(_("Written to {path}", path=path))
+    return 0
+
+
+def _plain(line: AuditLine) -> dict[str, Any]:
+    return line.entry.model_dump(mode="json") | {"workflow": line.workflow, "in_bin": line.in_bin}
 
 
 async def _scope(atelier: Atelier, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -57,10 +57,12 @@ class Pane(Translated, QWidget):
 
     Signals:
         filled: something came into an empty pane, or the last went.
+        waiting: how many things in it wait for the person now.
     """
 
     topics: tuple[Topic, ...] = ()
     filled = Signal()
+    waiting = Signal(int)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label
+from atelier_desk.desktop.widgets.format import size
+from atelier_desk.domain import limits
 from atelier_desk.domain.parts import FileChange
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
 
 LINES = 400
 """Lines of a diff that a card shows; the arguments have the rest."""
@@ -63,14 +65,15 @@ class ApprovalChanges(Translated, QWidget):
         for place, change in enumerate(self._changes):
             row = QWidget(self)
             title = control(ElidedLabel(_path(change), row), f"approval-file-{place + 1}", look="strong")
-            counts = label(f"+{number(change.added)} \N{MINUS SIGN}{number(change.removed)}", "muted", row)
-            counts.setAccessibleName(
-                _("{added} lines added, {removed} removed", added=number(change.added), removed=number(change.removed))
-            )
+            counts = control(label("", "muted", row), f"approval-counts-{place + 1}")
+            text, spoken = _counts(change)
+            counts.setText(text)
+            counts.setAccessibleName(spoken)
             fill(QHBoxLayout(row), (title, 1), counts, *([self.side] if place == 0 else []), margins=(0, 0, 0, 0), spacing=8)
             self._column.addWidget(row)
             if not change.diff:
-                self._column.addWidget(label(_("There is no text to compare."), "muted", self, wrap=True))
+                if not change.files:
+                    self._column.addWidget(label(_("There is no text to compare."), "muted", self, wrap=True))
                 continue
             diff = DiffView(self, scrolls=False)
             diff.set_mode("side" if self.side.isChecked() else "inline")
@@ -98,4 +101,18 @@ def _path(change: FileChange) -> str:
         "deleted": _("Deletes {path}", path=change.path),
         "moved": _("Moves {path} to {target}", path=change.path, target=change.moved_to),
     }
+    if change.action == "created" and change.path.endswith("/"):
+        return _("New folder: {path}", path=change.path)
     return words[change.action]
+
+
+def _counts(change: FileChange) -> tuple[str, str]:
+    """How much it is, to be shown and to be read aloud: lines, or the files that go along."""
+    if not change.files:
+        added, removed = number(change.added), number(change.removed)
+        return f"+{added} \N{MINUS SIGN}{removed}", _("{added} lines added, {removed} removed", added=added, removed=removed)
+    files = ngettext("{count} file", "{count} files", change.files, count=number(change.files))
+    if change.files >= limits.COUNTED_FILES:
+        files = _("at least {what}", what=files)
+    text = f"{files} · {size(change.size)}"
+    return text, text

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.settings import rule_words
 from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
 from atelier_desk.desktop.widgets.matching import fits
-from atelier_desk.domain.permission import PermissionRule
+from atelier_desk.domain.permission import PermissionRule, by_last_use
 from atelier_desk.i18n import N_, _
 
 
@@ -35,7 +35,7 @@ class RuleList(QWidget):
 
     def show_rules(self, rules: Iterable[PermissionRule], names: Mapping[str, str] | None = None) -> None:
         """List these; ``names`` are those of workflows and agents by their ids."""
-        self._rules = tuple(sorted(rules, key=lambda rule: rule.last_matched_at or rule.created_at, reverse=True))
+        self._rules = by_last_use(rules)
         if names is not None:
             self._names = dict(names)
         self._build()

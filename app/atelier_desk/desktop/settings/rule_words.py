@@ -36,7 +36,7 @@ def unused(rule: PermissionRule, now: datetime | None = None) -> bool:
     """Whether it decided nothing for so long that it may be superfluous."""
     from atelier_desk.engine.services.permissions import UNUSED_AFTER
 
-    return (rule.last_matched_at or rule.created_at) < (now or utc_now()) - UNUSED_AFTER
+    return rule.used_or_made < (now or utc_now()) - UNUSED_AFTER
 
 
 def verdict(said: Verdict, profile: Profile) -> str:

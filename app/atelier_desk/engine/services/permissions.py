@@ -16,10 +16,12 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Ve
 from atelier_desk.engine.run.permissions import facts, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.tools.base import Call, Effect, Risk
+from atelier_desk.tools.validation import InvalidArgumentsError
 
 if TYPE_CHECKING:
     from atelier_desk.policy.permissions.foreign import Line
@@ -88,7 +90,7 @@ class PermissionService:
 
     def unused(self, rule: PermissionRule) -> bool:
         """Whether it decided nothing for thirty days."""
-        return (rule.last_matched_at or rule.created_at) < self._context.clock.now() - UNUSED_AFTER
+        return rule.used_or_made < self._context.clock.now() - UNUSED_AFTER
 
     async def test(
         self,
@@ -113,7 +115,12 @@ class PermissionService:
         found = registry.get_tool(tool)
         if found is None:
             raise NotFoundError(N_("There is no tool {name}."), name=tool)
-        described = registry.describe(found, arguments)
+        try:
+            described = registry.describe(found, arguments)
+        except InvalidArgumentsError as error:
+            raise UsageError(
+                N_("The arguments do not fit {tool}. {problems}"), code=error.code, tool=tool, problems=error.explained(number)
+            ) from None
         agent_id = (await self.agent(agent)).id if agent else ""
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
@@ -135,7 +142,7 @@ class PermissionService:
         """What each line of another program's file becomes here; nothing is stored.
 
         Raises:
-            UsageError: it cannot be read, or holds no rules.
+            UsageError: it cannot be read, or holds no rules. LimitError: it is longer than ``limits.RULE_FILE`` bytes.
         """
         import asyncio
 
@@ -230,4 +237,7 @@ def _intent(tool: str, section: str, described: Call, arguments: dict[str, Any],
 
 def _read(path: Path) -> str:
     with path.open("rb") as file:
-        return file.read(limits.RULE_FILE).decode("utf-8")
+        content = file.read(limits.RULE_FILE + 1)
+    if len(content) > limits.RULE_FILE:
+        raise LimitError(N_("{path} is too long: at most {most} bytes are read."), path=path, most=limits.RULE_FILE)
+    return content.decode("utf-8-sig")

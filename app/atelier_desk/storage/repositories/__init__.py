@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
+from atelier_desk.storage.repositories.audit import AuditRepository
 from atelier_desk.storage.repositories.configuration import (
     AgentRepository,
     ModelRepository,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentRepository",
     "ApprovalRepository",
+    "AuditRepository",
     "ExecutionRepository",
     "MemoryRepository",
     "MessageRepository",
@@ -66,6 +68,7 @@ class Repositories:
         self.tasks = TaskRepository(store)
         self.questions = QuestionRepository(store)
         self.approvals = ApprovalRepository(store)
+        self.audit = AuditRepository(store)
         self.frames = PromptFrameRepository(store)
         self.reports = ReportRepository(store, datadir)
         self.agents = AgentRepository(store)

@@ -77,7 +77,7 @@ class RunRepository(Repository[Run]):
         runs = [record("run", each) for each in run_ids]
         statements = [
             Statement(f"DELETE {name} WHERE run IN $runs RETURN NONE", {"runs": runs})
-            for name in ("run_event", "message", "tool_execution", "user_question", "approval_request")
+            for name in ("run_event", "message", "tool_execution", "user_question", "approval_request", "audit")
         ]
         statements += [
             Statement("DELETE $partial RETURN NONE", {"partial": [record("partial_reply", each) for each in run_ids]}),

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.audit import AuditEntry
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.permission import PermissionRule
@@ -36,6 +37,7 @@ class Commit:
         clear_partial: ids of the runs whose partial reply is no longer needed.
         deleted_tasks, deleted_messages: ids of rows that are gone.
         rename: of the workflow.
+        audit: what was decided about calls, an entry an event.
         rules: what is allowed from now on; they belong to no workflow. ``matched_rules``: when one decided a call, by its id.
         pins: by message id, whether it is pinned from now on; one that is not there is left out.
         deleted_runs: by run id, when it was deleted; None brings it back.
@@ -48,6 +50,7 @@ class Commit:
     executions: tuple[ToolExecution, ...] = ()
     questions: tuple[UserQuestion, ...] = ()
     approvals: tuple[ApprovalRequest, ...] = ()
+    audit: tuple[AuditEntry, ...] = ()
     frames: tuple[PromptFrame, ...] = ()
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
@@ -65,13 +68,14 @@ class Commit:
     @property
     def workflow_id(self) -> str | None:
         """The workflow all of it belongs to, None when there is nothing to tell it from."""
-        rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | PromptFrame | Task, ...] = (
+        rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | AuditEntry | PromptFrame | Task, ...] = (
             *self.events,
             *self.runs,
             *self.messages,
             *self.executions,
             *self.questions,
             *self.approvals,
+            *self.audit,
             *self.frames,
             *self.tasks,
         )

@@ -47,6 +47,7 @@ def statements(commit: Commit, *, again: bool = False) -> list[Statement]:
         *_upsert(tables.EXECUTIONS, commit.executions),
         *_upsert(tables.QUESTIONS, commit.questions),
         *_upsert(tables.APPROVALS, commit.approvals),
+        *insert_all(tables.AUDIT, commit.audit),
         *_upsert(tables.FRAMES, commit.frames),
         *_upsert(tables.TASKS, commit.tasks),
         *_upsert(tables.RULES, commit.rules),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
@@ -19,6 +20,7 @@ from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import ChangingTool, FilePath, author, changed, seen
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.root import ConfinedRoot, Found
 
 _DIFFED = 1024 * 1024
 """Bytes of a deleted file whose text is shown."""
@@ -52,7 +54,20 @@ class DeletePathTool(ChangingTool):
     async def run(self, input: DeleteInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._delete, input, context)
 
+    def preview(self, input: DeleteInput, context: ToolContext) -> list[FileChange]:
+        where, there, before = self._looked_at(input, context)
+        return [
+            file_change(where.shown, before, None) if before is not None else _taken("deleted", self.root(where, context), where, there)
+        ]
+
     def _delete(self, input: DeleteInput, context: ToolContext) -> ToolResult:
+        where, _there, before = self._looked_at(input, context)
+        change = self.files(context).delete(author(context), where)
+        part = file_change(where.shown, before, None) if before is not None else _part("deleted", where, change)
+        return changed({"path": where.shown, "message": f"{where.shown} is in the trash"}, [part], seen(where, None))
+
+    def _looked_at(self, input: DeleteInput, context: ToolContext) -> tuple[Place, Found, bytes | None]:
+        """The place, what stands there, and the bytes of a file that is small enough to be shown."""
         where = self.place(input.path, context)
         root = self.root(where, context)
         there = root.look(where.path, follow=False)
@@ -68,9 +83,7 @@ class DeletePathTool(ChangingTool):
         elif there.kind == "file" and there.size <= _DIFFED:
             before = root.read(where.path, _DIFFED)
             self.refuse_changed(where, before, context)
-        change = self.files(context).delete(author(context), where)
-        part = file_change(where.shown, before, None) if before is not None else _part("deleted", where, change)
-        return changed({"path": where.shown, "message": f"{where.shown} is in the trash"}, [part], seen(where, None))
+        return where, there, before
 
 
 class MoveInput(Input):
@@ -101,6 +114,12 @@ class MoveFileTool(ChangingTool):
     async def run(self, input: MoveInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._move, input, context)
 
+    def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
+        source, target = _ends(self, input, context)
+        here, there = self.files(context).movable(source, target, overwrite=input.overwrite)
+        moved = _taken("moved", self.root(source, context), source, here).model_copy(update={"moved_to": target.shown})
+        return [*_replaced(self.root(target, context), target, there), moved]
+
     def _move(self, input: MoveInput, context: ToolContext) -> ToolResult:
         source, target = _ends(self, input, context)
         changes = self.files(context).move(author(context), source, target, overwrite=input.overwrite)
@@ -130,6 +149,13 @@ class CopyFileTool(ChangingTool):
 
     async def run(self, input: MoveInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._copy, input, context)
+
+    def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
+        source, target = _ends(self, input, context)
+        here, there = self.files(context).copyable(source, target, overwrite=input.overwrite)
+        copied = _taken("created", self.root(source, context), source, here)
+        path = f"{target.shown}/" if here.kind == "folder" else target.shown
+        return [*_replaced(self.root(target, context), target, there), copied.model_copy(update={"path": path})]
 
     def _copy(self, input: MoveInput, context: ToolContext) -> ToolResult:
         source, target = _ends(self, input, context)
@@ -188,6 +214,26 @@ def _ends(tool: ChangingTool, input: MoveInput, context: ToolContext) -> tuple[P
 def _part(action: str, where: Place, change: Change) -> FileChange:
     path = f"{where.shown}/" if change.folder else where.shown
     return FileChange(action=action, path=path, before=change.before, after=change.after)  # type: ignore[arg-type]
+
+
+def _taken(action: Literal["created", "deleted", "moved"], root: ConfinedRoot, where: Place, there: Found) -> FileChange:
+    """What a call would take along, counted."""
+    if there.kind != "folder":
+        return FileChange(action=action, path=where.shown, files=1, size=there.size)
+    files, size, folders = 0, 0, [where.path]
+    while folders and files < limits.COUNTED_FILES:
+        folder = folders.pop()
+        for name, found in root.names(folder):
+            if found.kind == "folder":
+                folders.append(f"{folder}/{name}".lstrip("/"))
+            else:
+                files, size = files + 1, size + found.size
+    return FileChange(action=action, path=f"{where.shown}/", files=min(files, limits.COUNTED_FILES), size=size)
+
+
+def _replaced(root: ConfinedRoot, where: Place, there: Found | None) -> list[FileChange]:
+    """What would make room for it."""
+    return [_taken("deleted", root, where, there)] if there is not None else []
 
 
 def _known(where: Place, change: Change) -> dict[str, str]:

@@ -25,7 +25,7 @@ from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import Place
-from atelier_desk.workspace.root import ConfinedRoot, temporary_name
+from atelier_desk.workspace.root import ConfinedRoot, Found, temporary_name
 from atelier_desk.workspace.swapping import rename_new
 
 log = logging.getLogger(__name__)
@@ -147,21 +147,41 @@ class WorkspaceFiles:
                     os.fsync(folder)
                     return done()
 
+    def movable(self, source: Place, target: Place, *, overwrite: bool = False) -> tuple[Found, Found | None]:
+        """What ``move`` would move, and what it would put into the trash; raises what it would."""
+        root, other = self.root(source.root), self.root(target.root)
+        there = other.look(target.path, follow=False)
+        here = root.look(source.path, follow=False)
+        if here is None:
+            raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
+        if there is not None and here.identity == there.identity:
+            raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
+        if there is not None and (not overwrite or there.kind == "folder"):
+            raise ToolError("{path} exists already.", code="exists", path=target.shown)
+        if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/"):
+            raise ToolError("{path} cannot be moved into itself.", code="into_itself", path=source.shown)
+        root.refuse_whole(source.path)
+        return here, there
+
+    def copyable(self, source: Place, target: Place, *, overwrite: bool = False) -> tuple[Found, Found | None]:
+        """What ``copy`` would copy, and what it would put into the trash; raises what it would."""
+        there = self.root(target.root).look(target.path, follow=False)
+        here = self.root(source.root).look(source.path)
+        if here is None:
+            raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
+        if here.kind == "special" or here.kind == "link":
+            raise ToolError("{path} is neither a file nor a folder: it is not copied.", code="not_a_file", path=source.shown)
+        if there is not None and (not overwrite or there.kind == "folder" or there.identity == here.identity):
+            raise ToolError("{path} exists already.", code="exists", path=target.shown)
+        if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/" if source.path else ""):
+            raise ToolError("{path} cannot be copied into itself.", code="into_itself", path=source.shown)
+        return here, there
+
     def move(self, author: Author, source: Place, target: Place, *, overwrite: bool = False) -> list[Change]:
         """Give a file or folder another place; what was there goes to the trash first, with ``overwrite``."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
-            there = other.look(target.path, follow=False)
-            here = root.look(source.path, follow=False)
-            if here is None:
-                raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
-            if there is not None and here.identity == there.identity:
-                raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
-            if there is not None and (not overwrite or there.kind == "folder"):
-                raise ToolError("{path} exists already.", code="exists", path=target.shown)
-            if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/"):
-                raise ToolError("{path} cannot be moved into itself.", code="into_itself", path=source.shown)
-            root.refuse_whole(source.path)
+            here, there = self.movable(source, target, overwrite=overwrite)
             changes = [self.delete(author, target)] if there is not None else []
             with root.located(source.path, follow=False) as (folder, name):
                 content = transfer.digest_of(folder, name)
@@ -186,16 +206,7 @@ class WorkspaceFiles:
         """Copy a file or folder: first under a temporary name beside the target, then renamed."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
-            there = other.look(target.path, follow=False)
-            here = root.look(source.path)
-            if here is None:
-                raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
-            if here.kind == "special" or here.kind == "link":
-                raise ToolError("{path} is neither a file nor a folder: it is not copied.", code="not_a_file", path=source.shown)
-            if there is not None and (not overwrite or there.kind == "folder" or there.identity == here.identity):
-                raise ToolError("{path} exists already.", code="exists", path=target.shown)
-            if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/" if source.path else ""):
-                raise ToolError("{path} cannot be copied into itself.", code="into_itself", path=source.shown)
+            here, there = self.copyable(source, target, overwrite=overwrite)
             changes = [self.delete(author, target)] if there is not None else []
             with root.located(source.path) as (folder, name):
                 change = self._change(

@@ -33,9 +33,12 @@ async def test_it_counts_lists_opens_and_skips(bridge: FakeBridge, atelier: Fake
     assert pane.objectName() == "question-inbox"
     assert pane.count.text() == "0"
     assert pane.empty.isVisible()
+    told: list[int] = []
+    pane.waiting.connect(told.append)
     presenter.start()
     await settle()
     assert pane.findChild(QWidget, "pending-count").text() == "2"
+    assert told[-1] == 2
     card = pane.findChild(QWidget, "inbox-q2")
     assert card.accessibleName() == "Which way?"
     assert any("Two" in label.accessibleName() for label in card.findChildren(QWidget))

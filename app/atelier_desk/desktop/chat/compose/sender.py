@@ -93,6 +93,8 @@ class Sender(QObject):
     def begin_new(self) -> None:
         """The page of a new workflow is shown, with what was written for one before."""
         self._shown_yet = True
+        if self._opening is not None:
+            self._opening.cancel()  # one that was chosen a moment before would come over it
         self.keep_draft()
         self.workflow_id = ""
         self._composer.set_draft(self._new_draft)

@@ -120,6 +120,7 @@ class InboxPane(Pane):
             self.empty.set_texts(*NOTHING)
         total = len(keys) + (self._presenter.dialog is not None)  # the open one waits too
         self.count.show_state(number(total), "warn" if total else "")
+        self.waiting.emit(total)
         self.count.setAccessibleName(ngettext("{n} thing waits for you", "{n} things wait for you", total))
 
     def _make(self, key: str) -> _Card:

@@ -36,7 +36,7 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.notice_words import TOOLS_REFUSED
-from atelier_desk.engine.run.projection import project_team, queueing
+from atelier_desk.engine.run.projection import audit, project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
     In,
     Projection,
@@ -229,6 +229,7 @@ def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
         )
     )
     out.executions.append(_execution(at, body, at.event.time))
+    audit.judged(at, body, out)
     if body.verdict is not None and body.verdict.rule_id:
         out.matched_rules[body.verdict.rule_id] = at.event.time
 

@@ -21,6 +21,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.team import ChildState, ChildStatus
 from atelier_desk.domain.workflow import MessageRole, WorkflowStatus
+from atelier_desk.engine.run.projection import audit
 from atelier_desk.engine.run.projection.projection import In, Projection, call_place, lineage, message, on, waiting_or
 
 
@@ -84,6 +85,7 @@ def _approval_decided(at: In, body: ApprovalDecided, out: Projection) -> None:
             "decided_at": at.event.time,
         }
         out.approvals.append(asked.model_copy(update=decided))
+        audit.decided(at, body, asked, out)
     if body.scope is ApprovalScope.ALWAYS:
         out.rules += body.rules
     # A run that is stopped says in the same commit what its workflow is then.

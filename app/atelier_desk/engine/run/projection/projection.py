@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.audit import AuditEntry
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.run import EventBody, RunEvent
 from atelier_desk.domain.permission import PermissionRule
@@ -52,6 +53,7 @@ class Projection:
     executions: list[ToolExecution] = field(default_factory=list)
     questions: list[UserQuestion] = field(default_factory=list)
     approvals: list[ApprovalRequest] = field(default_factory=list)
+    audit: list[AuditEntry] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     deleted_tasks: list[str] = field(default_factory=list)
     deleted_messages: list[str] = field(default_factory=list)

@@ -1,0 +1,52 @@
+"""The audit trail in words, for the window and the terminal alike: what was decided, by whom, and what the reason was."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.audit import AuditDecision, AuditEntry
+from atelier_desk.i18n import N_, _
+from atelier_desk.profile_words import profile_of
+
+DECISIONS = {
+    AuditDecision.ALLOWED: N_("Allowed"),
+    AuditDecision.APPROVED: N_("Approved"),
+    AuditDecision.REJECTED: N_("Rejected"),
+    AuditDecision.CANCELLED: N_("Stopped"),
+    AuditDecision.DENIED: N_("Forbidden"),
+}
+"""By itself ``Allowed`` and ``Forbidden``, the others after a person was asked."""
+_BY = {
+    (AuditDecision.APPROVED, "user"): N_("Approved by you"),
+    (AuditDecision.APPROVED, "timeout"): N_("Approved: nobody decided in time"),
+    (AuditDecision.REJECTED, "user"): N_("Rejected by you"),
+    (AuditDecision.REJECTED, "timeout"): N_("Rejected: nobody decided in time"),
+    (AuditDecision.REJECTED, "nobody"): N_("Rejected: nobody was there to ask"),
+    (AuditDecision.CANCELLED, "stop"): N_("Stopped before you decided"),
+}
+REASONS = {
+    "risk_high": N_("High risk"),
+    "protected": N_("Protected file"),
+    "tainted": N_("Something from outside was read before"),
+    "repaired": N_("Arguments were mended"),
+    "unparsed": N_("Could not be taken apart"),
+    "installs": N_("Installs a package"),
+    "unconfined": N_("Outside of the sandbox, or with the network"),
+}
+"""What asks although a rule or the profile allows it."""
+_BY_PROFILE = frozenset({"plan", "mode", "selective", "manual"})
+_MODES = frozenset(mode.value for mode in ApprovalMode)
+
+
+def decision(entry: AuditEntry) -> str:
+    """What became of the call and, where a person was asked, by whom."""
+    said = _(_BY.get((entry.decision, entry.decided_by), DECISIONS[entry.decision]))
+    return _("{decision}, with other arguments", decision=said) if entry.edited else said
+
+
+def why(entry: AuditEntry) -> str:
+    """What decided, or asked: a rule, what asks always, or the profile."""
+    if entry.rule:
+        return _("Rule “{rule}”", rule=entry.rule)
+    if entry.reason in _BY_PROFILE and entry.mode in _MODES:
+        return _("Profile “{profile}”", profile=_(profile_of(ApprovalMode(entry.mode)).title))
+    return _(REASONS[entry.reason]) if entry.reason in REASONS else entry.reason

@@ -1,0 +1,175 @@
+"""The audit trail: what was decided about each call that is decided about, by which rule or person, and why.
+
+An entry is made from the journal's events, in the transaction that keeps them: it is a projection, and no log of its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.text import no_formula, shorten
+
+DETAIL = 300
+"""Characters of a call that an entry keeps; the whole call is in the journal."""
+HIDDEN = "•••"
+CSV_COLUMNS = (
+    "time", "workflow_id", "workflow", "run_id", "call_id", "agent", "tool", "call", "decision", "decided_by", "note", "profile",
+    "reason", "rule", "about", "effect", "risk",
+)  # fmt: skip
+
+
+class AuditDecision(StrEnum):
+    """What became of a call: allowed or denied by a rule or the profile, or what was said when a person was asked."""
+
+    ALLOWED = "allowed"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
+    """The run was stopped before anybody decided."""
+    DENIED = "denied"
+
+
+class AuditEntry(Model):
+    """One decision.
+
+    Attributes:
+        message_id: the reply that made the call: where it is seen in the workflow.
+        detail: what the call is about in at most ``DETAIL`` characters, without secrets.
+        decided_by: ``user``, ``timeout`` or ``stop`` where a person was asked, ``nobody`` where it was said beforehand that nobody will be
+            there; empty where a rule or the profile decided.
+        note: the person's reason for a no.
+        edited: the person changed the arguments; ``detail`` has those that were allowed.
+        mode: the run's mode, which decides where no rule does.
+        reason, rule, about: as in ``Verdict``.
+    """
+
+    id: str = Field(default_factory=new_id)
+    workflow_id: str
+    run_id: str
+    call_id: str
+    message_id: str = ""
+    agent_id: str = ""
+    agent_name: str = ""
+    tool: str
+    server: str = ""
+    detail: str = ""
+    effect: str = ""
+    risk: str = ""
+    decision: AuditDecision
+    decided_by: str = ""
+    note: str = ""
+    edited: bool = False
+    mode: str = ""
+    reason: str = ""
+    rule: str = ""
+    about: str = ""
+    created_at: Timestamp = Field(default_factory=utc_now)
+
+
+class AuditFilter(Model):
+    """Which entries are wanted; what is empty leaves none out.
+
+    Attributes:
+        agent: name or id. ``tool``: its whole name.
+        text: words that must all stand in the call, its tool, agent, rule or what decided, in any letter case.
+        since, until: entries of this moment and later; before that one.
+    """
+
+    workflow_id: str = ""
+    agent: str = ""
+    tool: str = ""
+    decision: AuditDecision | None = None
+    text: str = ""
+    since: Timestamp | None = None
+    until: Timestamp | None = None
+
+
+class AuditLine(Model):
+    """An entry as it is listed: with the name of its workflow, and whether that is in the bin."""
+
+    entry: AuditEntry
+    workflow: str = ""
+    in_bin: bool = False
+
+
+class AuditPage(Model):
+    """Entries, the newest first. ``next`` asks for those after them; None: there are none."""
+
+    lines: tuple[AuditLine, ...] = ()
+    next: tuple[datetime, str] | None = None
+
+
+_NAME = r"pass(?:word|wd|phrase)?|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credentials?|cookie"
+_SECRET_NAME = re.compile(rf"(?:^|[^a-z])(?:{_NAME}|auth(?:orization)?)(?:$|[^a-z])|(?:{_NAME})$", re.IGNORECASE)
+_SECRETS = (
+    (re.compile(r"(?<=://)[^/\s@]+(?=@)"), HIDDEN),
+    (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{6,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
+    (re.compile(rf"(--?[\w-]*(?:{_NAME}))(\s+|=)(\"[^\"]*\"|'[^']*'|[^\s\"'&;|]+)", re.IGNORECASE), rf"\1\2{HIDDEN}"),
+    (re.compile(rf"([\w-]*(?:{_NAME}))(\"?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'&;|,]+)", re.IGNORECASE), rf"\1\2{HIDDEN}"),
+    (re.compile(r"\b(?:sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|hf_|AKIA|AIza|eyJ)[\w.-]{12,}"), HIDDEN),
+)
+"""What looks like a secret in a command, an address or a text: by its name, or by how its maker begins all of them."""
+
+
+def hide_secrets(text: str) -> str:
+    """A text with what looks like a secret hidden; keys that the program was given itself are hidden by ``llm.secrets.redact``."""
+    for looks, instead in _SECRETS:
+        text = looks.sub(instead, text)
+    return text
+
+
+def detail_of(subjects: Subjects, arguments: Mapping[str, Any]) -> str:
+    """What a call is about on one line: its command, else its addresses, files and agents, else its arguments. Not yet cut."""
+    said = [subjects.command] if subjects.command else [*subjects.hosts, *subjects.paths, *subjects.agents]
+    text = " · ".join(said) if said else _compact(arguments)
+    return " ".join(hide_secrets(text).split())
+
+
+def cut(text: str) -> str:
+    """At most ``DETAIL`` characters."""
+    return shorten(text, DETAIL)
+
+
+def _compact(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(_hidden(arguments), ensure_ascii=False, default=str) if arguments else ""
+
+
+def _hidden(value: Any) -> Any:
+    """The same value; what its name calls a secret is hidden, and so are the ends of long texts, which are cut anyway."""
+    if isinstance(value, Mapping):
+        return {str(name): HIDDEN if _SECRET_NAME.search(str(name)) else _hidden(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hidden(each) for each in value[:DETAIL]]
+    return shorten(hide_secrets(value), 2 * DETAIL) if isinstance(value, str) else value
+
+
+def as_csv(lines: Iterable[AuditLine], *, header: bool = True) -> str:
+    """The lines for a spreadsheet (RFC 4180); texts that it would take for a formula begin with an apostrophe."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    if header:
+        writer.writerow(CSV_COLUMNS)
+    for line in lines:
+        one = line.entry
+        writer.writerow(
+            [one.created_at.isoformat(timespec="seconds")]
+            + [
+                no_formula(text)
+                for text in (
+                    one.workflow_id, line.workflow, one.run_id, one.call_id, one.agent_name, one.tool, one.detail, one.decision.value,
+                    one.decided_by, one.note, one.mode, one.reason, one.rule, one.about, one.effect, one.risk,
+                )
+            ]
+        )  # fmt: skip
+    return out.getvalue()

@@ -1,0 +1,73 @@
+"""The audit trail, page by page. The journal's commits write it, each entry with the event it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+from atelier_desk.domain.audit import AuditEntry, AuditFilter
+from atelier_desk.storage import tables
+from atelier_desk.storage.repositories.base import Repository, page_size
+from atelier_desk.storage.rows import record
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class AuditRepository(Repository[AuditEntry]):
+    """Small rows of their own: a filter that fits nothing reads 20 000 of them in some 0.5 s, where the calls' own rows hold results of up
+    to a megabyte each."""
+
+    table = tables.AUDIT
+    what = "audit entry"
+
+    async def page(self, wanted: AuditFilter, *, after: tuple[datetime, str] | None = None, limit: int = 100) -> list[AuditEntry]:
+        """The newest that fit, newest first; with ``after``, the time and id of an entry, those that come after it in this order."""
+        conditions = ["workflow = $workflow"] if wanted.workflow_id else []
+        if wanted.until is not None:
+            conditions.append("recency > $until")
+        if wanted.since is not None:
+            conditions.append("recency <= $since")
+        if after is not None:
+            # Entries of one moment stand in the order of their ids.
+            conditions.append("recency >= $at AND (recency > $at OR id > $last)")
+        if wanted.agent:
+            conditions.append("(agent_name = $agent OR agent_id = $agent)")
+        if wanted.tool:
+            conditions.append("tool = $tool")
+        if wanted.decision is not None:
+            conditions.append("decision = $decision")
+        words = {f"word{number}": word for number, word in enumerate(wanted.text.casefold().split()[:_WORDS])}
+        conditions += [f"string::contains(search, ${name})" for name in words]
+        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+        return await self._select(
+            f"{where}ORDER BY recency LIMIT $limit",
+            workflow=record("workflow", wanted.workflow_id),
+            until=_back(wanted.until),
+            since=_back(wanted.since),
+            at=_back(after[0] if after else None),
+            last=self.table.record(after[1] if after else ""),
+            agent=wanted.agent,
+            tool=wanted.tool,
+            decision=wanted.decision.value if wanted.decision else "",
+            limit=page_size(limit),
+            **words,
+        )
+
+    async def workflows(self, ids: Collection[str]) -> dict[str, tuple[str, bool]]:
+        """By id of a workflow, its name and whether it is in the bin."""
+        rows = await self._store.query(
+            "SELECT VALUE [record::id(id), name, deleted] FROM workflow WHERE id IN $ids", ids=[record("workflow", each) for each in ids]
+        )
+        return {id: (name, deleted) for id, name, deleted in rows}
+
+
+_WORDS = 20
+"""Words of a search that are looked at."""
+
+
+def _back(moment: datetime | None) -> int:
+    """The column ``recency`` of a moment."""
+    if moment is None:
+        return 0
+    past = moment - _EPOCH
+    return -((past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds)

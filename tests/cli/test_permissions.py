@@ -1,0 +1,226 @@
+"""``atelier permissions``: rules that are listed, added, tried, imported and removed, and the audit trail."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.cli.commands.permissions import moment
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from tests.cli.conftest import Cli, Configure
+from tests.cli.test_run import calculate
+
+
+def keep(*rules: PermissionRule) -> None:
+    """Put rules with a past into the data folder."""
+
+    async def save() -> None:
+        datadir = DataDir(default_data_dir()).ensure()
+        async with await Store.open(datadir.database, fsync=False) as store:
+            await Repositories(store, datadir).rules.save(*rules)
+
+    asyncio.run(save())
+
+
+def test_rules_are_listed_by_last_use_and_those_nobody_needs_are_marked(cli: Cli) -> None:
+    now = utc_now()
+    assert cli("permissions", "list", "--json").json == []
+    keep(
+        PermissionRule(id="a" * 32, text="old", action=Action.ALLOW, created_at=now - timedelta(days=31)),
+        PermissionRule(id="b" * 32, text="new", action=Action.ASK, created_at=now - timedelta(days=2)),
+        PermissionRule(
+            id="c" * 32, text="used(x:*)", action=Action.DENY, created_at=now - timedelta(days=90), last_matched_at=now - timedelta(days=1)
+        ),
+        PermissionRule(
+            id="d" * 32, text="stale", action=Action.DENY, created_at=now - timedelta(days=90), last_matched_at=now - timedelta(days=40)
+        ),
+    )  # fmt: skip
+    listed = cli("permissions", "list", "--json").json
+    assert [(rule["text"], rule["unused"]) for rule in listed] == [("used(x:*)", False), ("new", False), ("old", True), ("stale", True)]
+    header, *rows = cli("permissions", "list").out.splitlines()
+    assert header.split() == ["id", "action", "rule", "scope", "of", "last", "used"]
+    used, new, old, stale = rows
+    assert used.split() == ["c" * 32, "deny", "used(x:*)", "always", f"{now - timedelta(days=1):%Y-%m-%d}"]
+    assert new.split()[1:] == ["ask", "new", "always", "–"]
+    assert old.endswith("–, unused")
+    assert stale.endswith(f"{now - timedelta(days=40):%Y-%m-%d}, unused")
+
+
+def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: Cli) -> None:
+    workflow = cli("run", "go", "--json", steps=["ok"]).events[0]["workflow_id"]
+    added = cli("permissions", "add", "run_command(git log:*)", "--action", "allow", "--match", "git log -1", "--not-match", "git push")
+    assert (added.status, added.out.split()[1:]) == (0, ["allow", "run_command(git", "log:*)"])
+    again = cli("permissions", "add", "run_command(git log:*)", "--action", "allow")
+    assert again.out.split()[0] == added.out.split()[0], "one that says the same is that one"
+    narrow = cli("permissions", "add", "write_file", "--action", "ask", "--scope", "workflow", "--workflow", workflow[:8], "--json")
+    [rule] = narrow.json
+    assert (rule["text"], rule["action"], rule["scope"], rule["scope_id"]) == ("write_file", "ask", "workflow", workflow)
+    [stored, *_more] = cli("agents", "list", "--json").json
+    agent = {"id": stored["id"], "name": stored["config"]["name"]}
+    named = cli("permissions", "add", "x", "--action", "deny", "--scope", "agent", "--agent", agent["name"], "--json").json[0]
+    assert (named["scope"], named["scope_id"]) == ("agent", agent["id"])
+    before = cli("permissions", "list", "--json").json
+    for argv, said in (
+        (["read file", "--action", "ask"], "is not a rule"),
+        (["run_command(git log:*)", "--action", "deny"], "There is a rule “run_command(git log:*)” already, and it says allow."),
+        (["run_command(ls)", "--action", "ask", "--match", "rm x"], "does not cover “rm x”"),
+        (["x", "--action", "ask", "--scope", "workflow"], "--workflow and --scope workflow belong together"),
+        (["x", "--action", "ask", "--scope", "workflow", "--workflow", "nothing"], "nothing"),
+        (["x", "--action", "ask", "--agent", agent["name"]], "--agent and --scope agent belong together"),
+        (["x", "--action", "ask", "--scope", "agent", "--agent", "Nobody"], "There is no agent Nobody."),
+        (["x" * (limits.RULE_TEXT + 1), "--action", "ask"], str(limits.RULE_TEXT)),
+        (["", "--action", "ask"], "rule"),
+    ):
+        refused = cli("permissions", "add", *argv)
+        assert (refused.status, refused.out) == (2, ""), argv
+        assert said in refused.err, argv
+    assert cli("permissions", "list", "--json").json == before
+
+
+def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    cli("permissions", "add", "run_command(git push:*)", "--action", "deny")
+    cli("permissions", "add", "write_file(docs/**)", "--action", "allow")
+    push = json.dumps({"command": "touch made && git push --force", "modifies_files": True})
+    assert cli("permissions", "test", "run_command", push).out == "deny: run_command(git push:*) (git push --force)\n"
+    assert not (tmp_path / "made").exists()
+    said = cli("permissions", "test", "run_command", "-", "--json", piped=push).json
+    assert (said["action"], said["reason"], said["rule"], said["about"]) == (
+        "deny", "rule", "run_command(git push:*)", "git push --force"
+    )  # fmt: skip
+    write = json.dumps({"path": "docs/a.md", "content": ""})
+    assert cli("permissions", "test", "write_file", write, "--workspace", "ws").out.startswith("allow: write_file(docs/**)")
+    other = json.dumps({"path": "src/a.md", "content": ""})
+    assert cli("permissions", "test", "write_file", other, "--workspace", "ws").out == "ask: the profile asks before calls of this kind\n"
+    assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "plan", "--json").json["action"] == "deny"
+    assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "edit", "--json").json["action"] == "allow"
+    for argv, said in (
+        (["no_tool", "{}"], "There is no tool no_tool."),
+        (["write_file", "{"], "JSON"),
+        (["write_file", "[]"], "JSON"),
+        (["write_file", "{}"], "path"),
+        (["write_file", write, "--agent", "Nobody"], "There is no agent Nobody."),
+    ):
+        refused = cli("permissions", "test", *argv)
+        assert (refused.status, refused.out) == (2, ""), argv
+        assert said in refused.err, argv
+
+
+def test_rules_of_another_program_are_shown_line_by_line_and_then_taken_over(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"permissions": {"allow": ["Bash(npm run lint)"], "deny": ["Read(./secret/**)", "Nonsense(x)"]}}))
+    shown = cli("permissions", "import", "settings.json", "--dry-run")
+    assert shown.status == 0
+    lint, secret, nonsense = shown.out.splitlines()
+    assert lint.endswith("→  allow run_command(npm run lint)")
+    assert "deny read_file(./secret/**)" in secret
+    assert "Nonsense(x)" in nonsense
+    assert "deny" not in nonsense.partition("→")[2], "what is not understood becomes no rule, and says so"
+    assert cli("permissions", "list", "--json").json == []
+    taken = cli("permissions", "import", "settings.json", "--json").json
+    texts = {f"{rule['action']} {rule['text']}" for rule in taken["added"]}
+    assert {"allow run_command(npm run lint)", "deny read_file(./secret/**)"} <= texts
+    assert texts == {f"{rule['action']} {rule['text']}" for rule in cli("permissions", "list", "--json").json}
+    assert [bool(line["problem"]) for line in taken["read"]] == [False, False, True]
+    assert cli("permissions", "import", "settings.json").out.splitlines()[-1] == "Rules added: 0"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"no json", "JSON"),
+        (b"{}", "rule"),
+        (b"\xff\xfe{}", "cannot be read"),
+        (b'{"permissions": {"allow": ["Read"]}}' + b" " * limits.RULE_FILE, f"too long: at most {limits.RULE_FILE:,} bytes"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_file_that_holds_no_rules_or_too_much_is_refused_whole(cli: Cli, tmp_path: Path, content: bytes | None, said: str) -> None:
+    if content is not None:
+        (tmp_path / "rules.json").write_bytes(content)
+    for more in ([], ["--dry-run"]):
+        refused = cli("permissions", "import", "rules.json", *more)
+        assert (refused.status, refused.out) == (2, "")
+        assert said in refused.err
+    assert cli("permissions", "list", "--json").json == []
+
+
+def test_rules_are_removed_by_the_beginning_of_their_id(cli: Cli) -> None:
+    keep(*(PermissionRule(id=id * 8, text=f"r_{id}", action=Action.ASK) for id in ("aaaa", "aaab", "bbbb")))
+    ambiguous = cli("permissions", "remove", "aaa", "bbbb")
+    assert (ambiguous.status, "2 rules begin with aaa" in ambiguous.err) == (2, True)
+    assert len(cli("permissions", "list", "--json").json) == 3, "nothing is removed when one of them is not clear"
+    assert cli("permissions", "remove", "bbbb", "aaab").out == "Removed: ask r_bbbb\nRemoved: ask r_aaab\n"
+    [removed] = cli("permissions", "remove", "a", "--json").json["removed"]
+    assert removed["text"] == "r_aaaa"
+    assert cli("permissions", "list", "--json").json == []
+    gone = cli("permissions", "remove", "a")
+    assert (gone.status, "There is no rule a." in gone.err) == (2, True)
+
+
+def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approvals: Configure, tmp_path: Path) -> None:
+    approvals()
+    workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0]["workflow_id"]
+    cli("run", "go", "--on-approval", "deny", steps=[calculate("=1+1"), "then not"])
+    cli("permissions", "add", "CalculatorTool", "--action", "deny")
+    cli("run", "go", steps=[calculate("3*3"), "then not"])
+    found = cli("permissions", "audit", "--json").json
+    said = [(one["tool"], one["decision"], one["decided_by"], one["reason"], one["rule"]) for one in found]
+    assert said == [
+        ("CalculatorTool", "denied", "", "rule", "CalculatorTool"),
+        ("CalculatorTool", "rejected", "nobody", "selective", ""),
+        ("CalculatorTool", "approved", "user", "selective", ""),
+    ]
+    header, *rows = cli("permissions", "audit").out.splitlines()
+    assert header.split() == ["when", "workflow", "agent", "call", "decision", "reason"]
+    denied, rejected, approved = rows
+    assert "3*3" in denied
+    assert denied.split("}", 1)[1].split() == ["Forbidden", "Rule", "“CalculatorTool”"]
+    assert "Rejected: nobody was there to ask" in rejected
+    assert approved.rstrip().endswith("Profile “Ask”")
+    for argv, count in (
+        (["--workflow", workflow], 1),
+        (["--decision", "approved"], 1),
+        (["--agent", found[0]["agent_name"]], 3),
+        (["--text", "12*7"], 1),
+        (["--since", "2999-01-01"], 0),
+        (["--until", "1h"], 0),
+    ):
+        assert len(cli("permissions", "audit", "--json", *argv).json) == count, argv
+    limited = cli("permissions", "audit", "--limit", "2")
+    assert len(limited.out.splitlines()) == 3
+    assert "There are more" in limited.err
+    written = cli("permissions", "audit", "--csv", "trail.csv")
+    assert (written.status, written.out) == (0, "")
+    rows_of = list(csv.DictReader(io.StringIO((tmp_path / "trail.csv").read_text("utf-8-sig"), newline="")))
+    assert [row["decision"] for row in rows_of] == ["denied", "rejected", "approved"]
+    assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
+    for argv, said_wrong in (
+        (["--since", "yesterday"], "it must be a day"),
+        (["--limit", "0"], "at least 1"),
+        (["--workflow", "nothing"], "nothing"),
+        (["--csv", str(tmp_path / "trail.csv" / "x.csv")], "cannot be written"),
+    ):
+        refused = cli("permissions", "audit", *argv)
+        assert (refused.status, refused.out) == (2, ""), argv
+        assert said_wrong in refused.err, argv
+    assert cli("settings", "set", "audit_days", "1").status == 0
+
+
+def test_a_moment_is_a_day_a_time_or_how_long_ago() -> None:
+    day, time = moment("2026-11-23"), moment("2026-11-23T14:30")
+    assert (day.hour, time.hour, time.minute) == (0, 14, 30)
+    assert day.tzinfo is not None
+    assert moment("2026-11-23T14:30+00:00") == moment("2026-11-23T15:30+01:00")
+    assert timedelta(days=6, hours=23) < utc_now() - moment("7d") < timedelta(days=7, hours=1)
