@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -102,6 +102,8 @@ class SettingsPage(Translated, QWidget):
     """
 
     topics: tuple[Topic, ...] = ()
+    place_wanted = Signal(str, str, str, str)
+    """A place in a workflow is to be shown: its id, the kind and id of the row, and the message it belongs to."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
