@@ -72,6 +72,7 @@ class WindowActions(WindowParts):
     # -- workflows ------------------------------------------------------------------------------------------------------------
     @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus", early="later")
     def new_workflow(self) -> None:
+        self.rail.drawer.shut()  # it would lie over the page that was asked for
         self.chat.close_workflow()
         self.sidebar.select("")
         self.rail.set_workflow("")

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QMessageBox, QPushButton
+from PySide6.QtWidgets import QMessageBox, QProgressDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.files_card import FilesCard
 from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.folders import undoing
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
@@ -90,12 +91,28 @@ async def test_all_of_the_turn_is_undone_after_a_yes_and_the_card_says_so(panel:
     panel.changes = [each.model_copy(update={"undone_by": "x"}) for each in panel.changes]
     panel.press("confirm-yes")
     await settle()
-    assert panel.engine.calls("files.undo") == [(("w", ["2", "1"]), {"force": False})]
+    assert panel.engine.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
     panel.chat.bridge.changed.emit("file", "w")
     await settle()
     (card,) = panel.cards()
     assert card.text.text() == "2 changes undone"
     assert card.undo.isHidden()
+
+
+async def test_who_undoes_what_a_command_did_is_told_what_stays(panel: Panel) -> None:
+    panel.press("changed-files-undo")
+    assert "Commands" not in confirmation(panel).informativeText()
+    confirmation(panel).reject()
+    panel.changes = [panel.changes[0].model_copy(update={"command": True}), panel.changes[1]]
+    panel.chat.bridge.changed.emit("file", "w")
+    await settle()
+    panel.press("changed-files-undo")
+    assert "What they did elsewhere stays" in confirmation(panel).informativeText()
+
+
+def confirmation(panel: Panel) -> QMessageBox:
+    (box,) = [each for each in panel.chat.findChildren(QMessageBox) if each.isVisible()]
+    return box
 
 
 async def test_what_somebody_else_changed_is_said_and_both_are_offered(panel: Panel) -> None:
@@ -109,7 +126,7 @@ async def test_what_somebody_else_changed_is_said_and_both_are_offered(panel: Pa
     assert "a.py was changed by somebody else" in box.informativeText()
     panel.press("undo-anyway")
     await settle()
-    assert panel.engine.calls("files.undo")[-1] == (("w", ["1"]), {"force": True})
+    assert panel.engine.calls("files.undo")[-1] == (("w", ("1",)), {"force": True})
 
 
 async def test_the_menu_of_a_message_undoes_everything_since(panel: Panel) -> None:
@@ -121,4 +138,32 @@ async def test_the_menu_of_a_message_undoes_everything_since(panel: Panel) -> No
     assert panel.engine.calls("files.since") == [(("w", "u1"), {})]
     panel.press("confirm-yes")
     await settle()
-    assert panel.engine.calls("files.undo") == [(("w", ["2", "1"]), {"force": False})]
+    assert panel.engine.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
+
+
+async def test_a_long_undo_shows_how_far_it_is_and_can_be_stopped(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(undoing, "SHOWN_AFTER_MS", 0)
+    monkeypatch.setattr("atelier_desk.domain.change.UNDONE_AT_ONCE", 2)
+    panel.changes = [change(str(number), f"f{number}") for number in range(5, 0, -1)]
+    seen: list[tuple[int, int, bool]] = []
+
+    def undo(_id: str, ids: tuple[str, ...], force: bool = False) -> list[UndoneChange]:
+        box = panel.chat.window().findChild(QProgressDialog, "undo-progress")
+        assert isinstance(box, QProgressDialog)
+        seen.append((box.value(), box.maximum(), box.isVisible()))
+        if len(seen) == 2:
+            box.canceled.emit()
+        return [UndoneChange(each) for each in panel.changes if each.id in ids]
+
+    panel.engine.set("files", "undo", undo)
+    told: list[str] = []
+    panel.chat.host.told.connect(told.append)
+    panel.chat.bridge.changed.emit("file", "w")
+    await settle()
+    panel.press("changed-files-undo")
+    panel.press("confirm-yes")
+    await settle()
+    assert [args[1] for args, _ in panel.engine.calls("files.undo")] == [("5", "4"), ("3", "2")], "the newest first; the oldest stays"
+    assert seen[1] == (2, 5, True)
+    assert told == ["4 changes undone"]
+    assert panel.chat.window().findChild(QProgressDialog, "undo-progress") is None

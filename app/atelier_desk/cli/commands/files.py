@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from atelier_desk import figures
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
-from atelier_desk.file_words import ACTIONS, cleaned_words, kept_words, state_words
+from atelier_desk.file_words import ACTIONS, cleaned_words, kept_words, state_words, undo_words
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.change import Change
     from atelier_desk.engine.atelier import Atelier
+
+TOLD_EVERY = 10
+"""Portions of an undo between two lines that tell how far it is."""
 
 
 def register(add: Adder) -> None:
@@ -79,6 +83,7 @@ async def diff(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when all was undone, 1 when something was left as it is."""
     from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.change import portions
     from atelier_desk.domain.errors import UsageError
 
     workflow = await atelier.workflows.get(arguments.workflow)
@@ -94,7 +99,12 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         chosen = await atelier.files.since(workflow.id, arguments.since)
     else:
         chosen = [change for change in changes if change.undoable]
-    done = await atelier.files.undo(workflow.id, [change.id for change in chosen], force=arguments.force)
+    done = []
+    parts = portions(change.id for change in chosen)
+    for number, part in enumerate(parts, 1):
+        done += await atelier.files.undo(workflow.id, part, force=arguments.force)
+        if number % TOLD_EVERY == 0 and number < len(parts):
+            out.note(_("{done} of {total} changes", done=figures.number(len(done)), total=figures.number(len(chosen))))
     if out.json:
         data(
             out,
@@ -108,6 +118,8 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
                 out.note(_("Left: {reason}", reason=each.problem.localized(_)), "warn")
         if not done:
             line(out, _("There is nothing to undo."))
+        elif stays := undo_words(each.change for each in done):
+            out.note(stays)
     return int(any(each.problem is not None for each in done))
 
 

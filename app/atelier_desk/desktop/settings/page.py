@@ -167,7 +167,8 @@ class SettingsPage(Translated, QWidget):
         """Under the page and always in view: what is known of the form, and the buttons that end it, Cancel and Save the last two."""
         foot = control(QWidget(self), f"{type(self).__name__}-foot")
         row = fill(QHBoxLayout(foot), (note, 1), *buttons, margins=(24, 10, 24, 10), spacing=8)
-        row.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        for button in buttons:
+            row.setAlignment(button, Qt.AlignmentFlag.AlignVCenter)
         note.setMinimumHeight(buttons[0].sizeHint().height())
         fill(self._outer, Line(self), foot)
 

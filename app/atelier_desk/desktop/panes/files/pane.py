@@ -12,18 +12,18 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, Q
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.folders.rows import FolderRows
+from atelier_desk.desktop.folders.undoing import take_back
 from atelier_desk.desktop.panes.base import Pane, toast
 from atelier_desk.desktop.panes.files.tree import ChangeTree, facts
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, control, fill, label, say
 from atelier_desk.domain.change import Change
-from atelier_desk.file_words import path_words
+from atelier_desk.file_words import path_words, undo_words
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.engine.services.files import UndoneChange
 
 SHOWN = 60_000
 """Characters of a diff that are shown."""
@@ -202,11 +202,13 @@ class FilesPane(Pane):
             self.jobs.once("undo", lambda: self._take_back(self.workflow_id, tuple(ids), force))
 
     async def _take_back(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> None:
-        done: list[UndoneChange] = await self.bridge.engine.files.undo(workflow_id, ids, force=force)
+        done = await take_back(self.bridge, self, workflow_id, ids, force=force)
         left = [each for each in done if each.problem is not None]
         self._left = tuple(each.change.id for each in left)
         self._problem.setText("\n".join(each.problem.localized(_) for each in left[:5] if each.problem is not None))
         count = len(done) - len(left)
         if count:
-            toast(self, ngettext("{n} change undone", "{n} changes undone", count))
+            undone = ngettext("{n} change undone", "{n} changes undone", count)
+            stays = undo_words(each.change for each in done if each.problem is None)
+            toast(self, f"{undone}. {stays}" if stays else undone)
         await self._load(workflow_id)
