@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from tests.support.fake_bridge import FakeAtelier, FakeBridge
 
@@ -23,7 +25,7 @@ def bridge(atelier: FakeAtelier) -> FakeBridge:
 
 
 @pytest.fixture
-def shown(qtbot: QtBot) -> Callable[[QWidget], Any]:
+def shown(qtbot: QtBot) -> Iterator[Callable[[QWidget], Any]]:
     """Put a pane into a window of the rail's width and show it."""
     windows: list[QWidget] = []
 
@@ -36,4 +38,7 @@ def shown(qtbot: QtBot) -> Callable[[QWidget], Any]:
         windows.append(window)
         return pane
 
-    return show
+    yield show
+    for window in filter(isValid, windows):  # one that is about to read again would do so after the test, when there is no loop
+        for timer in window.findChildren(QTimer):
+            timer.stop()

@@ -137,7 +137,7 @@ class ChatHeader(QWidget):
         """Let the parts that can say less do so, one kind after the other, until title and pickers are whole."""
         margins, shown = self._row.contentsMargins(), [each for each in self._parts() if each not in (self.title, self.meter)]
         needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
-        needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 2)
+        needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 1)
         folding = [each for each in self._folding if not each.isHidden()]
         needed += sum(each.spare() for each in folding if each.folded)
         fold = needed > self.width()

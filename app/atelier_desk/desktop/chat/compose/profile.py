@@ -61,7 +61,7 @@ class ProfileChip(Translated, QPushButton):
 
     def spare(self) -> int:
         """Pixels that folding saves."""
-        return self.fontMetrics().horizontalAdvance(_(self._profile.title)) if self._profile is not None else 0
+        return self.fontMetrics().horizontalAdvance(_(self._profile.title)) + 4 if self._profile is not None else 0
 
     def set_folded(self, folded: bool) -> None:
         """Show the icon alone; the composer has the word too."""
