@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,13 @@ def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> ActivityPane:
+async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> AsyncIterator[ActivityPane]:
     atelier.set("teams", "replay", ("r1", one_run()[:5]))
     made = shown(ActivityPane(bridge))  # type: ignore[arg-type]
     made.set_workflow("w")
     await settle()
-    return made
+    yield made
+    made.team.set_workflow("")  # a tree that is to be read again would be read after the loop is closed
 
 
 def titles(pane: ActivityPane) -> list[str]:
