@@ -16,7 +16,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, sn
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.decide import Level, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
-from atelier_desk.policy.permissions.rule_set import ReadRule
+from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 from tests.policy.permissions.reading import HOME, ROOT
 
 WORDS = st.sampled_from(["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é"])
@@ -136,6 +136,11 @@ def test_sorting_rules_by_name_leaves_none_out_that_covers_the_call(
 ) -> None:
     rules = tuple(PermissionRule(text=name + argument, action=action) for name, argument, action in written if _readable(name + argument))
     facts = replace(facts, path_tools=("read_file", "file_ops"))
+    for one in (facts, replace(facts, commands=(), hosts=(), agents=())):
+        _same_as_read_in_line(rules, one, mode)
+
+
+def _same_as_read_in_line(rules: tuple[PermissionRule, ...], facts: Facts, mode: ApprovalMode) -> None:
     level = Level(rules, ApprovalPolicy(mode=mode))
     plain = Level(rules, level.policy)
     every = [ReadRule(place, rule, pattern.parse(rule.text), "", "") for place, rule in enumerate(rules)]
@@ -155,3 +160,11 @@ def test_a_rule_whose_argument_is_no_path_covers_none_and_stops_nobody() -> None
     rule = PermissionRule(text="run_command(sed s/\\)", action=Action.DENY)
     facts = Facts(tool="run_command", changes=True, commands=(Command(("ls", "src")),), paths=(Path((f"{ROOT}/src",), (ROOT,)),))
     assert decide([Level((rule,), ApprovalPolicy(mode=ApprovalMode.AUTO))], facts).action is Action.ALLOW
+
+
+def test_a_call_meets_only_the_rules_for_paths_that_begin_as_its_own() -> None:
+    texts = [f"write_file(folder{number}/**)" for number in range(500)]
+    texts += ["write_file(SRC/a.py)", "write_file(./src/**)", "write_file(*.py)", "write_file(a.py)", "write_file(//etc/**)"]
+    rules = RuleSet(PermissionRule(text=text, action=Action.DENY) for text in texts)
+    facts = Facts(tool="write_file", paths=(Path((f"{ROOT}/Src/a.py",), (ROOT,)),))
+    assert [one.rule.text for one in rules.about(Action.DENY, facts)] == texts[500:]

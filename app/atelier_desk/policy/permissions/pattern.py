@@ -177,6 +177,23 @@ def _covers_spelling(argument: str, spelling: str, roots: tuple[str, ...], home:
     return any(_line_covers(line, spelling[len(root) :].lstrip("/")) for root in roots if within(root, spelling))
 
 
+def folder(argument: str) -> str:
+    """The name, in any letter case, that every path covered by the argument begins with below a granted folder; empty when that is not
+    certain. A line of .gitignore with a slash before its end starts at the top (gitignore(5))."""
+    found = _FOLDER.match(argument.removeprefix(".") if argument.startswith("./") else argument)
+    return _folded(found[1]) if found else ""
+
+
+_FOLDER = re.compile(r"/?([\w.-]+)/.", re.ASCII | re.DOTALL)
+
+
+def folders(path: Path) -> set[str]:
+    """The names that a path begins with below its granted folders, in all its spellings, as ``folder`` spells them."""
+    roots = [_folded(root) for root in path.roots]
+    spellings = [_folded(spelling) for spelling in path.spellings]
+    return {each[len(root) :].lstrip("/").partition("/")[0] for each in spellings for root in roots if within(root, each)}
+
+
 def _line_covers(line: str, path: str) -> bool:
     read = _line(line)
     return read is not None and read.match_file(path) is not None

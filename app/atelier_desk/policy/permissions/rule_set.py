@@ -19,6 +19,7 @@ class ReadRule:
         place: its number in the run's rules: of several that cover a call the first is named.
         prefix: what the names of its tools begin with.
         program: the word that the commands it covers begin with; empty when that is not certain.
+        folder: the name that the paths it covers begin with, below a granted folder; empty when that is not certain.
     """
 
     place: int
@@ -26,6 +27,7 @@ class ReadRule:
     read: Pattern
     prefix: str
     program: str
+    folder: str = ""
 
 
 class RuleSet:
@@ -41,7 +43,8 @@ class RuleSet:
         for place, rule in enumerate(rules):
             read = pattern.parse(rule.text)
             prefix, star, _rest = read.name.partition("*")
-            one = ReadRule(place, rule, read, prefix, pattern.program(read.argument) if read.argument else "")
+            argument = read.argument or ""
+            one = ReadRule(place, rule, read, prefix, pattern.program(argument), pattern.folder(argument))
             if star:
                 self._patterns[rule.action].append(one)
             else:
@@ -55,4 +58,7 @@ class RuleSet:
         if facts.commands and not (facts.paths or facts.hosts or facts.agents):
             programs = {program for command in facts.commands for program in pattern.programs(command)}
             found = [one for one in found if one.program in programs or not one.program]
+        elif facts.paths and not (facts.commands or facts.hosts or facts.agents):
+            folders = {folder for path in facts.paths for folder in pattern.folders(path)}
+            found = [one for one in found if one.folder in folders or not one.folder]
         return sorted(found, key=lambda one: one.place)
