@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from atelier_desk.figures import number
@@ -50,6 +50,13 @@ def cleaned_words(done: Cleaned) -> str:
         return _("{freed} Every change can still be undone.", freed=freed)
     lost = ngettext("{n} change can no longer be undone.", "{n} changes can no longer be undone.", done.given_up)
     return f"{freed} {lost}"
+
+
+def undo_words(changes: Iterable[Change]) -> str:
+    """What undoing these changes does not take back; empty when it takes back all."""
+    if not any(change.command for change in changes):
+        return ""
+    return _("Commands changed some of them. What they did elsewhere stays: in other folders, in .git, in ignored files, over the network.")
 
 
 def changed_words(paths: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import sys
@@ -80,7 +81,8 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
         def opened(data_dir: Path | None = None, **options: Any) -> Any:
             given = {"model_factory": lambda agent: model, "embedder": WordEmbedder(), "vault": KeyVault(environ={}), "fsync": False}
-            place_database(DataDir(data_dir or default_data_dir()).database)
+            with contextlib.suppress(OSError):  # the program says itself what is wrong with its folder
+                place_database(DataDir(data_dir or default_data_dir()).database)
             return real_open(data_dir, **{**given, **more, **options})
 
         monkeypatch.setattr(Atelier, "open", opened)

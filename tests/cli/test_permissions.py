@@ -18,6 +18,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from atelier_desk.workspace.commands.listing import ABOUT
 from tests.cli.conftest import Cli, Configure
 from tests.cli.test_run import calculate
 
@@ -216,6 +217,15 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
         assert (refused.status, refused.out) == (2, ""), argv
         assert said_wrong in refused.err, argv
     assert cli("settings", "set", "audit_days", "1").status == 0
+
+
+def test_the_safe_commands_are_listed_as_the_policy_knows_them(cli: Cli) -> None:
+    listed = cli("permissions", "commands", "--json").json
+    assert {"command": "cd", "does": "reads", "about": ABOUT["cd"], "options": ""} in listed
+    assert len(listed) == len(ABOUT)
+    header, *rows = cli("--lang", "fr", "permissions", "commands", "deletes").out.splitlines()
+    assert header.split() == ["commande", "fichiers", "effet", "options"]
+    assert [row.split()[:4] for row in rows] == [["rm", "deletes", "Supprime", "des"], ["rmdir", "deletes", "Supprime", "des"]]
 
 
 def test_a_moment_is_a_day_a_time_or_how_long_ago() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli, Result
+from tests.support.servers.anthropic import FakeAnthropic, error_body
 from tests.support.servers.base import Failure, Reply
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
@@ -138,6 +139,38 @@ def test_an_imitation_of_ollama_answers(atelier: Run, tmp_path: Path) -> None:
         assert (added.status, added.err) == (0, "")
         done = atelier("run", "Hi", "--provider", "box", "--model", "test-model")
         assert (done.status, done.out.strip()) == (0, "Hello there")
+
+
+def test_claude_with_a_cache(atelier: Run) -> None:
+    server = FakeAnthropic()
+    env = {"CLAUDE_KEY": "sk-ant-" + "k" * 24}
+    server.api_key = env["CLAUDE_KEY"]
+    usage = {"input_tokens": 50, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 4000, "output_tokens": 30}
+    with serving(server):
+        add = ["providers", "add", "Claude", "--kind", "anthropic", "--base-url", server.root, "--api-key-env", "CLAUDE_KEY"]
+        assert atelier(*add, **env).status == 0
+        assert "2" in atelier("providers", "test", "Claude", **env).out
+        assert atelier("providers", "test", "Claude", CLAUDE_KEY="sk-ant-another-key").status == 1
+        listed = json.loads(atelier("models", "list", "--provider", "Claude", "--json", **env).out)
+        assert [(each["label"], each["context_window"]) for each in listed] == [
+            ("Claude Sonnet 5", 1_000_000),
+            ("Claude Haiku 4.5", 200_000),
+        ]
+        prices = ["--price-in", "2", "--price-out", "10", "--price-cache-read", "0.2", "--price-cache-write", "2.5"]
+        assert atelier("models", "edit", "Claude", "claude-sonnet-5", *prices, **env).status == 0
+        server.script(Reply(text="Hello there", usage=usage))
+        done = atelier("run", "Hi", "--provider", "Claude", "--model", "claude-sonnet-5", "--effort", "low", **env)
+        assert (done.status, done.out.strip()) == (0, "Hello there")
+        assert server.of("/v1/messages")[0].json["output_config"] == {"effort": "low"}
+        total = json.loads(atelier("usage", "--json").out)["total"]
+        assert (total["tokens_input"], total["tokens_cached"], total["tokens_stored"]) == (4250, 4000, 200)
+        assert (total["cost"], total["saved"]) == (0.0017, 0.0071)
+        assert "the cache saved $0.0071" in atelier("usage").out
+        server.script(Failure(401, error_body("authentication_error", "invalid x-api-key")))
+        refused = atelier("run", "Hi", "--provider", "Claude", "--model", "claude-sonnet-5", **env)
+        assert refused.status == 1
+        assert "refused the API key" in refused.err
+        assert env["CLAUDE_KEY"] not in refused.err
 
 
 def test_azure_with_headers_of_ones_own(atelier: Run, tmp_path: Path) -> None:

@@ -185,6 +185,23 @@ async def test_events_arrive_in_order_and_tokens_joined(opened: tuple[Bridge, En
     assert changes == [("task", "1")]
 
 
+async def test_much_at_once_is_told_in_several_turns_and_in_order(opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two of them the window is painted."""
+    bridge, _engine = opened
+    monkeypatch.setattr("atelier_desk.desktop.bridge.AT_ONCE_S", 0)
+    seen: list[str] = []
+    turns: list[int] = []
+    bridge.stream_event.connect(lambda e: seen.append(content(e)))
+    bridge._drainer.timeout.connect(lambda: turns.append(len(seen)))
+    for number in range(5):
+        bridge.post(event(ChunkType.MESSAGE, str(number)))
+    await until(lambda: len(seen) >= 2)
+    bridge.post(event(ChunkType.MESSAGE, "5"))
+    await until(lambda: len(seen) >= 6)
+    assert seen == ["0", "1", "2", "3", "4", "5"]
+    assert turns == [1, 2, 3, 4, 5, 6]
+
+
 async def test_an_unhandled_error_is_told(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     told: list[object] = []

@@ -180,3 +180,14 @@ async def test_what_opens_below_closes_the_drawer(window: MainWindow, qtbot: QtB
 async def test_the_composer_is_as_wide_as_the_messages(window: MainWindow, qtbot: QtBot, width: int) -> None:
     window.resize(width, 860)
     qtbot.waitUntil(lambda: window.chat.composer.width() == min(CHAT_COLUMN, window.chat.width() - 2 * 24))
+
+
+async def test_a_new_workflow_is_not_under_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot)
+    open_by_button(window, qtbot)
+    qtbot.waitUntil(lambda: bool(in_sight(window)))
+    await settle()
+    window.actions_["new-workflow"].trigger()
+    qtbot.waitUntil(lambda: not in_sight(window))
+    await settle()
+    assert window.focusWidget() is window.chat.composer.field

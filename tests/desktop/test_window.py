@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -17,6 +18,7 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow, first_view
 from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
@@ -332,6 +334,26 @@ async def test_the_palette_reaches_workflows_agents_models_and_settings(program:
     assert window._settings_window is not None
     assert window._settings_window.current == "shortcuts"
     assert window.layout_state()["commands"].split("\n") == ["page:shortcuts", "model:Groq/llama", "agent:Bert"]
+    window._settings_window.close()
+
+
+async def test_an_entry_of_the_audit_trail_opens_its_workflow_at_the_call(program: Program) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    opened: list[str] = []
+    shown: list[str] = []
+    window.chat.open_workflow = opened.append  # type: ignore[method-assign]
+    window.chat.reveal_message = shown.append  # type: ignore[method-assign]
+    entry = AuditEntry(workflow_id="w2", run_id="r", call_id="c1", message_id="m1", tool="t", decision=AuditDecision.ALLOWED)
+    program.engine.set("audit", "page", AuditPage(lines=(AuditLine(entry=entry, workflow="Garden"),)))
+    window.show_settings("approvals")
+    await settle(30)
+    page: Any = window._settings_window and window._settings_window.page("approvals")
+    page.trail.table.setCurrentIndex(page.trail.model.index(0, 0))
+    page.trail.open.click()
+    assert (opened, shown) == (["w2"], ["m1"])
+    assert "r:c1" in window.chat.host.state.open_calls, "its card is open"
+    assert window._settings_window is not None
     window._settings_window.close()
 
 

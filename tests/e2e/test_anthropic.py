@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QTableWidget, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QPushButton, QTableWidget, QWidget
 
 from atelier_desk.domain.agent import ToolDialect
 from tests.cli.test_provider_faults import serving
@@ -44,7 +44,7 @@ def test_a_person_adds_anthropic_and_asks(open_desk: OpenDesk) -> None:
         picture(desk, listed.window(), "presets")
         desk.click_row(listed, "Anthropic")
         desk.click(desk.find("preset-take"))
-        assert desk.find("provider-get-key", QLabel).text().endswith("console.anthropic.com/settings/keys")
+        assert desk.find("provider-get-key", QPushButton).text().endswith("console.anthropic.com/settings/keys")
         desk.type(desk.find("provider-key"), "sk-ant-no")
         desk.find("provider-url", QLineEdit).clear()
         desk.type(desk.find("provider-url"), server.root)
@@ -53,6 +53,8 @@ def test_a_person_adds_anthropic_and_asks(open_desk: OpenDesk) -> None:
             lambda: [each for each in settings.findChildren(QLabel) if "refused the API key" in each.text()], "the key is refused"
         )
         assert "sk-ant-no" not in said[0].text()
+        desk.settle()
+        assert said[0].height() >= said[0].heightForWidth(said[0].width()), "all of it can be read"
         picture(desk, settings, "refused")
         desk.find("provider-key", QLineEdit).clear()
         desk.type(desk.find("provider-key"), KEY)
@@ -61,8 +63,7 @@ def test_a_person_adds_anthropic_and_asks(open_desk: OpenDesk) -> None:
         desk.click(desk.find("provider-save"))
         table = desk.find("model-table", QTableWidget, settings)
         desk.until(lambda: table.rowCount() == 2, "its models are listed")
-        cells = [table.item(0, column) for column in (1, 2)]
-        assert [cell.text() for cell in cells if cell is not None] == ["Claude Sonnet 5", "1,000,000"]
+        assert [table.model().index(0, column).data() for column in (1, 2)] == ["Claude Sonnet 5", "1,000,000"]
         picture(desk, settings, "saved")
         settings.close()
 

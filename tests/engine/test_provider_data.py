@@ -22,6 +22,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.llm.secrets import KeyVault
+from tests.support.servers.anthropic import FakeAnthropic
 from tests.support.servers.base import Call, Failure, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
@@ -109,18 +110,20 @@ async def test_restarts_copies_forks_and_files(server: SigningServer, tmp_path: 
 
 
 @pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize(("kind", "model"), [("mistral", "magistral-small"), ("ollama", "qwen3")])
-async def test_thinking_goes_back_to_mistral_and_ollama(
+@pytest.mark.parametrize(("kind", "model"), [("mistral", "magistral-small"), ("ollama", "qwen3"), ("anthropic", "claude-sonnet-5")])
+async def test_thinking_goes_back_to_mistral_ollama_and_anthropic(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, model: str, kept: bool
 ) -> None:
-    """Also in the next run; without it both refuse the request, so that a conversation that lost it cannot pass here."""
-    async with FakeMistral() if kind == "mistral" else FakeOllama() as server:
+    """Also in the next run; without it they refuse the request, so that a conversation that lost it cannot pass here."""
+    servers: dict[str, Any] = {"mistral": FakeMistral, "ollama": FakeOllama, "anthropic": FakeAnthropic}
+    async with servers[kind]() as server:
         if isinstance(server, FakeMistral):
             server.listed_content = True
-        else:
+        elif isinstance(server, FakeOllama):
             server.installed["qwen3:latest"] = ["completion", "tools", "thinking"]
         if not kept:
-            monkeypatch.setattr(f"atelier_desk.llm.{kind}.returned", lambda data: {})
+            place = "anthropic.turns" if kind == "anthropic" else kind
+            monkeypatch.setattr(f"atelier_desk.llm.{place}.returned", lambda data: {})
         server.script(*turn(2), *turn(3))
         async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"MISTRAL_API_KEY": "k"})) as atelier:
             await atelier.providers.save(ProviderConfig(name="server", kind=kind, base_url=server.url))
@@ -128,7 +131,7 @@ async def test_thinking_goes_back_to_mistral_and_ollama(
             for text in ("two", "three"):
                 run_id = await say(atelier, workflow.id, text, model=model)
             assert not kept or (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
-        assert bool(server.thoughts.refused) is not kept
+        assert bool(server.refusals if isinstance(server, FakeAnthropic) else server.thoughts.refused) is not kept
 
 
 @pytest.mark.parametrize("server", ["gemini"], indirect=True)

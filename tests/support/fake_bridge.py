@@ -23,6 +23,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from atelier_desk.desktop.bridge import Bridge
 from atelier_desk.desktop.remote import SERVICES, check_callable
+from atelier_desk.domain.audit import AuditPage
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.service_list import SERVICES as CLASSES
 from atelier_desk.workspace.checkpoints.cleaning import Kept
@@ -40,6 +41,7 @@ _DEFAULTS: dict[str, Any] = {
     "providers.list": [],
     "questions.pending": [],
     "approvals.pending": [],
+    "audit.page": AuditPage(),
     "tasks.list": [],
     "tools.list": [],
     "reports.list": [],

@@ -9,6 +9,7 @@ asyncio, logging and the classes of what is streamed are imported when they are 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 DRAIN_MS = 33
 """Milliseconds between two drains while events come: 30 Hz."""
+AT_ONCE_S, FRAME_MS = 0.006, 16
+"""So long the widgets are told at once; what is left comes a frame later, so that the window is painted in between."""
 
 _TEXT = frozenset({"token", "reasoning"})
 
@@ -189,11 +192,18 @@ class Bridge(QObject):
         batch: list[StreamEvent | Change] = []
         while self._queue:
             batch.append(self._queue.popleft())
-        for news in coalesce(batch):
+        rest = deque(coalesce(batch))
+        until = time.perf_counter() + AT_ONCE_S
+        while rest:
+            news = rest.popleft()
             if isinstance(news, Change):
                 self.changed.emit(news.topic, news.id)
             else:
                 self.stream_event.emit(news)
+            if rest and time.perf_counter() > until:
+                self._queue.extendleft(reversed(rest))
+                self._drainer.start(FRAME_MS)
+                return
 
 
 def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:

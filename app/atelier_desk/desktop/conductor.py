@@ -113,6 +113,7 @@ class Conductor(QObject):
 
         made = ReplayView(self._bridge, self._window.middle)
         made.host.images, made.host.commands = self._window.chat.host.images, self._window.chat.commands
+        made.host.models = self._window.chat.host.models
         made.closed.connect(self.close_replay)
         made.fork_wanted.connect(self.fork)
         made.quoted.connect(self._on_quoted)

@@ -72,6 +72,7 @@ class WindowActions(WindowParts):
     # -- workflows ------------------------------------------------------------------------------------------------------------
     @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus", early="later")
     def new_workflow(self) -> None:
+        self.rail.drawer.shut()  # it would lie over the page that was asked for
         self.chat.close_workflow()
         self.sidebar.select("")
         self.rail.set_workflow("")
@@ -150,6 +151,11 @@ class WindowActions(WindowParts):
             self._search_dialog = SearchEverywhere(self.bridge, self)
             self._search_dialog.chosen.connect(self._on_hit)
         self._search_dialog.popup(self.sidebar.search.text())
+
+    def _show_place(self, workflow_id: str, kind: str, row_id: str, message_id: str) -> None:
+        """A place that another window of the program names."""
+        self.raise_up()
+        self._on_hit(workflow_id, kind, row_id, message_id)
 
     def _on_hit(self, workflow_id: str, kind: str, row_id: str, message_id: str = "") -> None:
         if workflow_id:
@@ -338,6 +344,7 @@ class WindowActions(WindowParts):
         if self._settings_window is None:
             made = SettingsWindow(self.bridge, self)
             made.setWindowIcon(app_icon())
+            made.place_wanted.connect(self._show_place)
             self._settings_window = made
         self._settings_window.show()
         self._settings_window.raise_()

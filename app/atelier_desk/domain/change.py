@@ -19,6 +19,7 @@ class Change(Model):
         mode: permission bits the file had, None when there was none.
         made: folders that were made for it, the topmost first.
         temporary: name of the unfinished file beside it, for whoever clears up after a crash.
+        command: a command did it, which may have done more than change files of the workspace.
         undoes: the change that this one took back; ``undone_by`` the one that took this back.
         cleaned: what it needs to be taken back was given up, by age or by size.
     """
@@ -40,6 +41,7 @@ class Change(Model):
     mode: int | None = None
     made: tuple[str, ...] = ()
     temporary: str = ""
+    command: bool = False
     undoes: str = ""
     undone_by: str = ""
     cleaned: bool = False

@@ -99,6 +99,22 @@ async def test_all_of_the_turn_is_undone_after_a_yes_and_the_card_says_so(panel:
     assert card.undo.isHidden()
 
 
+async def test_who_undoes_what_a_command_did_is_told_what_stays(panel: Panel) -> None:
+    panel.press("changed-files-undo")
+    assert "Commands" not in confirmation(panel).informativeText()
+    confirmation(panel).reject()
+    panel.changes = [panel.changes[0].model_copy(update={"command": True}), panel.changes[1]]
+    panel.chat.bridge.changed.emit("file", "w")
+    await settle()
+    panel.press("changed-files-undo")
+    assert "What they did elsewhere stays" in confirmation(panel).informativeText()
+
+
+def confirmation(panel: Panel) -> QMessageBox:
+    (box,) = [each for each in panel.chat.findChildren(QMessageBox) if each.isVisible()]
+    return box
+
+
 async def test_what_somebody_else_changed_is_said_and_both_are_offered(panel: Panel) -> None:
     problem = ConflictError("{path} was changed by somebody else since.", path="a.py")
     panel.engine.set("files", "undo", lambda _id, ids, force=False: [UndoneChange(panel.changes[1], None if force else problem)])

@@ -303,3 +303,13 @@ def test_the_keyboards_place_alone_has_a_ring(opened: Callable[..., QuestionDial
     accent = theme().colour("accent")
     assert other.grab().toImage().pixelColor(middle) == accent
     assert ticked.grab().toImage().pixelColor(middle) != accent
+
+
+def test_skip_stands_at_the_edge_when_the_hint_is_above_it(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+    set_language("fr")
+    dialog = opened(ask(kind="text"))
+    dialog.setFixedWidth(theme().px(430))
+    dialog.fit()
+    skip, field = child("question-skip"), child("question-answer")
+    qtbot.waitUntil(lambda: abs(skip.mapTo(dialog, QPoint()).x() - field.mapTo(dialog, QPoint()).x()) <= 4)
+    assert skip.width() <= skip.sizeHint().width() + 2

@@ -18,6 +18,14 @@ def test_elided_label_keeps_its_text_and_shows_it_as_a_tip(qtbot: QtBot) -> None
     made.resize(600, 20)
     made.grab()
     assert made.toolTip() == ""
+    large = made.font()
+    large.setPixelSize(80)
+    made.setFont(large)
+    made.grab()
+    assert made.toolTip() == made.text()
+    made.setText("short")
+    made.grab()
+    assert made.toolTip() == ""
 
 
 def test_flow_layout_wraps_like_words(qtbot: QtBot) -> None:

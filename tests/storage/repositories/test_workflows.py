@@ -193,6 +193,16 @@ async def test_search_gives_the_newest_first_and_no_more_than_asked(repos: Repos
     assert [hit.seq for hit in await repos.workflows.search("budget", 3)] == [7, 6, 5]
 
 
+async def test_what_was_said_to_a_sub_agent_is_found_with_its_name(repos: Repositories, workflow: Workflow) -> None:
+    lead, helper = Run(workflow_id=workflow.id, agent_name="Ada"), Run(workflow_id=workflow.id, agent_name="Bea", depth=1)
+    said = [
+        Message(workflow_id=workflow.id, run_id=run.id, seq=seq, role=MessageRole.USER, content="budget")
+        for seq, run in enumerate((lead, helper))
+    ]
+    await repos.journal.commit(Commit(runs=(lead, helper), messages=tuple(said)))
+    assert {hit.seq: hit.to for hit in await repos.workflows.search("budget")} == {0: "", 1: "Bea"}
+
+
 async def test_general_memories_are_found_too(repos: Repositories) -> None:
     await repos.memories.save(Memory(type=MemoryType.USER_PREF, content="prefers tea"))
     (hit,) = await repos.workflows.search("tea")

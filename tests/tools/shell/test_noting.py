@@ -25,7 +25,7 @@ async def test_a_command_s_changes_are_taken_back(bench: Bench, files: Workspace
     assert result.data["changed_files"] == ["deleted gone.txt", "changed in.txt", "created made.txt"]
     assert [part.path for part in result.parts if isinstance(part, FileChange)] == ["gone.txt", "in.txt", "made.txt"]
     changes = files.kept.of("w")
-    assert {(change.run_id, change.call_id) for change in changes} == {("r", "c")}
+    assert {(change.run_id, change.call_id, change.command) for change in changes} == {("r", "c", True)}
     assert not [each for each in undo(files, changes) if each.problem]
     assert (bench.root / "in.txt").read_text() == (bench.root / "gone.txt").read_text() == "b\na\nb\n"
     assert not (bench.root / "made.txt").exists()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atelier_desk import figures
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
-from atelier_desk.file_words import ACTIONS, cleaned_words, kept_words, state_words
+from atelier_desk.file_words import ACTIONS, cleaned_words, kept_words, state_words, undo_words
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
                 out.note(_("Left: {reason}", reason=each.problem.localized(_)), "warn")
         if not done:
             line(out, _("There is nothing to undo."))
+        elif stays := undo_words(each.change for each in done):
+            out.note(stays)
     return int(any(each.problem is not None for each in done))
 
 

@@ -49,6 +49,10 @@ def register(add: Adder) -> None:
     test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
     add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
     test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
+    safe = group.command(
+        "commands", _("the commands that run without asking, and with which options"), "permissions:commands", needs=DATABASE
+    )
+    safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
     audit = group.command("audit", _("what was decided about the calls of agents, the newest first"), "permissions:audit", needs=DATABASE)
     add_id(audit, "--workflow", "workflow", help=_("of this workflow alone"))
     audit.add_argument("--agent", metavar="AGENT", default="", help=_("of calls by the agent of this name or id"))
@@ -172,6 +176,20 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         line(out, f"{each.source}  →  {becomes or (each.problem.localized(_) if each.problem else '–')}")
     if not arguments.dry_run:
         line(out, _("Rules added: {count}", count=len(kept)))
+    return 0
+
+
+async def commands(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.workspace.commands.listing import safe_commands
+
+    words = [word.casefold() for word in arguments.words]
+    found = [each for each in safe_commands() if all(word in f"{each.name} {each.does} {_(each.about)}".casefold() for word in words)]
+    if out.json:
+        data(out, [{"command": each.name, "does": each.does.value, "about": each.about, "options": each.options} for each in found])
+        return 0
+    rows = [(each.name, each.does.value, _(each.about), each.options) for each in found]
+    table(out, rows, (_("command"), _("files"), _("does"), _("options")))
     return 0
 
 

@@ -152,7 +152,11 @@ def _found(hit: SearchHit) -> str:
     if hit.kind == "tool_execution":
         text = hit.presentation.words(over=True).localized(_) or _(hit.presentation.title) or hit.tool
         return shorten(text, FOUND)
-    return {"message": hit.who or _("You"), "report": _("Report"), "memory": _("Memory")}.get(hit.kind, hit.kind)
+    return {
+        "message": hit.who or (_("Message to {agent}", agent=hit.to) if hit.to else _("You")),
+        "report": _("Report"),
+        "memory": _("Memory"),
+    }.get(hit.kind, hit.kind)
 
 
 async def title(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

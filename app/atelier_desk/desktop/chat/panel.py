@@ -9,7 +9,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.changed_files import ChangedFiles
-from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
+from atelier_desk.desktop.chat.compose.choices import WorkflowChoices, model_labels
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.profile import ProfileChip
 from atelier_desk.desktop.chat.compose.queue_desk import QueueDesk
@@ -248,6 +248,7 @@ class ChatPanel(Translated, QWidget):
 
     def _on_choice(self, provider: str, model: str) -> None:
         agent = self.choices.agent
+        self.host.models = model_labels(self.choices.models)
         self.empty.show_agents(self.choices.agents, agent.id if agent else "", self.choices.labels)
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
@@ -283,6 +284,7 @@ class ChatPanel(Translated, QWidget):
             self._stack.addWidget(self.agent_page)
         self.agent_page.host.images, self.agent_page.host.desk = self.host.images, self.host.desk
         self.agent_page.host.bridge, self.agent_page.host.commands = self.bridge, self.commands
+        self.agent_page.host.models = self.host.models
         self.agent_page.open(run_id, message_id)
         self._stack.setCurrentWidget(self.agent_page)
         self.composer.hide()

@@ -237,7 +237,8 @@ class ModelStep(Step):
             self._fail(await self._reason(draft, error))
             return
         self._tried = (draft, model)
-        self.busy.note(_("{model} answered in {time}: “{text}”", model=model, time=duration(trial.ms), text=shorten(trial.text, 90)), "ok")
+        shown = model if draft is not None else _("Built-in starter")
+        self.busy.note(_("{model} answered in {time}: “{text}”", model=shown, time=duration(trial.ms), text=shorten(trial.text, 90)), "ok")
         self.ready_changed.emit()
 
     def _offer(self, models: list[str], chosen: str) -> None:

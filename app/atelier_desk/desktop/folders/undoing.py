@@ -12,7 +12,7 @@ from shiboken6 import isValid
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
 from atelier_desk.domain.change import portions
-from atelier_desk.file_words import NAMED, changed_words, path_words
+from atelier_desk.file_words import NAMED, changed_words, path_words, undo_words
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ def ask_undo(bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: C
     names = list(dict.fromkeys(map(path_words, alive)))
     title = ngettext("Undo {n} change of files?", "Undo {n} changes of files?", len(alive))
     ids, workflow_id = [change.id for change in alive], alive[0].workflow_id
-    return confirm(
-        parent, title, changed_words(names), _("Undo"), lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, ids, told))
-    )
+    details = "\n\n".join(filter(None, (changed_words(names), undo_words(alive))))
+    return confirm(parent, title, details, _("Undo"), lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, ids, told)))
 
 
 async def take_back(bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool = False) -> list[UndoneChange]:

@@ -235,6 +235,7 @@ class QuestionDialog(QDialog):
         self._bottom.setDirection(across if beside else down)
         one_line = buttons - 8 <= width
         self._buttons.setDirection(across if one_line else QBoxLayout.Direction.BottomToTop)
+        self._buttons.setAlignment(self._skip, Qt.AlignmentFlag.AlignLeft if one_line else Qt.AlignmentFlag(0))
         self._hint.setVisible(beside or self._problem() is not None)
 
     def _refit(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -102,6 +102,8 @@ class SettingsPage(Translated, QWidget):
     """
 
     topics: tuple[Topic, ...] = ()
+    place_wanted = Signal(str, str, str, str)
+    """A place in a workflow is to be shown: its id, the kind and id of the row, and the message it belongs to."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -165,7 +167,8 @@ class SettingsPage(Translated, QWidget):
         """Under the page and always in view: what is known of the form, and the buttons that end it, Cancel and Save the last two."""
         foot = control(QWidget(self), f"{type(self).__name__}-foot")
         row = fill(QHBoxLayout(foot), (note, 1), *buttons, margins=(24, 10, 24, 10), spacing=8)
-        row.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        for button in buttons:
+            row.setAlignment(button, Qt.AlignmentFlag.AlignVCenter)
         note.setMinimumHeight(buttons[0].sizeHint().height())
         fill(self._outer, Line(self), foot)
 

@@ -35,6 +35,8 @@ class SettingsWindow(Translated, QWidget):
     """``settings-window``. Pages are built when they are first shown, or searched. ``closed`` is emitted when it goes away."""
 
     closed = Signal()
+    place_wanted = Signal(str, str, str, str)
+    """See ``SettingsPage.place_wanted``."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -98,6 +100,7 @@ class SettingsWindow(Translated, QWidget):
                 raise KeyError(name)
             page = entry.page(self.bridge, self._stack)
             page.setObjectName(f"settings-page-{name}")
+            page.place_wanted.connect(self.place_wanted)
             self._title(page, entry)
             self._pages[name] = page
             self._stack.addWidget(page)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
@@ -100,6 +100,8 @@ class ElidedLabel(QLabel):
     def __init__(self, text: str = "", parent: QWidget | None = None, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
         super().__init__(parent)
         self._mode = mode
+        self._fitted: tuple[str, int, QFontMetrics] | None = None
+        self._shown = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setText(text)
@@ -113,13 +115,14 @@ class ElidedLabel(QLabel):
         return QSize(min(24, hint.width()), hint.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        text = self.text()
-        box = self.contentsRect()
-        shown = self.fontMetrics().elidedText(text, self._mode, box.width())
-        self.setToolTip(text if shown != text else "")
+        text, box, metrics = self.text(), self.contentsRect(), self.fontMetrics()
+        if self._fitted != (text, box.width(), metrics):
+            self._fitted = (text, box.width(), metrics)
+            self._shown = metrics.elidedText(text, self._mode, box.width())
+            self.setToolTip(text if self._shown != text else "")
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), self._shown)
         painter.end()
 
 

@@ -34,7 +34,8 @@ class SearchHit(NamedTuple):
         at: when it was said, done or last changed.
         run_id: of a message or a call, the run it is of.
         message_id: of a message its own id, of a call that of the reply which made it; empty for the others.
-        who: of a message the agent's name, empty when a person wrote it.
+        who: of a message the agent's name, empty when it was said to an agent.
+        to: of what was said to a sub-agent, by a person or by its parent, the sub-agent's name.
         tool, presentation: of a call, its tool's own name, and icon and words for people.
     """
 
@@ -50,6 +51,7 @@ class SearchHit(NamedTuple):
     who: str = ""
     tool: str = ""
     presentation: Presentation = Presentation()
+    to: str = ""
 
 
 _SEARCHES = {
@@ -190,15 +192,17 @@ class WorkflowRepository(Repository[Workflow]):
             )
             hits += [(kind, row) for row in rows]
         names = await self._names({row["workflow"].id for _, row in hits if row.get("workflow") is not None})
-        gone = await self._deleted_runs({row["run"].id for _, row in hits if row.get("run") is not None})
-        hits = [(kind, row) for kind, row in hits if row.get("run") is None or row["run"].id not in gone]
-        found = [self._hit(kind, row, names, wanted) for kind, row in hits if row.get("workflow") is None or row["workflow"].id in names]
+        runs = await self._runs({row["run"].id for _, row in hits if row.get("run") is not None})
+        hits = [(kind, row) for kind, row in hits if row.get("run") is None or not runs.get(row["run"].id, {}).get("gone")]
+        kept = [(kind, row) for kind, row in hits if row.get("workflow") is None or row["workflow"].id in names]
+        found = [self._hit(kind, row, names, runs, wanted) for kind, row in kept]
         return sorted(found, key=lambda hit: hit.at, reverse=True)[:limit]
 
     @staticmethod
-    def _hit(kind: str, row: dict[str, Any], names: dict[str, str], wanted: str) -> SearchHit:
+    def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, dict[str, Any]], wanted: str) -> SearchHit:
         workflow = row["workflow"].id if row.get("workflow") is not None else ""
         call = kind == "tool_execution"
+        run = runs.get(row["run"].id, {}) if row.get("run") is not None else {}
         text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else row["text"]
         return SearchHit(
             kind,
@@ -213,14 +217,15 @@ class WorkflowRepository(Repository[Workflow]):
             who=row.get("agent_name") or "",
             tool=row["tool"] if call else "",
             presentation=Presentation.model_validate_json(row["presentation"]) if call else Presentation(),
+            to=run.get("agent_name") or "" if kind == "message" and not row.get("agent_name") and run.get("depth") else "",
         )
 
-    async def _deleted_runs(self, ids: set[str]) -> set[str]:
-        """Those of the runs that a person deleted with their branch."""
+    async def _runs(self, ids: set[str]) -> dict[str, dict[str, Any]]:
+        """Agent and depth of these runs, and whether a person deleted them with their branch (``gone``)."""
         rows = await self._store.query(
-            "SELECT VALUE record::id(id) FROM $rows WHERE deleted_at != NONE", rows=[record("run", each) for each in sorted(ids)]
+            "SELECT id, agent_name, depth, deleted_at != NONE AS gone FROM $rows", rows=[record("run", each) for each in sorted(ids)]
         )
-        return set(rows)
+        return {row["id"].id: row for row in rows}
 
     async def _names(self, ids: set[str]) -> dict[str, str]:
         """Names of those workflows that are not in the bin."""

@@ -48,5 +48,5 @@ async def noted(services: ToolServices, context: ToolContext, place: Where, *, w
     try:
         yield made
     finally:
-        author = Author(context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id)
+        author = Author(context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id, command=True)
         made.changed = await asyncio.shield(in_tool_thread(before.compare, author))

@@ -9,7 +9,10 @@ from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
-from atelier_desk.workspace.commands import git, table
+from atelier_desk.workspace.commands.listing import Does, safe_commands
+
+_LIMITED = {"find": "find (no -exec, -delete)", "sed": "sed -n 1,20p"}
+"""Programs of which a part alone is known."""
 
 
 class SafeInput(Input):
@@ -35,8 +38,9 @@ class ListSafeCommands(DescribedTool):
     )
 
     async def run(self, input: SafeInput, context: ToolContext) -> ToolResult:
+        known = safe_commands()
         return ToolResult.ok(
-            reads=sorted([*table.READS, "cd", "find (no -exec, -delete)", "sed -n 1,20p", *git.rules()]),
-            writes_only_what_it_names=sorted(table.WRITES),
+            reads=[_LIMITED.get(each.name, each.name) for each in known if each.does is Does.READS],
+            writes_only_what_it_names=[each.name for each in known if each.does is not Does.READS],
             always_asks="substitutions, variables, loops and wrappers that run other programs (sh -c, xargs, sudo, env)",
         )

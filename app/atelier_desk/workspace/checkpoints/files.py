@@ -37,12 +37,13 @@ _TRASHED = "content"
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Whose call makes a change."""
+    """Whose call makes a change; ``command``: it ran a command, which may have done more than change these files."""
 
     workflow_id: str
     run_id: str = ""
     call_id: str = ""
     agent_name: str = ""
+    command: bool = False
 
 
 class WorkspaceFiles:
@@ -358,6 +359,7 @@ class WorkspaceFiles:
                 "run_id": author.run_id,
                 "call_id": author.call_id,
                 "agent_name": author.agent_name,
+                "command": author.command,
                 "at": self._now(),
                 "root": str(place.root),
                 "path": place.path,

@@ -21,6 +21,12 @@ _FIND_FILE = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 _SED_SCRIPT = re.compile(r"(\d+|\$)(,(\d+|\$))?p(;(\d+|\$)(,(\d+|\$))?p)*", re.ASCII)
 
 
+def find_options() -> tuple[str, ...]:
+    """The words of ``find``'s expression that are known to be harmless; ``X`` stands for a value."""
+    plain = [word for word in _FIND_PLAIN if word.startswith("-")]
+    return (*sorted(["-H", "-P", *plain]), *(f"{word} X" for word in sorted(_FIND_VALUE | _FIND_FILE)))
+
+
 def find(arguments: tuple[str, ...]) -> list[str]:
     """The files that ``find`` looks below. Links are not followed (no ``-L``); nothing is run, removed or written.
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QPointF, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -187,7 +187,8 @@ def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost)
 
 def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_seen_with_them(qtbot: QtBot, host: TranscriptHost) -> None:
     said = datetime.now().astimezone().replace(hour=9, minute=5)
-    entry = Entry("a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large", time=said)
+    host.models = {("p", "m-large.Q4"): "m-large"}
+    entry = Entry("a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large.Q4", provider="p", time=said)
     reply = show(qtbot, entry, host)
     note = reply.findChild(QLabel, "message-note")
     assert note is not None
@@ -367,3 +368,23 @@ def test_tools_are_named_in_words_where_only_their_name_is_known() -> None:
     failed = Call("c", "SpawnAgentTool", {"operation": "spawn", "name": "Eve", "prompt": "Count"}, "error")
     assert "Eve · Count" in call_words(failed)
     assert "spawn" not in "".join(call_words(failed))
+
+
+def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBot, host: TranscriptHost) -> None:
+    titles = {
+        "query": "Something went wrong in Atelier",
+        "internal_error": "Something went wrong in Atelier",
+        "auth": "The model could not answer",
+    }
+    for code, title in titles.items():
+        entry = Entry("n", "notice", run_id="r", topic="error", content="No.", details={"code": code}, actionable=True)
+        assert notice_words(entry)[3] == title
+    card = show(qtbot, entry, host)
+    assert isinstance(card, NoticeCard)
+    card.setFixedWidth(600)
+    card.resize(600, card.fit(600))
+    retry = card.findChild(QPushButton, "notice-retry")
+    assert retry is not None
+    words = card._card.title.mapTo(card, QPoint()).x()
+    qtbot.waitUntil(lambda: retry.mapTo(card, QPoint()).x() == words)
+    assert card.height() >= retry.mapTo(card, QPoint(0, retry.height())).y()

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.lane import HEIGHT, Lane
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
-from atelier_desk.desktop.chat.cards.team_card import TeamCard
+from atelier_desk.desktop.chat.cards.team_card import AT_ONCE, TeamCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.theme import theme
@@ -213,7 +213,7 @@ async def test_the_lanes_of_a_large_batch_are_made_frame_by_frame_in_room_kept_f
         team.panel.team.feed(event(20, "sub_agent_start", **data))
     card.refresh()
     first = list(card.lanes)
-    assert [lane.member.name for lane in first] == ["Bea", "Cid", "W0", "W1"]
+    assert [lane.member.name for lane in first] == ["Bea", "Cid", *(f"W{number}" for number in range(AT_ONCE))]
     whole = card.fit(700)
     assert whole == before + 12 * theme().px(HEIGHT)
     qtbot.waitUntil(lambda: len(card.lanes) == 14)

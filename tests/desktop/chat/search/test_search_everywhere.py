@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.search.hit_rows import HIT
+from atelier_desk.desktop.chat.search.hit_rows import HIT, who
 from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.call import Presentation, Words
@@ -103,3 +103,9 @@ async def test_a_hit_opens_at_its_message_while_the_workflow_is_still_read(qtbot
     await settle(20)
     assert desk.texts == ["Question", "Answer"]
     assert not desk.panel.view.following, "it stands at the message, not at the end"
+
+
+def test_what_was_said_to_a_sub_agent_was_not_said_by_the_person_alone() -> None:
+    hit = SearchHit("message", "w1", "Budget", "m9", 1, "Check the budget", NOW, run_id="r9", message_id="m9", to="Bea")
+    assert who(hit) == "Message to Bea"
+    assert who(hit._replace(to="")) == "You"

@@ -11,14 +11,14 @@ from atelier_desk.desktop.widgets import Card, fill, label
 
 
 class HeadedCard(Card):
-    """What more it has goes beside the words into ``head``, or below them into ``body``."""
+    """What more it has goes beside the words into ``head``, below them and in line with them into ``words``, or below all into ``body``."""
 
     def __init__(self, parent: QWidget | None = None, variant: str = "card") -> None:
         super().__init__(parent, variant)
         self._icon = QLabel(self)
         self.title = label("", "strong", self, wrap=True)
         self.text = label("", "muted", self, wrap=True)
-        words = fill(QVBoxLayout(), self.title, self.text, spacing=4)
+        self.words = words = fill(QVBoxLayout(), self.title, self.text, spacing=4)
         self.head = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=10)
         self.body.addLayout(self.head)
 

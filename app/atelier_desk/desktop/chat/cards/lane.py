@@ -127,14 +127,15 @@ class Lane(Translated, QWidget):
         self.report.setText(_("Hide report") if self.opened else _("Report"))
         self.report.setAccessibleName(_("Report of {agent}", agent=member.name))
         self.stop.setVisible(not member.over and self._host.bridge is not None)
-        self._keep_room(member)
+        self.keep_room()
         self.stop.describe(_("Stop: {agent}", agent=member.name or _("Agent")))
         self.tick()
         self._show_report(member)
         self.show_concerns()
 
-    def _keep_room(self, member: Member) -> None:
+    def keep_room(self) -> None:
         """While others of the batch can be stopped, the figures of all lanes end at the same place."""
+        member = self.member
         batch = self._host.team.state.of_call(member.parent_run_id or "", member.parent_call_id)
         policy = self.stop.sizePolicy()
         policy.setRetainSizeWhenHidden(self._host.bridge is not None and any(not each.over for each in batch))

@@ -35,13 +35,13 @@ class NoticeCard(Translated, EntryWidget):
         self._buttons = QWidget(self._card)
         self._flow = FlowLayout(self._buttons)
         self._limit: LimitButtons | None = None
-        self._card.body.addWidget(self._buttons)
+        self._card.words.addWidget(self._buttons)
         if entry.topic == "error":
             self._more = control(QPushButton(self._card), "notice-details", look="link", on=self._toggle_details)
             self._details = control(label("", "muted", self._card, wrap=True), "notice-detail")
             self._details.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            self._card.body.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
-            self._card.body.addWidget(self._details)
+            self._card.words.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+            self._card.words.addWidget(self._details)
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -84,7 +84,7 @@ class NoticeCard(Translated, EntryWidget):
         """For a cap that was reached: how much more is allowed is for the person to say."""
         if on and self._limit is None:
             self._limit = LimitButtons(self._host, self._card)
-            self._card.body.addWidget(self._limit)
+            self._card.words.addWidget(self._limit)
         elif not on and self._limit is not None:
             self._limit.hide()
             self._limit.deleteLater()
@@ -121,6 +121,8 @@ class NoticeCard(Translated, EntryWidget):
         self.refresh()
 
 
+_OWN = {"internal_error", "storage", "query", "io", "damaged", "taken", "disk_full", "read_only"}
+"""Codes of errors that no model and no server is to blame for: Atelier's own, and its database's."""
 _ENDED = {
     "command": N_("The command that followed this run was ended. Everything up to here is kept."),
     "program": N_("Atelier was closed while this run was at work. Everything up to here is kept."),
@@ -132,7 +134,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     """Icon, colour, card variant, title and text of a notice."""
     details = entry.details
     if entry.topic == "error":
-        own = details.get("code") == "internal_error"
+        own = details.get("code") in _OWN
         title = _("Something went wrong in Atelier") if own else _("The model could not answer")
         return "circle-alert", "err", "card-err", title, str(details.get("words") or entry.content)
     if entry.topic == "limit_reached":

@@ -28,7 +28,7 @@ _BEFORE = 24
 def who(hit: SearchHit) -> str:
     """What a hit is, in words: who said it, what a call did, which kind of thing."""
     if hit.kind == "message":
-        return hit.who or _("You")
+        return hit.who or (_("Message to {agent}", agent=hit.to) if hit.to else _("You"))
     if hit.kind == "tool_execution":
         said = hit.presentation.words(over=True).localized(_) if hit.presentation.summary.text else ""
         return said or _(hit.presentation.title) or hit.tool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -37,6 +38,7 @@ class TranscriptHost(QObject):
         team: the agents that calls started, for the cards that show them as lanes.
         desk, bridge: the waiting approvals and where they are decided; None where nothing can be decided, as in a replay.
         versions: messages can be edited and answered again; not those of a sub-agent.
+        models: what models are called, by provider and name, where that is not their name.
         commands: what else can be done with a message; None where nothing can, as in a replay.
 
     Signals:
@@ -78,6 +80,7 @@ class TranscriptHost(QObject):
         self.bridge: Bridge | None = None
         self.versions = True
         self.commands: MessageMenu | None = None
+        self.models: Mapping[tuple[str, str], str] = {}
 
     def copy(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)

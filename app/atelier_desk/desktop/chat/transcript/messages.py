@@ -357,7 +357,8 @@ class AssistantMessage(BodyMessage):
         self.setAccessibleName(_("{name}: {text}", name=name, text=self.entry.content[:200]))
         self._cut.setText(_("cut off"))
         when = short_moment(self.entry.time) if self.entry.time is not None else ""
-        self._note.setText(" · ".join(filter(None, (self.entry.agent_name, self.entry.model, when))))
+        model = self.host.models.get((self.entry.provider, self.entry.model), self.entry.model)
+        self._note.setText(" · ".join(filter(None, (self.entry.agent_name, model, when))))
         self._actions.retranslate()
 
 

@@ -18,8 +18,8 @@ SURE_ROWS = 2
 """Agents that are shown in the shortest pane."""
 _PADDING = 4
 """What the style sheet's padding takes from an item's height."""
-AT_ONCE, A_FRAME, FRAME_MS = 4, 3, 16
-"""A row takes 2–3 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
+AT_ONCE, A_FRAME, FRAME_MS = 1, 1, 16
+"""A row takes 3–5 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
 ALWAYS = 8
 """Rows that are drawn wherever the tree stands; the others are made, and brought up to date, when they come into view."""
 _RunRole = Qt.ItemDataRole.UserRole

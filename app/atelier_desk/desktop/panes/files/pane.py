@@ -19,7 +19,7 @@ from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, control, fill, label, say
 from atelier_desk.domain.change import Change
-from atelier_desk.file_words import path_words
+from atelier_desk.file_words import path_words, undo_words
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -208,5 +208,7 @@ class FilesPane(Pane):
         self._problem.setText("\n".join(each.problem.localized(_) for each in left[:5] if each.problem is not None))
         count = len(done) - len(left)
         if count:
-            toast(self, ngettext("{n} change undone", "{n} changes undone", count))
+            undone = ngettext("{n} change undone", "{n} changes undone", count)
+            stays = undo_words(each.change for each in done if each.problem is None)
+            toast(self, f"{undone}. {stays}" if stays else undone)
         await self._load(workflow_id)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo
+from atelier_desk.desktop.settings.audit_trail import AuditTrail
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.risk_table import RiskTable
@@ -18,10 +19,12 @@ from atelier_desk.desktop.settings.rows import Choice, Number, RowsPage, Section
 from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.settings.rule_test import RuleTest
+from atelier_desk.desktop.settings.safe_commands import SafeCommands
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import SpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalSettings, OnTimeout
+from atelier_desk.domain.audit import AuditLine
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.settings import Settings
@@ -104,6 +107,14 @@ TIMES = (
         choices=((OnTimeout.REJECT, N_("reject it")), (OnTimeout.APPROVE, N_("allow it")), (OnTimeout.ASK_AGAIN, N_("ask again"))),
     ),
 )
+DAYS = Number(
+    "audit_days",
+    N_("Show decisions of the last"),
+    N_("Older ones are not listed; 0 lists all. Nothing is deleted by it."),
+    "audit-days",
+    suffix=f"{NARROW}d",
+    zero=N_("all"),
+)
 DEPTH = Number(
     "max_depth",
     N_("Team depth"),
@@ -115,7 +126,8 @@ DEPTH = Number(
 @settings_page("approvals", order=37, icon="shield", title=N_("Permissions"))
 class ApprovalsPage(RowsPage):
     """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``, ``approval-on-timeout``,
-    ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and ``rule-import-file``, ``rule-test-…``, ``max-depth``.
+    ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and ``rule-import-file``, ``rule-test-…``, ``audit-…``,
+    ``safe-…``, ``max-depth``.
     Everything applies at once, to runs that start from then on.
     """
 
@@ -128,6 +140,7 @@ class ApprovalsPage(RowsPage):
     def build(self) -> None:
         self._build_modes()
         self._build_rules()
+        self._build_seen()
         self.add(Section(N_("ASK AND EDIT: ASK ABOUT"), *FLAGS))
         self.add(Section(N_("RISK"), *RISKS))
         self.add(Section(N_("WHEN NOBODY DECIDES"), *TIMES))
@@ -168,6 +181,19 @@ class ApprovalsPage(RowsPage):
         self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
         self.tester.asked.connect(lambda: self.jobs.start(self._test(), "test"))
 
+    def _build_seen(self) -> None:
+        hint = N_("Every decision about a call: by a rule, by the profile, or by you. What happened stays in its workflow.")
+        card = self.add(Section(N_("AUDIT TRAIL"), DAYS))
+        self.trail = AuditTrail(self.bridge, self.jobs, self)
+        card.body.insertWidget(0, say(label("", "muted", self, wrap=True), hint))
+        card.body.insertWidget(1, self.trail)
+        self.trail.opened.connect(self._show_call)
+        hint = N_(
+            "These run without asking inside your folders: those that only read under Ask, those that write what they name under Edit. "
+            "Other options, other folders and other commands ask."
+        )
+        fill(self.section(N_("SAFE COMMANDS")).body, say(label("", "muted", self, wrap=True), hint), SafeCommands(self))
+
     # values -------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
@@ -181,6 +207,12 @@ class ApprovalsPage(RowsPage):
         self._agents = {agent.id: agent.config.name for agent in await self.bridge.engine.agents.list()}
         self._workflows = {workflow.id: workflow.name for workflow in await self.bridge.engine.workflows.list()}
         self.rules.show_rules(kept.rules, {**self._agents, **self._workflows})
+        self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
+        await self.trail.load()
+
+    def _show_call(self, line: AuditLine) -> None:
+        one = line.entry
+        self.place_wanted.emit(one.workflow_id, "tool_execution", f"{one.run_id}:{one.call_id}", one.message_id)
 
     def _set_risk(self, tool: str, risk: str) -> None:
         rest = {name: kept for name, kept in self._kept.risks.items() if name != tool}

@@ -1,0 +1,88 @@
+"""The commands that run without asking, from the table that decides: what each does, and with which options."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.matching import fits
+from atelier_desk.i18n import N_, _
+from atelier_desk.workspace.commands.listing import Does, SafeCommand, safe_commands
+
+DOES = {Does.READS: N_("Only reads"), Does.WRITES: N_("Writes what it names"), Does.DELETES: N_("Deletes: asks")}
+ROWS = 8
+NAME, KIND = 110, 150
+"""Widths of the columns at 100 %; what a command does takes the rest."""
+
+
+class SafeCommands(Translated, QWidget):
+    """``safe-filter``, ``safe-commands`` and ``safe-options``, which has the options of the row that has the cursor."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._commands = safe_commands()
+        self.shown: list[SafeCommand] = []
+        self.filter = control(QLineEdit(self), "safe-filter", hint=N_("Filter the commands"))
+        table = self.table = control(QTableWidget(0, 3, self), "safe-commands")
+        say(table, name=N_("Commands that run without asking"))
+        table.verticalHeader().hide()
+        table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        table.horizontalHeader().setHighlightSections(False)
+        table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setTabKeyNavigation(False)
+        mark(table, "plain")
+        self.options = control(label("", "small", self, wrap=True), "safe-options")
+        fill(QVBoxLayout(self), self.filter, table, self.options, margins=(0, 0, 0, 0), spacing=8)
+        self.filter.textChanged.connect(lambda _text: self._fill())
+        table.currentCellChanged.connect(lambda *_: self._show_options())
+        theme().changed.connect(self._fit)
+        self.retranslate()
+
+    def _fill(self) -> None:
+        needle = self.filter.text()
+        self.shown = [each for each in self._commands if fits(needle, f"{each.name} {_(each.about)} {_(DOES[each.does])} {each.options}")]
+        self.table.setRowCount(len(self.shown))
+        for row, each in enumerate(self.shown):
+            for column, text in enumerate((each.name, _(each.about), _(DOES[each.does]))):
+                item = QTableWidgetItem(text)
+                item.setToolTip("\n".join(filter(None, (f"{each.name}: {_(each.about)}", each.options))))
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{each.name}: {_(each.about)}; {_(DOES[each.does])}; {each.options}")
+                self.table.setItem(row, column, item)
+        self.table.setCurrentCell(0 if self.shown else -1, 0)
+        self._fit()
+        self._show_options()
+
+    def _show_options(self) -> None:
+        row = self.table.currentRow()
+        if not 0 <= row < len(self.shown):
+            self.options.setText(_("No command of the table has these words; others ask."))
+            return
+        one = self.shown[row]
+        known = _("With these options: {options}", options=one.options) if one.options else _("Without options.")
+        self.options.setText(f"{one.name} · {known}")
+
+    def _fit(self) -> None:
+        view, high = theme(), theme().px(30)
+        self.table.verticalHeader().setDefaultSectionSize(high)
+        rows = min(max(len(self.shown), 1), ROWS)
+        self.table.setFixedHeight(self.table.horizontalHeader().sizeHint().height() + rows * high + 2 * self.table.frameWidth() + 6)
+        name, kind = view.px(NAME), view.px(KIND)
+        for column, width in enumerate((name, max(view.px(220), self.table.viewport().width() - name - kind), kind)):
+            self.table.setColumnWidth(column, width)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def retranslate(self) -> None:
+        self.table.setHorizontalHeaderLabels([_("Command"), _("What it does"), _("Files")])
+        self._fill()
