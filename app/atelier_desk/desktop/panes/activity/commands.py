@@ -96,7 +96,7 @@ class CommandRows(Translated, QWidget):
         field.setMaxLength(limits.COMMAND_INPUT - 1)
         field.returnPressed.connect(partial(self._enter, command))
         top = fill(QHBoxLayout(), (name, 1), stop, margins=(0, 0, 0, 0), spacing=4)
-        fill(QVBoxLayout(row), top, self._outputs[command.id], field, margins=(0, 0, 0, 0), spacing=0)
+        fill(QVBoxLayout(row), top, self._outputs[command.id], field, margins=(0, 0, 0, 0), spacing=3)
         return row
 
     def _enter(self, command: RunningCommand) -> None:
