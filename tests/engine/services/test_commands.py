@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.errors import LimitError, NotFoundError
 from atelier_desk.tools.base import ToolContext
 from tests.engine.conftest import Opener
 
@@ -62,3 +62,23 @@ async def test_the_command_of_a_call_is_stopped_and_its_agent_is_told(open_ateli
         assert "ready" in result.data["output"]
         with pytest.raises(NotFoundError):
             await atelier.commands.stop_call(**ids)
+
+
+async def test_a_person_writes_to_a_command_in_the_background(open_atelier: Opener, tmp_path: Path) -> None:
+    (tmp_path / "ask.sh").write_text('echo ready; read answer; echo "got $answer"; sleep 60\n')
+    async with open_atelier() as atelier:
+        context = ToolContext(workflow_id="w", run_id="r", call_id="c", workspace=tmp_path)
+        call = {"command": "bash ask.sh", "modifies_files": False, "background": True}
+        started = await atelier.registry.execute("run_command", call, context)
+        command_id = started.data["command_id"]
+        with pytest.raises(NotFoundError):
+            await atelier.commands.input("other", command_id, "no\n")
+        with pytest.raises(LimitError):
+            await atelier.commands.input("w", command_id, "x" * 10_001)
+        await atelier.commands.input("w", command_id, "yes\n")
+        async with asyncio.timeout(20):
+            while "got yes" not in (await atelier.commands.list("w"))[0].output:
+                await asyncio.sleep(0.02)
+        await atelier.commands.stop("w", command_id)
+        with pytest.raises(NotFoundError):
+            await atelier.commands.input("w", command_id, "late\n")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.command import RunningCommand
-from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.errors import LimitError, NotFoundError
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.workspace.processes.commands import Kept
@@ -34,6 +35,24 @@ class CommandService:
             if each.id == command_id:
                 await each.process.end()
                 return _shown(each)
+        raise NotFoundError(N_("This command does not run any more."))
+
+    async def input(self, workflow_id: str, command_id: str, text: str) -> None:
+        """Write to a command's input, as a person would type it: with its line end.
+
+        Raises:
+            LimitError: the text is longer than ``limits.COMMAND_INPUT``.
+            NotFoundError: it does not run any more, or takes no input.
+        """
+        if len(text) > limits.COMMAND_INPUT:
+            raise LimitError(N_("The text has {length} characters; {most} are allowed."), length=len(text), most=limits.COMMAND_INPUT)
+        for each in self._running(workflow_id):
+            if each.id == command_id:
+                try:
+                    await each.process.write(text)
+                except (BrokenPipeError, ConnectionResetError):
+                    raise NotFoundError(N_("This command takes no input any more.")) from None
+                return
         raise NotFoundError(N_("This command does not run any more."))
 
     async def stop_call(self, workflow_id: str, run_id: str, call_id: str) -> None:

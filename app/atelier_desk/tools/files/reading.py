@@ -22,6 +22,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, FileTool, near_names, seen
+from atelier_desk.tools.files.pdf import PAGES, is_pdf, pdf_pages
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.root import ConfinedRoot
@@ -39,8 +40,8 @@ _PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "i
 
 class ReadInput(Input):
     path: FilePath
-    offset: int = Field(default=1, ge=1, description="First line, from 1.")
-    limit: int = Field(default=LINES, ge=1, le=LINES, description="Most lines.")
+    offset: int = Field(default=1, ge=1, description="First line (PDF: page), from 1.")
+    limit: int = Field(default=LINES, ge=1, le=LINES, description="Most lines (PDF: pages).")
 
 
 @builtin(order=300)
@@ -57,12 +58,13 @@ class ReadFileTool(FileTool):
     input: ClassVar[Any] = ReadInput
     rest_hint: ClassVar[str] = "Read on with offset, or search with search_files."
     about: ClassVar[About] = About(
-        what="Reads a text file of the workspace with line numbers (a number, a tab, the line); pictures are shown to you as pictures.",
+        what="Reads a file of the workspace: text with line numbers (a number, a tab, the line), PDF as text by page, pictures as such.",
         when="you need what a file says, and always before you edit it. Several files can be read by several calls at once.",
         when_not="you look for something in many files (search_files), or for files by name (glob_files).",
         example={"path": "src/main.py", "offset": 1, "limit": 200},
         limits=(
             f"{LINES} lines and {PAGE} characters at once; next_offset says where to go on",
+            f"of a PDF offset and limit count pages, {PAGES} at once",
             f"longer lines are cut at {LINE} characters",
         ),
     )
@@ -84,15 +86,11 @@ class ReadFileTool(FileTool):
         picture = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
         if picture and (picture != "image/webp" or data[8:12] == b"WEBP"):
             return _picture(where, data, picture)
+        if is_pdf(data):
+            return ToolResult(pdf_pages(where, data, input.offset, input.limit, PAGE), state=seen(where, data))
         text = decode(data)
         if text is None:
-            raise ToolError(
-                "{path} is a binary file of {size} bytes{kind}: it is not shown.",
-                code="binary",
-                path=where.shown,
-                size=len(data),
-                kind=" (PDF)" if data.startswith(b"%PDF") else "",
-            )
+            raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=len(data))
         return ToolResult({**_page(where, text, input), "size": len(data)}, state=seen(where, data))
 
 
@@ -120,7 +118,12 @@ def _page(where: Place, text: Text, input: ReadInput) -> dict[str, Any]:
 def _streamed(root: ConfinedRoot, where: Place, input: ReadInput, size: int) -> ToolResult:
     """A page of a file too large to be read whole: lines are found by going through it."""
     with root.file(where.path) as handle, os.fdopen(os.dup(handle), "rb") as file:
-        if is_binary(file.read(8_192)):
+        start = file.read(8_192)
+        if is_pdf(start):
+            raise ToolError(
+                "{path} is a PDF of {size} bytes; up to {most} are read.", code="too_large", path=where.shown, size=size, most=WHOLE
+            )
+        if is_binary(start):
             raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=size)
         file.seek(0)
         shown: list[str] = []

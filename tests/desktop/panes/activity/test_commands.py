@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.domain.command import RunningCommand
+from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.panes.activity.test_log import one_run
 from tests.e2e.harness import rendered
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -49,3 +50,29 @@ async def test_a_command_is_seen_and_stopped(
     await settle()
     assert not pane.commands.isVisible()
     assert not pane.commands._again.isActive()
+
+
+async def test_a_line_is_written_to_a_command_and_what_is_typed_is_not_lost(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any], qtbot: QtBot
+) -> None:
+    atelier.set("teams", "replay", ("r1", []))
+    pane = shown(ActivityPane(bridge))  # type: ignore[arg-type]
+    pane.set_workflow("w")
+    atelier.set("commands", "list", [running("Continue?")])
+    bridge.changed.emit("command", "w")
+    await settle()
+    field = pane.commands.findChild(QLineEdit, "command-input")
+    assert field.accessibleName() == "Input for npm run dev"
+    atelier.set("commands", "input", NotFoundError("This command takes no input any more."))
+    qtbot.keyClicks(field, "yes")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    await settle()
+    assert field.text() == "yes"
+    pane.commands.retranslate()
+    field = pane.commands._fields["cmd_1"]
+    assert field.text() == "yes"
+    atelier.set("commands", "input", None)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    await settle()
+    assert field.text() == ""
+    assert [args for key, args, _fields in atelier.log if key == "commands.input"] == [("w", "cmd_1", "yes\n")] * 2

@@ -1,4 +1,4 @@
-"""The commands that agents left running in the background, a line each, with a way to end them."""
+"""The commands that agents left running in the background, a line each, a way to write to them and one to end them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, Translated, control, fill, say
+from atelier_desk.domain import limits
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.i18n import N_, _
 
@@ -29,6 +30,7 @@ class CommandRows(Translated, QWidget):
         self._pane = pane
         self.commands: list[RunningCommand] = []
         self._outputs: dict[str, ElidedLabel] = {}
+        self._fields: dict[str, QLineEdit] = {}
         self._again = QTimer(self)
         self._again.setInterval(LOOK_MS)
         self._again.timeout.connect(self.reload)
@@ -62,13 +64,19 @@ class CommandRows(Translated, QWidget):
             line.setVisible(bool(command.output))
 
     def retranslate(self) -> None:
+        typed = {key: (field.text(), field.hasFocus()) for key, field in self._fields.items()}
         while (item := self._column.takeAt(0)) is not None:
             if (row := item.widget()) is not None:
                 row.hide()
                 row.deleteLater()
         self._outputs.clear()
+        self._fields.clear()
         for command in self.commands:
             self._column.addWidget(self._row(command))
+            text, had_focus = typed.get(command.id, ("", False))
+            self._fields[command.id].setText(text)
+            if had_focus:
+                self._fields[command.id].setFocus()
         self._show_outputs()
         self.setVisible(bool(self.commands))
 
@@ -82,9 +90,25 @@ class CommandRows(Translated, QWidget):
         stop.setIcon(theme().icon("square", "muted", 13))
         stop.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         say(stop, tip=N_("End this command and all that it started"), name=lambda: _("Stop {command}", command=command.line))
+        field = self._fields[command.id] = control(QLineEdit(row), "command-input")
+        say(field, name=lambda: _("Input for {command}", command=command.line))
+        field.setPlaceholderText(_("Type a line for it and press Enter"))
+        field.setMaxLength(limits.COMMAND_INPUT - 1)
+        field.returnPressed.connect(partial(self._enter, command))
         top = fill(QHBoxLayout(), (name, 1), stop, margins=(0, 0, 0, 0), spacing=4)
-        fill(QVBoxLayout(row), top, self._outputs[command.id], margins=(0, 0, 0, 0), spacing=0)
+        fill(QVBoxLayout(row), top, self._outputs[command.id], field, margins=(0, 0, 0, 0), spacing=3)
         return row
+
+    def _enter(self, command: RunningCommand) -> None:
+        self._pane.jobs.start(self._write(command, self._fields[command.id].text()), f"write to {command.id}")
+
+    async def _write(self, command: RunningCommand, text: str) -> None:
+        await self._pane.bridge.engine.commands.input(command.workflow_id, command.id, text + "\n")
+        # What was typed stays when it could not be written; what was typed meanwhile stays too.
+        field = self._fields.get(command.id)
+        if field is not None and field.text() == text:
+            field.clear()
+        self.reload()
 
     def _stop(self, command: RunningCommand) -> None:
         self._pane.jobs.start(self._end(command), "stop command")

@@ -1,0 +1,91 @@
+"""``read_file`` of a PDF: its text by page, and what cannot be read said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader, PdfWriter
+
+from atelier_desk.tools.files import pdf
+from tests.tools.conftest import Calls
+
+
+def document(*pages: str, extra: bytes = b"") -> bytes:
+    """A PDF whose pages say these lines; ``extra`` goes before the text of each, to make one that takes long."""
+    objects = [b"<</Type/Catalog/Pages 2 0 R>>"]
+    kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
+    objects.append(f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>".encode())
+    objects.append(b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>")
+    for number, text in enumerate(pages):
+        content = zlib.compress(extra + (f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode("cp1252") if text else b""))
+        objects.append(
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>" % (5 + 2 * number)
+        )
+        objects.append(b"<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream" % (len(content), content))
+    out = bytearray(b"%PDF-1.4\n")
+    places = []
+    for index, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj%s\nendobj\n" % (index, body)
+    table = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + b"".join(b"%010d 00000 n \n" % place for place in places)
+    out += b"trailer<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, table)
+    return bytes(out)
+
+
+async def test_pages_come_with_their_numbers_and_can_be_read_on(call: Calls, ws: Path) -> None:
+    (ws / "a.pdf").write_bytes(document("Le café est prêt", "second page", "third page"))
+    first = await call("read_file", path="a.pdf", limit=2)
+    assert first["content"] == "--- Page 1 of 3 ---\nLe café est prêt\n\n--- Page 2 of 3 ---\nsecond page"
+    assert (first["total_pages"], first["next_offset"]) == (3, 3)
+    rest = await call("read_file", path="a.pdf", offset=first["next_offset"])
+    assert rest["content"] == "--- Page 3 of 3 ---\nthird page"
+    assert "next_offset" not in rest
+    assert "3 pages" in (await call("read_file", path="a.pdf", offset=4))["error"]
+
+
+async def test_what_is_long_comes_in_pages_that_fit(call: Calls, ws: Path) -> None:
+    (ws / "a.pdf").write_bytes(document("x" * 30_000, "y" * 15_000, "z" * 15_000))
+    first = await call("read_file", path="a.pdf")
+    assert (first["next_offset"], first["note"]) == (2, "Page 1 is cut: 6000 characters more.")
+    second = await call("read_file", path="a.pdf", offset=2)
+    assert second["next_offset"] == 3
+    assert "z" not in second["content"]
+
+
+async def test_what_has_no_text_a_password_or_is_broken_is_said(call: Calls, ws: Path) -> None:
+    (ws / "scan.pdf").write_bytes(document("", ""))
+    assert (await call("read_file", path="scan.pdf"))["code"] == "no_text"
+    (ws / "plain.pdf").write_bytes(document("secret"))
+    writer = PdfWriter(clone_from=PdfReader(ws / "plain.pdf"))
+    writer.encrypt("word", algorithm="RC4-128")
+    writer.write(ws / "locked.pdf")
+    locked = await call("read_file", path="locked.pdf")
+    assert (locked["code"], "password" in locked["error"]) == ("encrypted", True)
+    (ws / "broken.pdf").write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 20)
+    assert (await call("read_file", path="broken.pdf"))["code"] == "broken"
+    with (ws / "huge.pdf").open("wb") as file:
+        file.write(b"%PDF-1.7\n")
+        file.truncate(30 * 1024 * 1024)
+    assert (await call("read_file", path="huge.pdf"))["code"] == "too_large"
+
+
+async def test_one_that_takes_for_ever_is_ended(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ws / "slow.pdf").write_bytes(document("end", extra=b"q 1 0 0 1 0 0 cm Q " * 1_000_000))
+    monkeypatch.setattr(pdf, "LIMIT_S", 0.5)
+    slow = await call("read_file", path="slow.pdf")
+    assert slow["code"] == "timeout"
+    assert "0 seconds" in slow["error"]
+
+
+def test_one_that_unfolds_beyond_its_limit_is_broken_and_no_more() -> None:
+    bomb = document("end", extra=b" " * 80_000_000)
+    done = subprocess.run(
+        (sys.executable, "-P", "-m", "atelier_desk.workspace.pdf_text", "1", "1", "100"), input=bomb, capture_output=True, timeout=60
+    )
+    assert json.loads(done.stdout) == {"error": "broken"}
