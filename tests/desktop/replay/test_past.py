@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.replay.past import PastTeam, show_entries
+from atelier_desk.desktop.panes.wording import duration, short_number
+from atelier_desk.desktop.replay.past import PastTeam, _agent_row, show_entries
+from atelier_desk.desktop.team.state import TeamState
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.workflow import MessageRole
 from atelier_desk.engine.services.team.replay import Snapshot
 from atelier_desk.engine.services.team.views import AgentNode
@@ -105,3 +109,20 @@ def test_other_messages_take_the_place_of_all(view: ChatView) -> None:
     assert [entry.content for entry in view.entries] == ["from the helper"]
     show_entries(view, [])
     assert list(view.entries) == []
+
+
+def test_an_agent_of_the_past_is_told_of_with_what_worked_below_it(qtbot: QtBot) -> None:
+    """As the agents of the moment are: the same lead must not have used less in a replay."""
+    used = Usage(tokens_input=1_000, tokens_output=500)
+    first, second = (
+        AgentNode(name, name, "w", "root", parent_run_id="root", parent_call_id="c", usage=used, elapsed_ms=ms, depth=1)
+        for name, ms in (("a", 4_000), ("b", 9_000))
+    )
+    aside = AgentNode("c", "c", "w", "root", parent_run_id="root", parent_call_id="d", elapsed_ms=60_000, background=True, depth=1)
+    lead = AgentNode("root", "Lead", "w", usage=used, elapsed_ms=5_000, children=(first, second, aside))
+    row = _agent_row(lead)
+    assert row.facts == f"{duration(14_000)} · {short_number(4_500)} tokens"
+    state = TeamState()
+    state.take(lead)
+    shown = state.shown("root", datetime(2026, 1, 1, tzinfo=UTC))
+    assert (shown.elapsed_ms, shown.tokens_input + shown.tokens_output) == (14_000, 4_500)

@@ -168,10 +168,21 @@ class PastSide(Translated, QWidget):
 
 def _agent_row(node: AgentNode) -> Row:
     icon, role = AGENT_ICONS.get(node.status, ("circle", "muted"))
-    spent = node.usage.tokens_input + node.usage.tokens_output
+    # As the agents of the moment are told of: with everything below (``TeamState.shown``).
+    spent = sum(each.usage.tokens_input + each.usage.tokens_output for each in node.walk())
     facts = [_(node.current_title or node.current_tool)] if node.current_tool else []
-    if node.elapsed_ms:
-        facts.append(duration(node.elapsed_ms))
+    if lasted := _lasted(node):
+        facts.append(duration(lasted))
     if spent:
         facts.append(_("{count} tokens", count=short_number(spent)))
     return Row(node.run_id, node.name, " · ".join(facts), icon, role, tuple(map(_agent_row, node.children)))
+
+
+def _lasted(node: AgentNode) -> int:
+    """Milliseconds of its work with those in which its sub-agents worked for it: for each call and stage the longest of them."""
+    longest: dict[tuple[str, int], int] = {}
+    for child in node.children:
+        if not child.background:
+            key = (child.parent_call_id, child.stage)
+            longest[key] = max(longest.get(key, 0), _lasted(child))
+    return node.elapsed_ms + sum(longest.values())
