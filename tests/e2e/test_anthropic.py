@@ -54,7 +54,7 @@ def test_a_person_adds_anthropic_and_asks(open_desk: OpenDesk) -> None:
         )
         assert "sk-ant-no" not in said[0].text()
         desk.settle()
-        assert said[0].height() >= said[0].heightForWidth(said[0].width()), "all of it can be read"
+        assert said[0].height() >= said[0].heightForWidth(said[0].width()) - 1, "all of it can be read; a pixel is rounding"
         picture(desk, settings, "refused")
         desk.find("provider-key", QLineEdit).clear()
         desk.type(desk.find("provider-key"), KEY)

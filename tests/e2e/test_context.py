@@ -133,7 +133,7 @@ def test_a_pin_holds_and_a_compaction_is_undone(open_desk: OpenDesk, server: Mod
     desk.last_reply("Read.")
     desk.wait_done()
     pane: Any = show_context(desk)
-    pick_row(desk, "Result of ReportTool")
+    pick_row(desk, "Result of Reports")
     desk.click("context-pin")
     desk.until(lambda: any(item.pinned for item in pane.request.items), "it is pinned")
     desk.send(NEXT)

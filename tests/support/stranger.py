@@ -92,7 +92,7 @@ def room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     garden.mkdir()
     (garden / "__init__.py").write_text(SECTION)
     (garden / "water.py").write_text(TOOL)
-    sections.rooms()  # what is first imported while the stranger is there would be forgotten with it
+    builtin.load()  # what is first imported while the stranger is there would be forgotten with it
     monkeypatch.setattr(tools, "__path__", [*tools.__path__, str(folder)])
     monkeypatch.setattr(builtin, "_declared", dict(builtin._declared))
     monkeypatch.setattr(sections, "_declared", dict(sections._declared))

@@ -188,7 +188,7 @@ def test_what_comes_from_outside_is_named(tmp_path: Path) -> None:
     assert read_by(run, write("a", Effect.READ)) == ""
     assert read_by(run, write(f"{other}/a", Effect.READ)) == f"{other}/a"
     assert read_by(run, write("door/a", Effect.READ)) == f"{mine}/door/a"
-    assert read_by(run, write(f"{other}/a")) == f"{other}/a"
+    assert read_by(run, write(f"{other}/a")) == ""
     assert read_by(run, Call(Effect.READ, Risk.LOW, subjects=command)) == ""
     assert read_by(replace(run, trusted=()), Call(Effect.READ, Risk.LOW, subjects=command)) == str(mine)
     assert read_by(run, Call(Effect.EXECUTE, Risk.HIGH, subjects=command.model_copy(update={"sandbox": "network"}))) == "ls"

@@ -178,13 +178,15 @@ def facts(
 def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Sequence[Path]) -> str:
     """What comes into the conversation from outside with the call's result. Source: the specification, "Taint".
 
-    A call that changes a file counts as one that reads it: its error shows what stands there.
+    A call that changes a file tells at most a few lines of what stands there, and does not count.
     """
     subjects = described.subjects
     if intent.server or described.effect is Effect.NETWORK:
         return intent.server or next((host.name for host in _hosts(subjects)), intent.tool)
     if subjects.sandbox in UNCONFINED:
         return shorten(subjects.command, limits.TAINT)
+    if described.effect is Effect.WRITE and not subjects.command:
+        return ""
     trusted = _granted(state.trusted)
     # A command reads the folder it runs in, whatever it names.
     here = (_path(".", (), state.workspace),) if subjects.command and state.workspace else ()
