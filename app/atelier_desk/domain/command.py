@@ -13,3 +13,17 @@ class RunningCommand(Model):
     line: str
     output: str = ""
     sandbox: str = ""
+
+
+class OutputPart(Model):
+    """A part of what a command printed.
+
+    Attributes:
+        next_offset: the byte to read on from; ``size`` are the bytes printed until now.
+        status: its exit status, None while it runs.
+    """
+
+    text: str = ""
+    next_offset: int = 0
+    size: int = 0
+    status: int | None = None

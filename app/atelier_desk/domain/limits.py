@@ -135,5 +135,7 @@ COMMAND_BEGINS_S: Final = 0.5
 """How long a command in the background is watched before its call returns: one that fails at once says so."""
 COMMAND_WAIT_MS: Final = 60_000
 """Milliseconds that one reading of a background command's output may wait for more."""
+COMMAND_PART: Final = 24 * 1024
+"""Bytes of a command's output that are read at once."""
 COMMAND_INPUT: Final = 10_000
 """Characters written to a command's input at once."""

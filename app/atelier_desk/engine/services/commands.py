@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.command import RunningCommand
+from atelier_desk.domain.command import OutputPart, RunningCommand
 from atelier_desk.domain.errors import LimitError, NotFoundError
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
@@ -21,8 +21,8 @@ class CommandService:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
-    async def list(self, workflow_id: str) -> list[RunningCommand]:
-        """Those of a workflow that run, the oldest first."""
+    async def list(self, workflow_id: str = "") -> list[RunningCommand]:
+        """Those of a workflow, or of all, that run, the oldest first."""
         return [_shown(each) for each in self._running(workflow_id)]
 
     async def stop(self, workflow_id: str, command_id: str) -> RunningCommand:
@@ -36,6 +36,19 @@ class CommandService:
                 await each.process.end()
                 return _shown(each)
         raise NotFoundError(N_("This command does not run any more."))
+
+    async def output(self, command_id: str, offset: int = 0) -> OutputPart:
+        """What a command in the background printed, from a byte on; also of one that is over, while the program keeps it.
+
+        Raises:
+            NotFoundError: there is none with this id.
+        """
+        commands = self._context.tool_services.commands
+        for each in commands.of("") if commands is not None else ():
+            if each.background and each.id == command_id:
+                text, following = each.process.output.part(max(0, offset), limits.COMMAND_PART)
+                return OutputPart(text=text, next_offset=following, size=each.process.output.size, status=each.process.status)
+        raise NotFoundError(N_("There is no command {id}. Commands end with the program that runs them."), id=command_id)
 
     async def input(self, workflow_id: str, command_id: str, text: str) -> None:
         """Write to a command's input, as a person would type it: with its line end.

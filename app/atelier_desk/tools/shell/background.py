@@ -16,7 +16,7 @@ from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import running
 from atelier_desk.workspace.processes.commands import Kept
 
-PART = 24 * 1024
+PART = limits.COMMAND_PART
 """Bytes of output read at once."""
 CommandId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the command, as run_command gave it.")]
 

@@ -87,8 +87,8 @@ class Commands:
         return kept
 
     def of(self, workflow_id: str) -> list[Kept]:
-        """The commands of a workflow, the oldest first."""
-        return [each for each in self._kept.values() if each.workflow_id == workflow_id]
+        """The commands of a workflow, the oldest first; an empty id: of all."""
+        return [each for each in self._kept.values() if workflow_id in ("", each.workflow_id)]
 
     def get(self, workflow_id: str, command_id: str) -> Kept | None:
         found = self._kept.get(command_id)
