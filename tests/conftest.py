@@ -34,6 +34,7 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test has a data folder of its own and ends in the language it began with."""
     monkeypatch.setenv("ATELIER_DATA_DIR", str(tmp_path / "atelier-data"))
+    monkeypatch.setenv("ATELIER_HOME", str(tmp_path / "home"))
     i18n.set_language("en")
     yield
     i18n.set_language("en")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.audit import AuditDecision, AuditEntry
+from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.i18n import N_, _
 from atelier_desk.profile_words import profile_of
 
@@ -50,3 +51,18 @@ def why(entry: AuditEntry) -> str:
     if entry.reason in _BY_PROFILE and entry.mode in _MODES:
         return _("Profile “{profile}”", profile=_(profile_of(ApprovalMode(entry.mode)).title))
     return _(REASONS[entry.reason]) if entry.reason in REASONS else entry.reason
+
+
+_ACTED = {Action.ALLOW: N_("allowed"), Action.ASK: N_("asked"), Action.DENY: N_("forbidden")}
+
+
+def acted(verdict: Verdict) -> str:
+    """What a verdict does with its call."""
+    return _(_ACTED[verdict.action])
+
+
+def ground(verdict: Verdict) -> str:
+    """What it rests on: a rule, what asks always, or the profile."""
+    if verdict.rule:
+        return _("Rule “{rule}”", rule=verdict.rule)
+    return _(REASONS[verdict.reason]) if verdict.reason in REASONS else _("Profile")

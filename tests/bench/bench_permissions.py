@@ -15,6 +15,7 @@ from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine.run.permissions import Judge
@@ -30,7 +31,8 @@ SHAPES = {
     "of 500 other tools": "mcp__server{}__*",
     "of 500 commands": "run_command(tool{} sub:*)",
     "of 500 paths of this tool": "write_file(folder{}/**)",
-    "of all three": "",
+    "of 500 paths in the call's folder": "write_file(src/file{}.py)",
+    "of all these": "",
 }
 
 
@@ -53,11 +55,13 @@ def cost(folder: str, tool: str, rules: list[str], times: int) -> float:
         approvals=ApprovalPolicy(mode=ApprovalMode.SELECTIVE, rules=made),
         workspace=(folder,),
     )
-    judge, found = Judge(), []
+    judge, found, shown = Judge(), [], Presentation()
     for _time in range(times):
         began = time.thread_time()
         described = registry.describe(known, arguments)
-        intent = ToolCallStarted(call_id="c", tool=tool, arguments=arguments, section=known.section, subjects=described.subjects)
+        intent = ToolCallStarted(
+            call_id="c", tool=tool, arguments=arguments, section=known.section, subjects=described.subjects, presentation=shown
+        )
         judge.judged(state, intent, described, repaired=False)
         found.append((time.thread_time() - began) * 1000)
     return statistics.median(found[1:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import hashlib
 import io
 import itertools
 import json
@@ -24,8 +25,9 @@ from atelier_desk.figures import number
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli
 from tests.cli.test_run import call
+from tests.support.pictures import png
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+PNG = png()
 
 
 def test_files_and_pictures_go_with_the_prompt_and_are_kept_as_what_they_are(cli: Cli, tmp_path: Path) -> None:
@@ -39,13 +41,13 @@ def test_files_and_pictures_go_with_the_prompt_and_are_kept_as_what_they_are(cli
     assert [image.media_type for image in asked.images] == ["image/png"]
     [sent] = [event for event in result.of("message") if event["role"] == "user"]
     assert sent["content"] == "Read these"
-    assert sent["attachments"] == [
-        {"media_type": "image/png", "bytes": len(base64.b64encode(PNG)) * 3 // 4},
-        {"name": "notes.txt", "media_type": "text/plain", "text": "The sea is blue."},
-    ]
+    text, picture = sent["attachments"]
+    assert (text["name"], text["media_type"], text["text"]) == ("notes.txt", "text/plain", "The sea is blue.")
+    assert (picture["name"], picture["bytes"], picture["sha256"]) == ("dot.png", len(PNG), hashlib.sha256(PNG).hexdigest())
+    assert base64.b64decode(asked.images[0].data) == PNG
     workflow = sent["workflow_id"]
     details = cli("workflows", "show", workflow, "--json").json["transcript"][0]["message"]["details"]
-    assert details["files"] == [{"name": "notes.txt", "text": "The sea is blue."}]
+    assert [(each["name"], each["text"]) for each in details["attachments"]] == [("notes.txt", "The sea is blue."), ("dot.png", "")]
     assert "Attached file: notes.txt" in cli("workflows", "show", workflow).out
 
 

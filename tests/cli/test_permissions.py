@@ -234,3 +234,20 @@ def test_a_moment_is_a_day_a_time_or_how_long_ago() -> None:
     assert day.tzinfo is not None
     assert moment("2026-11-23T14:30+00:00") == moment("2026-11-23T15:30+01:00")
     assert timedelta(days=6, hours=23) < utc_now() - moment("7d") < timedelta(days=7, hours=1)
+
+
+def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approvals: Configure) -> None:
+    approvals()
+    workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0]["workflow_id"]
+    same = cli("permissions", "replay", workflow)
+    assert (same.status, same.out.strip(), same.err) == (0, "Decisions: 1; under today's rules others: 0", "")
+    assert "asked (Profile)" in cli("permissions", "replay", workflow, "--all").out
+    cli("permissions", "add", "CalculatorTool", "--action", "deny")
+    header, row, said = cli("permissions", "replay", workflow).out.splitlines()
+    assert header.split() == ["when", "agent", "call", "then", "today"]
+    assert "asked (Profile)" in row
+    assert row.rstrip().endswith("forbidden (Rule “CalculatorTool”)")
+    assert said.endswith("others: 1")
+    first, *_again = cli("permissions", "replay", workflow, "--json").json
+    assert (first["then"]["action"], first["today"]["action"], first["same"], first["differs"]) == ("ask", "deny", True, True)
+    assert cli("permissions", "replay", "ffff").status != 0

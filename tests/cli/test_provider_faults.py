@@ -16,9 +16,11 @@ from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli, Result
 from tests.support.servers.anthropic import FakeAnthropic, error_body
 from tests.support.servers.base import Failure, Reply
+from tests.support.servers.google import FakeGoogle
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.proxies import FakeProxy
+from tests.support.servers.responses import FakeResponses
 
 FAR = "http://models.test/v1"
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -171,6 +173,68 @@ def test_claude_with_a_cache(atelier: Run) -> None:
         assert refused.status == 1
         assert "refused the API key" in refused.err
         assert env["CLAUDE_KEY"] not in refused.err
+
+
+def test_gemini_with_a_cache(atelier: Run) -> None:
+    server = FakeGoogle()
+    env = {"GEMINI_KEY": "AIza" + "k" * 24}
+    server.api_key = env["GEMINI_KEY"]
+    usage = {"promptTokenCount": 4250, "cachedContentTokenCount": 4000, "candidatesTokenCount": 18, "thoughtsTokenCount": 12}
+    with serving(server):
+        add = ["providers", "add", "Gemini", "--kind", "google", "--base-url", server.root, "--api-key-env", "GEMINI_KEY"]
+        assert atelier(*add, **env).status == 0
+        assert "2" in atelier("providers", "test", "Gemini", **env).out
+        assert atelier("providers", "test", "Gemini", GEMINI_KEY="sk-ant-another-key").status == 1
+        listed = json.loads(atelier("models", "list", "--provider", "Gemini", "--json", **env).out)
+        assert [(each["label"], each["context_window"], each["supports_thinking"]) for each in listed] == [
+            ("Gemini 3.5 Flash", 1_048_576, True),
+            ("Gemini 2.5 Flash-Lite", 1_048_576, True),
+        ]
+        prices = ["--price-in", "2", "--price-out", "10", "--price-cache-read", "0.2"]
+        assert atelier("models", "edit", "Gemini", "gemini-3.5-flash", *prices, **env).status == 0
+        server.script(Reply(text="Hello there", usage=usage))
+        done = atelier("run", "Hi", "--provider", "Gemini", "--model", "gemini-3.5-flash", "--effort", "low", **env)
+        assert (done.status, done.out.strip()) == (0, "Hello there")
+        assert server.chats[-1]["generationConfig"]["thinkingConfig"]["thinkingLevel"] == "LOW"
+        total = json.loads(atelier("usage", "--json").out)["total"]
+        assert (total["tokens_input"], total["tokens_output"], total["tokens_cached"]) == (4250, 30, 4000)
+        assert (total["cost"], total["saved"]) == (0.0016, 0.0072)
+        gone = atelier("run", "Hi", "--provider", "Gemini", "--model", "gemini-0-gone", **env)
+        assert gone.status == 1
+        assert "does not have the model gemini-0-gone" in gone.err
+        refused = atelier("run", "Hi", "--provider", "Gemini", "--model", "gemini-3.5-flash", GEMINI_KEY="AIza-expired-key")
+        assert refused.status == 1
+        assert "refused the API key" in refused.err
+        assert "AIza-expired-key" not in refused.err
+
+
+def test_responses_with_a_cache(atelier: Run) -> None:
+    server = FakeResponses()
+    env = {"OPENAI_KEY": "sk-" + "k" * 24}
+    server.api_key, server.verified = env["OPENAI_KEY"], False
+    usage = {"input_tokens": 4250, "input_tokens_details": {"cached_tokens": 4000, "cache_write_tokens": 200}, "output_tokens": 30}
+    with serving(server):
+        add = ["providers", "add", "Lab", "--kind", "responses", "--base-url", server.root, "--api-key-env", "OPENAI_KEY"]
+        assert atelier(*add, **env).status == 0
+        assert atelier("providers", "test", "Lab", OPENAI_KEY="AIza-another-key").status == 1
+        listed = json.loads(atelier("models", "list", "--provider", "Lab", "--json", **env).out)
+        assert [(each["name"], each["supports_thinking"]) for each in listed] == [("gpt-5.5", True), ("gpt-4.1", False)]
+        prices = ["--price-in", "2", "--price-out", "10", "--price-cache-read", "0.2", "--price-cache-write", "2.5"]
+        assert atelier("models", "edit", "Lab", "gpt-5.5", *prices, **env).status == 0
+        server.script(Reply(text="Hello there", usage=usage))
+        done = atelier("run", "Hi", "--provider", "Lab", "--model", "gpt-5.5", "--effort", "low", **env)
+        assert (done.status, done.out.strip()) == (0, "Hello there"), "also where neither streams nor summaries are allowed"
+        assert server.chats[-1]["reasoning"] == {"effort": "low"}
+        total = json.loads(atelier("usage", "--json").out)["total"]
+        assert (total["tokens_input"], total["tokens_cached"], total["tokens_stored"]) == (4250, 4000, 200)
+        assert (total["cost"], total["saved"]) == (0.0017, 0.0071)
+        gone = atelier("run", "Hi", "--provider", "Lab", "--model", "gpt-0-gone", **env)
+        assert gone.status == 1
+        assert "does not have the model gpt-0-gone" in gone.err
+        refused = atelier("run", "Hi", "--provider", "Lab", "--model", "gpt-5.5", OPENAI_KEY="sk-expired-key")
+        assert refused.status == 1
+        assert "refused the API key" in refused.err
+        assert "sk-expired-key" not in refused.err
 
 
 def test_azure_with_headers_of_ones_own(atelier: Run, tmp_path: Path) -> None:

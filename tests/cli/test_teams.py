@@ -288,7 +288,8 @@ def test_a_called_delegation_names_a_stored_agent_that_keeps_its_own_tools(cli: 
         tool.name for tool in map(registry.get_tool, registry.get_all_tool_names()) if tool and tool.needs_workspace
     }  # there is no folder here
     assert files
-    assert {tool.name for tool in model.requests[0].tools} >= set(lead["config"]["tools"]) - files
+    skills = {"activate_skill"}  # nor any skill to take up
+    assert {tool.name for tool in model.requests[0].tools} >= set(lead["config"]["tools"]) - files - skills
 
 
 def test_a_called_delegation_to_nobody_asks_nobody(cli: Cli) -> None:

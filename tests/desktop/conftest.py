@@ -10,9 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 
 
@@ -27,3 +29,6 @@ def _dressed(qtbot: QtBot) -> Iterator[None]:
     i18n.set_language("en")
     yield
     i18n.set_language("en")
+    for window in QApplication.topLevelWidgets():
+        for timer in window.findChildren(Soon):
+            timer.stop()  # its work would find no event loop any more

@@ -62,7 +62,7 @@ async def test_opening_or_deleting_the_workflow_takes_the_message_back(away: Pro
     assert len(away.window.toasts._toasts) == 2
     away.window.chat.open_workflow("w2")
     await settle(20)
-    assert away.toast() == "“First (fork at 3)” failed"
+    assert away.toast() == "“First (branch)” failed"
     away.window.sidebar.workflow_gone.emit("w3")
     await settle()
     assert away.toast() == ""

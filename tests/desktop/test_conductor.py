@@ -21,7 +21,7 @@ from tests.support import past
 from tests.support.fake_bridge import FakeBridge, settle
 
 OTHER = Workflow(id="w2", name="Second")
-FORK = Workflow(id="w3", name="First (fork at 3)")
+FORK = Workflow(id="w3", name="First (branch)")
 
 
 class Program:
@@ -148,7 +148,7 @@ async def test_a_fork_is_made_and_shown(program: Program) -> None:
     assert program.engine.calls("runs.fork") == [(("w1", 3), {})]
     assert program.window.chat.workflow_id == "w3"
     assert program.window.middle.currentWidget() is program.window.chat
-    assert "fork at 3" in program.toast()
+    assert "(branch)" in program.toast()
     assert program.window.findChild(QPushButton, "toast-action") is None
 
 

@@ -170,7 +170,7 @@ async def test_language_change_reaches_every_part(program: Program) -> None:
     await settle()
     assert program.window.sidebar.foot.settings.text().strip() == "Réglages"
     assert program.window.chat.composer.field.accessibleName() == "Message"
-    assert program.window.chat.composer.attach.accessibleName() == "Joindre des images"
+    assert program.window.chat.composer.attach.accessibleName() == "Joindre des fichiers"
     switch_language("en")
     await settle()
     assert program.window.sidebar.foot.settings.text().strip() == "Settings"

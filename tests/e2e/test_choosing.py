@@ -65,10 +65,10 @@ def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(
         turn(desk, text, f"Answer {number}.")
         assert model_picker(desk).whole_text == BIG
     runs = desk.engine(lambda a: a.repos.runs.list(desk.workflow_id))
-    desk.window.chat.host.resend_requested.emit(runs[0].id, "Please begin, better")
+    desk.window.chat.host.resend_requested.emit(runs[0].id, "", "Please begin, better")
     desk.until(lambda: "Answer 4." in rendered(desk.find("chat-view")))
     desk.wait_done()
-    desk.window.chat.host.regenerate_requested.emit(runs[0].id)
+    desk.window.chat.host.regenerate_requested.emit(runs[0].id, "")
     desk.until(lambda: "Answer 5." in rendered(desk.find("chat-view")))
     desk.wait_done()
     desk.close()
@@ -101,6 +101,8 @@ def test_messages_that_wait_are_changed_taken_back_and_sent(open_desk: OpenDesk,
     desk.until(lambda: [row.waiting.content for row in strip.rows] == ["first", "third"])
     desk.click(strip.rows[0].edit)
     editor = desk.find("queued-editor", QPlainTextEdit)
+    desk.settle()
+    assert editor.hasFocus(), "what is typed goes into the message"
     desk.type(editor, ", better")
     desk.press(editor, Qt.Key.Key_Return)
     desk.until(lambda: strip.rows[0].waiting.content == "first, better")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QLocale
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication, QComboBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
 
 from atelier_desk import i18n
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT
 from tests.e2e.asking import ask, calculate
 from tests.e2e.conftest import OpenDesk
@@ -126,3 +127,15 @@ def test_the_font_scale_grows_the_transcript(open_desk: OpenDesk) -> None:
         desk.action("larger-text")
         desk.settle()
     desk.until(lambda: desk.last_reply("Some words").height() > before, "the reply is higher")
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+def test_what_can_be_pressed_in_a_row_has_one_height(open_desk: OpenDesk, scale: int) -> None:
+    """Also what was put into the row before the size of text was changed."""
+    desk = open_desk([])
+    theme().set_scale(scale)
+    desk.settle()
+    for row in (desk.window.chat.header, desk.window.chat.composer):
+        shown = [each for each in row.findChildren(QAbstractButton) if each.isVisible()]
+        assert len(shown) > 2
+        assert len({each.height() for each in shown}) == 1, {each.objectName(): each.height() for each in shown}

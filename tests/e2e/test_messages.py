@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QPushButton, QWidget
 
+from atelier_desk.domain.chat import Role
+from atelier_desk.llm.scripted import ScriptedModel
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk
 
 
 def choose(desk: Desk, answer: str, name: str) -> None:
-    """One command of the menu of the last answer, opened with the Menu key's event, once its turn is over and on the screen."""
+    """One command of the menu of the last answer, once its turn is over and on the screen."""
     desk.last_reply(answer)
     desk.wait_done()
     desk.settle()
-    shown = desk.last_reply(answer)
+    choose_of(desk, desk.last_reply(answer), name)
+
+
+def choose_of(desk: Desk, shown: QWidget, name: str) -> None:
+    """One command of the menu of a message, opened with the Menu key's event."""
     shown.setFocus()
     event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(5, 5), shown.mapToGlobal(QPoint(5, 5)))
     QApplication.sendEvent(shown, event)
@@ -57,3 +65,29 @@ def test_a_deleted_branch_comes_back_with_undo(open_desk: OpenDesk) -> None:
     desk.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     desk.last_reply("Another.")
     assert desk.failures == []
+
+
+def test_a_message_that_waited_is_edited_in_its_own_place(open_desk: OpenDesk) -> None:
+    gate = asyncio.Event()
+    desk = open_desk(ScriptedModel(["One.", "Two.", "One again.", "Two, better."], gate=gate))
+    desk.send("First")
+    desk.last_reply("One.")
+    desk.send("Second")
+    desk.until(lambda: len(desk.all("queued-message")) == 1, "the second waits")
+    desk.engine(lambda a: gate.set())
+    desk.last_reply("Two.")
+    desk.wait_done()
+    desk.settle()
+    choose_of(desk, desk.all("user-message")[-1], "edit")
+    field = desk.find("edit-field", QPlainTextEdit)
+    desk.until(field.hasFocus, "the text can be changed at once")
+    desk.press(field, Qt.Key.Key_End)
+    desk.type(field, ", please")
+    desk.press(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    desk.last_reply("Two, better.")
+    desk.wait_done()
+    desk.settle()
+    assert desk.model is not None
+    said = [message.content for message in desk.model.requests[-1].messages if message.role in {Role.USER, Role.ASSISTANT}]
+    assert said == ["First", "One again.", "Second, please"]
+    assert len(desk.all("branch-switch")) == 1, "the turn has versions, not each message in it"

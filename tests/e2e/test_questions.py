@@ -99,6 +99,11 @@ def test_a_skipped_question_is_told_to_the_agent(open_desk: OpenDesk) -> None:
     desk.last_reply("Question skipped by user")
     desk.wait_done()
     assert "skipped" in rendered(desk.find("tool-card"))
+    lived = desk.find("tool-card").height()
+    desk.close()
+    desk = open_desk()
+    desk.last_reply("Question skipped by user")
+    desk.until(lambda: desk.find("tool-card").height() == lived, "the card is as high as it was")
 
 
 def test_later_answers_nothing_and_the_inbox_brings_it_back(open_desk: OpenDesk) -> None:

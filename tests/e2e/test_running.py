@@ -119,6 +119,22 @@ def test_an_error_can_be_retried(open_desk: OpenDesk) -> None:
     assert len(desk.all("tool-card")) == 1
 
 
+def test_what_a_server_said_is_not_shown_beside_the_agent(open_desk: OpenDesk) -> None:
+    failure = ProviderError("The server is on fire ({'error': 500}).", code="unavailable", recoverable=True)
+    desk = open_desk([failure])
+    desk.send("Try")
+    desk.find("notice-retry")
+    desk.wait_done()
+    before = rendered(desk.find("agent-tree"))
+    assert "failed" in before
+    desk.close()
+    again = open_desk([])
+    again.find("notice-retry")
+    again.settle()
+    assert rendered(again.find("agent-tree")) == before, "it is shown as it was"
+    assert "fire" not in before
+
+
 def test_a_cut_reply_goes_on_and_looks_the_same_after_a_restart(open_desk: OpenDesk) -> None:
     cut = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
     desk = open_desk([cut])

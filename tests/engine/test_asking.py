@@ -238,3 +238,11 @@ async def test_an_answer_that_is_not_whole_says_so(open_atelier: Opener) -> None
         answers = [await atelier.ask("Count", agent=agent(tools=())) for _ in range(3)]
     assert [answer.finish_reason for answer in answers] == [FinishReason.LENGTH, FinishReason.EMPTY, None]
     assert {answer.status for answer in answers} == {"completed"}
+
+
+async def test_the_answer_of_an_agent_with_a_form_is_data_too(open_atelier: Opener) -> None:
+    config = agent(answer_schema={"type": "object", "required": ["total"]})
+    async with open_atelier(ScriptedModel(['```json\n{"total": 3}\n```', "Three.", "Three!"])) as atelier:
+        assert (await atelier.ask("Count", agent=config)).data == {"total": 3}
+        missed = await atelier.ask("Count", agent=config)
+    assert (missed.data, missed.text, missed.status) == (None, "Three!", "completed")

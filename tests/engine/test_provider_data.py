@@ -24,9 +24,11 @@ from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.servers.anthropic import FakeAnthropic
 from tests.support.servers.base import Call, Failure, Reply
+from tests.support.servers.google import FakeGoogle
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.responses import FakeResponses
 from tests.support.servers.signing import SIGNING, SigningServer
 
 TOOLS = ("CalculatorTool", "SpawnAgentTool", "TodoTool")
@@ -110,19 +112,36 @@ async def test_restarts_copies_forks_and_files(server: SigningServer, tmp_path: 
 
 
 @pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize(("kind", "model"), [("mistral", "magistral-small"), ("ollama", "qwen3"), ("anthropic", "claude-sonnet-5")])
-async def test_thinking_goes_back_to_mistral_ollama_and_anthropic(
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        ("mistral", "magistral-small"),
+        ("ollama", "qwen3"),
+        ("anthropic", "claude-sonnet-5"),
+        ("google", "gemini-3.5-flash"),
+        ("responses", "gpt-5.5"),
+    ],
+)
+async def test_thinking_goes_back_to_kinds_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, model: str, kept: bool
 ) -> None:
     """Also in the next run; without it they refuse the request, so that a conversation that lost it cannot pass here."""
-    servers: dict[str, Any] = {"mistral": FakeMistral, "ollama": FakeOllama, "anthropic": FakeAnthropic}
+    servers: dict[str, Any] = {
+        "mistral": FakeMistral,
+        "ollama": FakeOllama,
+        "anthropic": FakeAnthropic,
+        "google": FakeGoogle,
+        "responses": FakeResponses,
+    }
     async with servers[kind]() as server:
         if isinstance(server, FakeMistral):
             server.listed_content = True
         elif isinstance(server, FakeOllama):
             server.installed["qwen3:latest"] = ["completion", "tools", "thinking"]
+        elif isinstance(server, FakeGoogle):
+            server.skips = frozenset()
         if not kept:
-            place = "anthropic.turns" if kind == "anthropic" else kind
+            place = f"{kind}.turns" if kind in ("anthropic", "google", "responses") else kind
             monkeypatch.setattr(f"atelier_desk.llm.{place}.returned", lambda data: {})
         server.script(*turn(2), *turn(3))
         async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"MISTRAL_API_KEY": "k"})) as atelier:
@@ -131,7 +150,7 @@ async def test_thinking_goes_back_to_mistral_ollama_and_anthropic(
             for text in ("two", "three"):
                 run_id = await say(atelier, workflow.id, text, model=model)
             assert not kept or (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
-        assert bool(server.refusals if isinstance(server, FakeAnthropic) else server.thoughts.refused) is not kept
+        assert bool(server.refusals if hasattr(server, "refusals") else server.thoughts.refused) is not kept
 
 
 @pytest.mark.parametrize("server", ["gemini"], indirect=True)

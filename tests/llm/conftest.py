@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.servers.anthropic import FakeAnthropic
+from tests.support.servers.google import FakeGoogle
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.responses import FakeResponses
 
 
 @pytest.fixture
@@ -27,6 +29,18 @@ async def mistral_server() -> AsyncIterator[FakeMistral]:
 @pytest.fixture
 async def anthropic_server() -> AsyncIterator[FakeAnthropic]:
     async with FakeAnthropic() as server:
+        yield server
+
+
+@pytest.fixture
+async def google_server() -> AsyncIterator[FakeGoogle]:
+    async with FakeGoogle() as server:
+        yield server
+
+
+@pytest.fixture
+async def responses_server() -> AsyncIterator[FakeResponses]:
+    async with FakeResponses() as server:
         yield server
 
 

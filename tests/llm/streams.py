@@ -69,6 +69,12 @@ def result(id: str, content: str = "2", name: str = "CalculatorTool") -> ChatMes
     return ChatMessage(role=Role.TOOL, content=content, tool_call_id=id, name=name)
 
 
+def said(reply: ChatReply) -> ChatMessage:
+    """A reply as the engine puts it back, after its way through the journal."""
+    stored = ChatReply.model_validate_json(reply.model_dump_json())
+    return ChatMessage(role=Role.ASSISTANT, content=stored.content, tool_calls=stored.tool_calls, provider_data=stored.provider_data)
+
+
 JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -178,3 +178,7 @@ def test_any_body_gives_an_error_with_a_sentence(body: Any, status: int) -> None
     assert str(found)
     if isinstance(body, dict):
         payload_error(WHERE, body)
+
+
+def test_an_error_of_nothing_but_digits_is_read_once() -> None:
+    assert error(400, {"error": {"message": "9" * 300_000}}).code == "bad_request"

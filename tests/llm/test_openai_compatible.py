@@ -100,6 +100,17 @@ async def test_schema_and_grammar(openai_server: FakeOpenAI, chat: Any) -> None:
     assert "tools" not in second, "llama.cpp refuses a grammar together with tools"
 
 
+async def test_only_openai_s_own_servers_get_a_form_beside_tools(
+    openai_server: FakeOpenAI, chat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openai_server.script(Reply(text="{}"), Reply(text="{}"))
+    asked = ask(response_schema={"type": "object"}, tools=(ADD,))
+    await collect(chat.stream(asked))
+    monkeypatch.setattr("atelier_desk.llm.openai_compatible.OpenAICompatibleProvider._is_openai", lambda self: True)
+    await collect(chat.stream(asked))
+    assert ["response_format" in request.json for request in openai_server.requests] == [False, True]
+
+
 def test_strict_schemas_are_marked() -> None:
     inner = {"type": "object", "properties": {"b": {"type": "number"}}, "required": ["b"], "additionalProperties": False}
     outer = {"type": "object", "properties": {"a": {"type": "array", "items": inner}}, "required": ["a"], "additionalProperties": False}

@@ -22,7 +22,17 @@ from tests.support.servers.base import Call, Reply, Request, Response
 from tests.support.servers.openai import FakeOpenAI
 
 APP = Path(atelier_desk.__file__).parent
-OWN = ("llm/providers/", "llm/local/", "llm/anthropic/", "llm/openai_compatible.py", "llm/mistral.py", "llm/ollama.py", "llm/presets.py")
+OWN = (
+    "llm/providers/",
+    "llm/local/",
+    "llm/anthropic/",
+    "llm/google/",
+    "llm/responses/",
+    "llm/openai_compatible.py",
+    "llm/mistral.py",
+    "llm/ollama.py",
+    "llm/presets.py",
+)
 """The files of the kinds themselves: what is registered, their adapters, and the list of services to choose from, which is data."""
 
 
@@ -46,14 +56,14 @@ class FakeAcme(FakeOpenAI):
 
 def test_each_kind_is_listed_once_and_one_is_built_in() -> None:
     kinds = [entry.kind for entry in provider_types()]
-    assert sorted(kinds) == ["anthropic", "local", "mistral", "ollama", "openai"]
+    assert sorted(kinds) == ["anthropic", "google", "local", "mistral", "ollama", "openai", "responses"]
     assert (builtin_type().kind, any_server_type().kind) == ("local", "openai")
     assert LocalProvider.grammar
 
 
 def test_an_unknown_kind_says_which_there_are() -> None:
     assert find("acme") is None
-    with pytest.raises(UsageError, match=r"acme.*ollama, mistral, anthropic, openai, local"):
+    with pytest.raises(UsageError, match=r"acme.*ollama, mistral, anthropic, google, responses, openai, local"):
         provider_type("acme")
 
 
@@ -95,7 +105,7 @@ async def test_a_kind_that_is_gone_leaves_its_provider_and_says_so(tmp_path: Pat
 def test_no_other_file_knows_a_kind_by_name() -> None:
     """Neither as a string that stands for itself nor by importing an adapter. Words for people and names of software are no kinds."""
     names = {entry.kind for entry in provider_types()} | {"ProviderKind"}
-    adapters = re.compile(r"atelier_desk\.llm\.(anthropic(\..*)?|openai_compatible|mistral|ollama)$")
+    adapters = re.compile(r"atelier_desk\.llm\.((anthropic|google|responses)(\..*)?|openai_compatible|mistral|ollama)$")
     found = []
     for file in sorted(APP.rglob("*.py")):
         place = file.relative_to(APP).as_posix()

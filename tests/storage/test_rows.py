@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import Agent, AgentConfig, Budget, Choices, Thinking
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events.run import RunEvent, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.memory import Memory
@@ -37,12 +38,22 @@ CHOICES = st.builds(
     thinking=st.none() | st.sampled_from(Thinking),
     budget=st.builds(Budget, max_tokens=st.none() | st.integers(1, 10**6), max_cost=st.none() | st.floats(0, 100)),
 )
+HASHES = st.integers(0, 2**256 - 1).map("{:064x}".format)
+ATTACHMENTS = st.builds(
+    Attachment,
+    name=TEXT.map(lambda text: f"a{text}"),
+    media_type=TEXT,
+    path=TEXT,
+    size=st.integers(0, 10**9),
+    sha256=HASHES,
+    text_sha256=HASHES,
+)
 NAMES = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9 ._-]{0,20}\Z")
 
 KINDS = st.from_regex(r"\A[a-z][a-z0-9-]{0,31}\Z")
 
 CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
-    (tables.WORKFLOWS, models(Workflow, choices=CHOICES), {}),
+    (tables.WORKFLOWS, models(Workflow, choices=CHOICES, draft_attachments=st.lists(ATTACHMENTS, max_size=2).map(tuple)), {}),
     (tables.RUNS, models(Run), {}),
     (EVENTS, models(RunEvent, body=BODIES), {}),
     (tables.MESSAGES, models(Message), {}),

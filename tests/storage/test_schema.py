@@ -12,7 +12,7 @@ from atelier_desk.storage import schema, tables
 from atelier_desk.storage.copies import archive
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.migrations import m0001_first_tables
+from atelier_desk.storage.migrations import m0001_first_tables, m0002_attachments_and_taint
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.rows import record
@@ -20,7 +20,7 @@ from atelier_desk.storage.store import Statement, Store
 from tests.support.clock import ManualClock
 
 TABLES = m0001_first_tables.TABLES
-NEXT = 2
+NEXT = 3
 """The version after the newest one."""
 
 
@@ -43,7 +43,7 @@ WORKFLOW = Workflow(name="old", pending_questions=1)
 
 
 async def older_database(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What version 1 left: a workflow."""
+    """What version 1 left before its tables got more fields: a workflow."""
     schema.migrations()
     with monkeypatch.context() as patch:
         patch.setattr(schema, "_registry", {1: schema._registry[1]})
@@ -51,6 +51,9 @@ async def older_database(directory: Path, monkeypatch: pytest.MonkeyPatch) -> No
         async with await Store.open(directory) as store:
             assert store.version == 1
             await store.write(upsert(tables.WORKFLOWS, WORKFLOW))
+            for table, field in m0002_attachments_and_taint.FILLED:
+                await store.write(Statement(f"REMOVE FIELD {field} ON {table}", {}))
+                await store.write(Statement(f"UPDATE {table} UNSET {field} RETURN NONE", {}))
 
 
 async def test_a_new_database_has_every_table_and_the_newest_version(store: Store) -> None:
@@ -76,7 +79,7 @@ async def test_an_older_database_is_backed_up_then_migrated(
     async with await Store.open(directory, clock=clock, backups=backups) as store:
         assert store.version == NEXT
         assert await store.query("SELECT name, colour FROM workflow") == [{"name": "old", "colour": "grey"}]
-        assert await store.query("SELECT VALUE version FROM schema_version WHERE version != NONE ORDER BY version") == [1, NEXT]
+        assert await store.query("SELECT VALUE version FROM schema_version WHERE version != NONE ORDER BY version") == [1, 2, NEXT]
     assert next_migration == [NEXT]
     (copy,) = backups.iterdir()
     info = await archive.verify(copy)

@@ -98,7 +98,9 @@ def interpret(script: Script, replies: Iterable[ModelReplied], result: Callable[
                 script.add(started(each.call.id, each.call.name, arguments=each.call.arguments))
                 script.add(finished(each.call.id, each.call.name, result(each.call.id)))
         elif isinstance(step, Finish):
-            script.add(RunFinished(status=step.ending.status, summary=step.ending.summary, result=step.ending.result))
+            script.add(
+                RunFinished(status=step.ending.status, summary=step.ending.summary, result=step.ending.result, misfit=step.ending.misfit)
+            )
         else:
             return script.state
     raise AssertionError("the run does not end")

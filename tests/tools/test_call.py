@@ -93,6 +93,7 @@ def test_a_summary_is_one_line_and_short() -> None:
     assert len(summary_of({"text": "x" * 1000}, "{text}").params["text"]) == 200
     assert summary_of({"a": 1, "b": "two", "c": ["no"], "d": ""}).localized(_) == "1 · two"
     assert summary_of({"a": "{not a placeholder}"}).localized(_) == "{not a placeholder}"
+    assert summary_of({"command": "touch a", "modifies_files": True}).localized(_) == "touch a"
     assert summary_of({"d": ""}) == Words()
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -114,3 +118,18 @@ def test_a_second_folder_is_looked_at_and_links_are_not_followed(root: Path, tmp
     for folder in (other, away):
         (folder / "f").write_text("2\n")
     assert said(look.compare(ANN)) == [f"changed {other}/f"]
+
+
+def test_where_there_is_no_time_for_all_the_newest_can_be_taken_back(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count()
+    for path in list(root.iterdir()):
+        path.unlink() if path.is_file() else shutil.rmtree(path)
+    for number in range(6):
+        (root / f"{number}").write_text("old\n")
+        os.utime(root / f"{number}", (1_000_000 + number,) * 2)
+    monkeypatch.setattr(around, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    look = Around(files(root), [root])
+    for number in range(6):
+        (root / f"{number}").write_text("new\n")
+    changed = look.compare(ANN)
+    assert (said(changed), changed.lost) == (["changed 3", "changed 4", "changed 5"], ("0", "1", "2"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
 from atelier_desk.workspace import swapping, transfer
 from atelier_desk.workspace.checkpoints import files as files_module
@@ -275,3 +276,35 @@ def test_three_kills_in_writes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
 def test_a_second_of_swapped_links(tmp_path: Path, walk: bool) -> None:
     assert race(tmp_path, 1.0, walk=walk, least=10) >= 10
+
+
+@pytest.mark.parametrize("action", ["changed", "created", "deleted", "moved"])
+def test_a_kill_before_an_undo_is_written_down_does_not_make_it_somebody_elses_change(
+    files: WorkspaceFiles, ws: Path, action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ws / "a").write_text("old")
+    if action == "created":
+        (ws / "a").unlink()
+    if action in ("changed", "created"):
+        files.write(AUTHOR, at(ws, "a"), b"new")
+    elif action == "deleted":
+        files.delete(AUTHOR, at(ws, "a"))
+    else:
+        files.move(AUTHOR, at(ws, "a"), at(ws, "b"))
+    (change,) = files.kept.of("w")
+
+    def killed(_change: Change) -> None:
+        raise KeyboardInterrupt
+
+    again = WorkspaceFiles(files.kept.folder)
+    with monkeypatch.context() as patch:
+        # The files are as they were; the record of what was undone is written next.
+        real = again.kept.save
+        patch.setattr(again.kept, "save", lambda saved: killed(saved) if saved.undone_by else real(saved))
+        with pytest.raises(KeyboardInterrupt):
+            undo(again, [change])
+    again.recover()
+    assert [each.id for each in again.kept.of("w") if not each.undoes] == [change.id], "no change that nobody made is listed"
+    assert [done.problem for done in undo(again, [change])] == [None]
+    assert [path.name for path in ws.iterdir()] == ([] if action == "created" else ["a"])
+    assert undo(again, again.kept.of("w")[:1]) == []

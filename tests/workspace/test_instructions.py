@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.workspace.instructions import FILE, IMPORTS, TOTAL, instructions, paths
+from atelier_desk.workspace.instructions import FILE, IMPORTED, IMPORTS, TOTAL, instructions, paths
 from atelier_desk.workspace.root import ConfinedRoot
 
 
@@ -72,3 +72,19 @@ def test_links_lead_nowhere_else_and_depth_and_size_are_bounded(ws: Path) -> Non
     assert all(len(each.text) <= FILE for each in found)
     assert sum(len(each.text) for each in found) <= TOTAL
     assert [each.cut for each in found][1:] == [True] * (len(found) - 1)
+
+
+def test_files_that_import_each_other_many_times_are_read_a_hundred_times_at_most(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(ws, {f"f{number}": f"@f{number + 1} " * 60 for number in range(IMPORTS + 1)})
+    write(ws, {"CLAUDE.md": "@f0 " * 60})
+    looked = 0
+    plain = ConfinedRoot.read
+
+    def counted(self: ConfinedRoot, path: str, most: int) -> bytes:
+        nonlocal looked
+        looked += 1
+        return plain(self, path, most)
+
+    monkeypatch.setattr(ConfinedRoot, "read", counted)
+    assert read(ws)["CLAUDE.md"].startswith("@f0")
+    assert looked <= IMPORTED + 1

@@ -41,6 +41,23 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
 
 
+def add_schema_option(parser: argparse._ActionsContainer) -> None:
+    """``--schema``: the form of the answers; read with ``schema_from``."""
+    parser.add_argument("--schema", metavar="FILE", help=_("a JSON Schema that the answer has to fit; - reads standard input"))
+
+
+async def schema_from(out: Output, name: str) -> dict[str, Any] | None:
+    """The schema of a file, checked; None for an empty one.
+
+    Raises:
+        UsageError, LimitError: it cannot be read, or is no JSON Schema of an object.
+    """
+    from atelier_desk.cli.files import read_text
+    from atelier_desk.domain import answers
+
+    return answers.schema_of(await read_text(out, name))
+
+
 def add_profile_option(who: argparse._ActionsContainer) -> None:
     """``--approval``: the permission profile by its name; ``profile_words.mode_of`` turns it into what is stored."""
     who.add_argument(
@@ -113,8 +130,12 @@ class Chosen:
             await atelier.workflows.choose(workflow.id, self.choices, agent_id=self.agent_id)
 
 
-async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow: Workflow | None) -> Chosen:
+async def chosen_agent(
+    atelier: Atelier, arguments: argparse.Namespace, workflow: Workflow | None, schema: dict[str, Any] | None = None
+) -> Chosen:
     """The agent to send with: the one that is named, else the workflow's, else the default one, as the options change it.
+
+    ``schema`` is that of ``--schema``.
 
     Raises:
         UsageError: an unknown agent, provider or tool, or values that do not fit together.
@@ -130,6 +151,8 @@ async def chosen_agent(atelier: Atelier, arguments: argparse.Namespace, workflow
         agent = await atelier.agents.default()
     choices = await chosen_model(atelier, arguments, agent, workflow)
     changes = _changes(arguments)
+    if schema is not None:
+        changes["answer_schema"] = schema
     budget = {
         key: value
         for key, value in (("max_cost", arguments.max_cost), ("max_tokens", arguments.max_tokens), ("max_seconds", arguments.timeout))

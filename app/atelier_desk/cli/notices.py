@@ -9,7 +9,7 @@ from atelier_desk.cli.approval_words import call_words, short
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, nudge_words, retry_words, too_little, unfinished_words
+from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, nudge_words, retry_words, too_little, unfinished_words
 from atelier_desk.figures import cost, duration, number
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.failure_words import explain
@@ -63,6 +63,9 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
             return _("Error: {problem}", problem=said.message), "error"
         case payloads.TaskCreate() | payloads.TaskUpdate() | payloads.TaskComplete():
             return _("Task {name}: {status}", name=said.task_name, status=_(TASK_STATES[said.task_status])), "dim"
+        case payloads.Misfit():
+            title, text = misfit_words(str(said.details.get("problem", "")))
+            return _("{title}. {text}", title=title, text=text), "warn"
         case payloads.Notice():
             return _run_notice(said), "dim"
         case _:
@@ -117,7 +120,7 @@ def _run_notice(said: payloads.Notice) -> str:
             why = too_little(said.reason, used, most)
             return f"{text}. {why}" if why else text
         case payloads.Nudge():
-            return nudge_words(int(said.details.get("tasks") or 0))
+            return nudge_words(said.reason, int(said.details.get("tasks") or 0))
         case payloads.LoopDetected():
             from atelier_desk.tools.builtin import title_of
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from atelier_desk.cli.notices import Calls, notice
 from atelier_desk.cli.output import Output
+from atelier_desk.domain import answers
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.figures import cost, number
@@ -47,6 +48,9 @@ class QuietRenderer:
         if isinstance(said := event.payload, payloads.MessageSaid):
             if said.role == "assistant" and said.output_type != "progress":
                 self._answer = said.content
+        elif isinstance(said, payloads.WorkflowComplete) and said.answer is not None:
+            # For scripts: the object alone, whatever the model put around it.
+            self._answer = answers.bare(self._answer)
         else:
             text, style = notice(event)
             if text and style in ("warn", "error"):

@@ -200,7 +200,7 @@ class WindowActions(WindowParts):
     def focus_composer(self) -> None:
         self.chat.composer.field.setFocus()
 
-    @action("attach-pictures", N_("Attach pictures"), group="run", icon="paperclip")
+    @action("attach-pictures", N_("Attach files"), group="run", icon="paperclip")
     def attach_pictures(self) -> None:
         self.chat.composer.pick()
 

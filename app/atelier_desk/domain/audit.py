@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from pydantic import Field
@@ -22,6 +23,9 @@ from atelier_desk.domain.text import no_formula, shorten
 
 DETAIL = 300
 """Characters of a call that an entry keeps; the whole call is in the journal."""
+LOOKED_AT = 20 * DETAIL
+"""Characters of a text that are looked through for secrets. Hidden ones make a text shorter, so it is cut to ``DETAIL`` afterwards; looking
+through a megabyte would hold up the engine for half a second."""
 HIDDEN = "•••"
 CSV_COLUMNS = (
     "time", "workflow_id", "workflow", "run_id", "call_id", "agent", "tool", "call", "decision", "decided_by", "note", "profile",
@@ -110,16 +114,32 @@ class AuditPage(Model):
     next: tuple[datetime, str] | None = None
 
 
-_NAME = r"pass(?:word|wd|phrase)?|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credentials?|cookie"
+_NAME = r"pass(?:word|wd|phrase)?s?|pwd|secret(?:s|[-_]?key)?|token|api[-_]?keys?|access[-_]?key|private[-_]?key|credentials?|cookies?"
 _SECRET_NAME = re.compile(rf"(?:^|[^a-z])(?:{_NAME}|auth(?:orization)?)(?:$|[^a-z])|(?:{_NAME})$", re.IGNORECASE)
+_AFTER = r"(?:\d{1,3}|[_-][\w-]{1,20})?"
+"""What a name may end with: ``PASSWORD_2``, ``TOKEN_GH``."""
+_QUOTED = r"""\\?\"[^\"]*(?:\"|$)|\\?'[^']*(?:'|$)"""
+"""In quotes; one that is cut off before it ends counts to the end."""
 _SECRETS = (
     (re.compile(r"(?<=://)[^/\s@]+(?=@)"), HIDDEN),
+    (re.compile(r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)[^-]*"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b(authorization\"?\s*[:=]\s*(?:[a-z]+[ \t]+(?=\S))?)[^\"'\n]+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{6,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
-    (re.compile(rf"(--?[\w-]*(?:{_NAME}))(\s+|=)(\"[^\"]*\"|'[^']*'|[^\s\"'&;|]+)", re.IGNORECASE), rf"\1\2{HIDDEN}"),
-    (re.compile(rf"([\w-]*(?:{_NAME}))(\"?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'&;|,]+)", re.IGNORECASE), rf"\1\2{HIDDEN}"),
-    (re.compile(r"\b(?:sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|hf_|AKIA|AIza|eyJ)[\w.-]{12,}"), HIDDEN),
+    (re.compile(r"(?<![\w-])(-u|--user|--proxy-user)(\s+|=)([\"']?[^\s:\"']{1,64}:)[^\s\"']+"), rf"\1\2\3{HIDDEN}"),
+    (
+        re.compile(r"\b((?:sshpass|mysql\w*|mariadb\w*|redis-cli|ldap\w+|docker login)\b[^|;&\n]{0,200}?\s-[paw]\s*)[^\s-]\S*"),
+        rf"\1{HIDDEN}",
+    ),
+    (re.compile(r"([?&](?:key|code|sig|[\w-]{0,20}signature)=)[^&\s\"']+", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (re.compile(rf"(?<![\w-])(--?[\w-]*(?:{_NAME}){_AFTER})(\s+|=)({_QUOTED}|[^\s\"'&;|]+)", re.IGNORECASE), rf"\1\2{HIDDEN}"),
+    (re.compile(rf"(?<![\w-])([\w-]*(?:{_NAME}){_AFTER})(\"?\s*[=:]\s*)({_QUOTED}|[^\s\"'&;|,]+)", re.IGNORECASE), rf"\1\2{HIDDEN}"),
+    (
+        re.compile(r"\b(?:sk-|sk_live_|rk_live_|ghp_|gho_|ghs_|github_pat_|glpat-|npm_|pypi-|xox[abprs]-|hf_|AKIA|AIza|eyJ)[\w.-]{12,}"),
+        HIDDEN,
+    ),
 )
-"""What looks like a secret in a command, an address or a text: by its name, or by how its maker begins all of them."""
+"""What looks like a secret in a command, an address or a text: by its name, or by how its maker begins all of them. A name is looked for
+from its first character alone (the look behind): from each of its characters, a long word would cost the square of its length."""
 
 
 def hide_secrets(text: str) -> str:
@@ -133,7 +153,7 @@ def detail_of(subjects: Subjects, arguments: Mapping[str, Any]) -> str:
     """What a call is about on one line: its command, else its addresses, files and agents, else its arguments. Not yet cut."""
     said = [subjects.command] if subjects.command else [*subjects.hosts, *subjects.paths, *subjects.agents]
     text = " · ".join(said) if said else _compact(arguments)
-    return " ".join(hide_secrets(text).split())
+    return " ".join(hide_secrets(text[:LOOKED_AT]).split())
 
 
 def cut(text: str) -> str:
@@ -146,12 +166,13 @@ def _compact(arguments: Mapping[str, Any]) -> str:
 
 
 def _hidden(value: Any) -> Any:
-    """The same value; what its name calls a secret is hidden, and so are the ends of long texts, which are cut anyway."""
+    """The same value; what its name calls a secret is hidden, and what would be cut anyway is left out."""
     if isinstance(value, Mapping):
-        return {str(name): HIDDEN if _SECRET_NAME.search(str(name)) else _hidden(each) for name, each in value.items()}
+        items = islice(value.items(), DETAIL)
+        return {str(name): HIDDEN if _SECRET_NAME.search(str(name)) else _hidden(each) for name, each in items}
     if isinstance(value, list | tuple):
         return [_hidden(each) for each in value[:DETAIL]]
-    return shorten(hide_secrets(value), 2 * DETAIL) if isinstance(value, str) else value
+    return shorten(hide_secrets(value[:LOOKED_AT]), 2 * DETAIL) if isinstance(value, str) else value
 
 
 def as_csv(lines: Iterable[AuditLine], *, header: bool = True) -> str:

@@ -20,10 +20,15 @@ class Role(StrEnum):
 
 
 class ImagePart(Model):
-    """An image shown to the model: base64 data and its media type (``image/png``, ``image/jpeg``, ``image/webp``, ``image/gif``)."""
+    """An image shown to the model: base64 data and its media type (``image/png``, ``image/jpeg``, ``image/webp``, ``image/gif``).
+
+    One that a person attached is kept with the workflow: ``data`` is empty then until it is sent, ``sha256`` finds it, ``name`` is its own.
+    """
 
     media_type: str
-    data: str
+    data: str = ""
+    sha256: str = ""
+    name: str = ""
 
 
 class TextFile(Model):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from atelier_desk import figures
 
-_EMPTY = re.compile(r"[\s\u00a0\u202f]*\(\)")
+_EMPTY = re.compile(r"(?<!\s)\s*\(\)")
 """What is left of a detail in parentheses."""
 
 

@@ -6,9 +6,17 @@ WORKFLOW_NAME: Final = 256
 COLLECTION: Final = 64
 MESSAGE: Final = 100_000
 ATTACHED_TEXT: Final = 100_000
-"""Characters of all text files that go with one message, together."""
+"""Characters a model is given of all that goes with one message, together; of more it is given excerpts."""
 ATTACHED_FILES: Final = 20
-"""Text files that go with one message."""
+"""Things that go with one message, pictures among them."""
+ATTACHED_FILE: Final = 20 * 1024 * 1024
+"""Bytes of one file that goes with a message."""
+ATTACHED_PICTURE: Final = 6 * 1024 * 1024
+"""Bytes of one picture that goes with a message; servers refuse larger ones."""
+PICTURE_PIXELS: Final = 64_000_000
+"""Pixels of a picture that is opened: one of more needs over 256 MB to be drawn, and may be made to exhaust the memory."""
+ATTACHED_ENTRIES: Final = 1_000
+"""Files that the list of an attached folder names."""
 ATTACHED_NAME: Final = 255
 AGENT_NAME: Final = 64
 MODEL_NAME: Final = 512
@@ -16,6 +24,8 @@ MODEL_NAME: Final = 512
 PROVIDER_HEADERS: Final = 20
 """Headers of the owner's that a model server is sent with each request."""
 SYSTEM_PROMPT: Final = 10_000
+ANSWER_SCHEMA: Final = 20_000
+"""Characters of the JSON Schema of an agent's answers."""
 WORKFLOW_INSTRUCTIONS: Final = 5_000
 """Characters of what one workflow adds to its agent's instructions."""
 TEMPERATURE: Final = (0.0, 2.0)

@@ -49,6 +49,7 @@ class Memory(Model):
         source: ``agent``, ``user`` or ``import``: who wrote it; ``agent_source`` and ``run_id`` say which.
         origin: names the words an agent stored it with; empty when it was no agent. ``edited``: a person changed it since.
         retrieved_by: ids of the runs that found it in a search, newest last, at most 50.
+        tainted: what the team of its author had read from outside; reading it is reading from there.
         embedder: identifies the embedder of the stored vector, empty when it has none. The vector itself is kept by the repository.
     """
 
@@ -65,6 +66,7 @@ class Memory(Model):
     origin: str = ""
     edited: bool = False
     retrieved_by: tuple[str, ...] = ()
+    tainted: tuple[str, ...] = ()
     embedder: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)

@@ -11,7 +11,8 @@ from atelier_desk.domain.chat import ImagePart
 
 
 class TextPart(Model):
-    """A text to be read as it is. ``title`` may be an English ``N_`` text. ``language`` colours it (``python``, ``diff`` …).
+    """A text to be read as it is. ``title`` may be an English ``N_`` text. ``language`` colours it (``python``, ``diff`` …;
+    ``ansi`` is what a command printed, with the sequences of its colours).
 
     The model reads the result's data, not this.
     """

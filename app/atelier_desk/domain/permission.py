@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
@@ -93,6 +94,44 @@ class Verdict(Model):
     rule_id: str = ""
     rule: str = ""
     about: str = ""
+
+
+class Grounds(Model):
+    """What a verdict rests on besides the call's own event: with it the same verdict is reached again without looking at a file.
+
+    What says nothing (no, empty) is not written down.
+
+    Attributes:
+        version: of the deciding, ``decide.VERSION``; ``level`` names the rules, the mode and the settings it was decided by
+            (``decide.Level.name``).
+        unread: the call could not be looked into, so no rule was met.
+        paths: each path in all its spellings, links followed; ``redirected`` are places in it. ``roots``: the granted folders.
+        commands: the words of each command; ``safe`` are places in it.
+        concerns: why it is asked about though a rule allows it, and what that is about.
+        kind, changes, writes, sends, path_tools, hosts, agents, home: as in ``policy.permissions.facts.Facts``.
+    """
+
+    version: int = 0
+    level: str = ""
+    unread: bool = False
+    kind: str = ""
+    changes: bool = False
+    writes: bool = False
+    sends: bool = False
+    paths: tuple[tuple[str, ...], ...] = ()
+    roots: tuple[str, ...] = ()
+    redirected: tuple[int, ...] = ()
+    path_tools: tuple[str, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
+    safe: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    home: str = ""
+    concerns: tuple[tuple[str, str], ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _short(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in handler(self).items() if value}
 
 
 def by_last_use(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:

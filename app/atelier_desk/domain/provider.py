@@ -20,13 +20,14 @@ ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 
 
 class KeyStyle(StrEnum):
-    """The request header the API key goes into. ``auto`` is what the kind of server wants: ``x-api-key`` for Anthropic's, ``api-key`` for
-    Azure's hosts, ``Authorization: Bearer`` for all others."""
+    """The request header the API key goes into. ``auto`` is what the kind of server wants: ``x-api-key`` for Anthropic's,
+    ``x-goog-api-key`` for Google's, ``api-key`` for Azure's hosts, ``Authorization: Bearer`` for all others."""
 
     AUTO = "auto"
     BEARER = "bearer"
     API_KEY = "api-key"
     X_API_KEY = "x-api-key"
+    X_GOOG_API_KEY = "x-goog-api-key"
 
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")

@@ -64,6 +64,8 @@ class Settings(Model):
     """Megabytes that the undo of file changes may take; over it the oldest changes are given up."""
     folder_trust: dict[str, bool] = Field(default={}, max_length=2_000)
     """By folder, whether a person said that agents may obey what its files tell them; a folder not named was not asked about."""
+    skills_off: tuple[str, ...] = Field(default=(), max_length=2_000)
+    """The files of the skills and commands that a person switched off, absolute."""
     favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
     """``provider/model`` of those that stand first wherever a model is chosen."""
     recent_models: tuple[str, ...] = Field(default=(), max_length=20)

@@ -14,7 +14,7 @@ from atelier_desk.domain.text import no_formula
 
 CSV_COLUMNS = (
     "day", "workflow_id", "workflow", "agent", "provider", "model", "requests",
-    "tokens_input", "tokens_output", "tokens_cached", "tokens_unpriced", "cost_usd", "duration_ms",
+    "tokens_input", "tokens_output", "tokens_cached", "tokens_stored", "tokens_unpriced", "cost_usd", "saved_usd", "duration_ms",
 )  # fmt: skip
 
 
@@ -110,14 +110,21 @@ def summed(rows: Iterable[UsageRow]) -> UsageSum:
 
 
 def as_csv(rows: Iterable[UsageRow]) -> str:
-    """The rows with plain figures, for a spreadsheet; ``cost_usd`` is empty where no price is known."""
+    """The rows with plain figures, for a spreadsheet; ``cost_usd`` is empty where no price is known. ``saved_usd`` is what the cache
+    saved, below zero while it cost more than it saved."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")  # RFC 4180
     writer.writerow(CSV_COLUMNS)
     for row in rows:
         total, usage = row.total, row.total.usage
         names = [no_formula(text) for text in (row.workflow, row.agent, row.provider, row.model)]
-        cost = "" if total.cost is None else f"{total.cost:.8f}".rstrip("0").rstrip(".")
-        figures = (total.requests, usage.tokens_input, usage.tokens_output, usage.tokens_cached, usage.tokens_unpriced, cost)
-        writer.writerow([row.day.isoformat(), row.workflow_id, *names, *figures, total.duration_ms])
+        cost = "" if total.cost is None else _dollars(total.cost)
+        tokens = (usage.tokens_input, usage.tokens_output, usage.tokens_cached, usage.tokens_stored, usage.tokens_unpriced)
+        figures = (total.requests, *tokens, cost, _dollars(usage.saved), total.duration_ms)
+        writer.writerow([row.day.isoformat(), row.workflow_id, *names, *figures])
     return out.getvalue()
+
+
+def _dollars(value: float) -> str:
+    text = f"{value:.8f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

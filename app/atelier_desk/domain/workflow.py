@@ -9,6 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Choices
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.chat import Usage
@@ -67,7 +68,7 @@ class Workflow(Model):
         stream_seq: number of the last durable stream event; they are numbered from 1 without gaps.
         usage: totals over all runs, sub-agents counted.
         choices: the model and what else was chosen for it, in place of its agent's.
-        draft: what the person has typed and not sent.
+        draft, draft_attachments: what the person has typed and attached and not sent.
         workspace: the folders its agents may use, absolute paths the user granted.
         deleted_at: set while an undo is still possible; lists leave such a workflow out.
     """
@@ -87,6 +88,7 @@ class Workflow(Model):
     collection: str = Field(default="", max_length=limits.COLLECTION)
     unread: bool = False
     draft: str = ""
+    draft_attachments: tuple[Attachment, ...] = ()
     workspace: tuple[str, ...] = ()
     pending_questions: int = 0
     pending_approvals: int = 0
@@ -110,6 +112,7 @@ class Run(Model):
         usage, tool_calls, elapsed_ms: its own, without those below it; ``elapsed_ms`` is working time.
         correlation_id: the root run's id.
         last_seq: number of its newest event.
+        tainted: what was read from outside by it, below it, or before it: the first few names.
         deleted_at: when a person deleted the branch it is on; such a run is shown and found nowhere, and can be brought back for a while.
     """
 
@@ -129,6 +132,7 @@ class Run(Model):
     tool_calls: int = 0
     elapsed_ms: int = 0
     last_seq: int = 0
+    tainted: tuple[str, ...] = ()
     error: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)

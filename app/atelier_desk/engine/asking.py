@@ -45,6 +45,7 @@ class Answer:
         usage: tokens and cost of the run and its sub-agents.
         calls: tool calls of the run and its sub-agents, in the order they ended.
         finish_reason: why the last reply is not whole: ``length`` (cut off), ``content_filter`` or ``empty``; None when it is.
+        data: the object it answered with, of an agent whose answers have a schema; None when there is none, or the answer does not fit.
     """
 
     text: str
@@ -54,6 +55,7 @@ class Answer:
     workflow_id: str
     calls: tuple[AnswerCall, ...]
     finish_reason: FinishReason | None = None
+    data: dict[str, Any] | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -70,6 +72,7 @@ class Listener:
     usage: Usage = field(default_factory=Usage)
     calls: list[AnswerCall] = field(default_factory=list)
     finish_reason: FinishReason | None = None
+    data: dict[str, Any] | None = None
     _begun: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     _problem: tuple[str, str] = ("error", "")
 
@@ -91,7 +94,7 @@ class Listener:
             case payloads.Failure() if root:
                 self._problem = (said.code or "error", said.message)
             case payloads.WorkflowComplete() if root:
-                self.status = said.status
+                self.status, self.data = said.status, said.answer
                 self.finish_reason = FinishReason(said.finish_reason) if said.finish_reason else None
                 if self.status == "error":
                     self._problem = (self._problem[0], said.error or self._problem[1])
@@ -105,7 +108,9 @@ class Listener:
             code, problem = self._problem
             raise AtelierError("{problem}", code=code, problem=problem)
         calls = tuple(self.calls)
-        return Answer(handed_over or self.said, self.status, self.usage, self.run_id, self.workflow_id, calls, self.finish_reason)
+        return Answer(
+            handed_over or self.said, self.status, self.usage, self.run_id, self.workflow_id, calls, self.finish_reason, self.data
+        )
 
 
 @asynccontextmanager

@@ -266,7 +266,9 @@ class Atelier(Services):
         return ToolServices(
             memories=self.repos.memories,
             reports=self.repos.reports,
+            artefacts=self.repos.artefacts,
             files=self.workspace_files,
+            skills=self.skills,
             hidden=(Path(self.datadir.root),),
             told=lambda workflow_id: self.bus.changed("command", workflow_id),
         )
@@ -453,6 +455,7 @@ class Atelier(Services):
             clock=self.clock,
             default_agent=self._default_agent,
             folder_instructions=self.files.instructions,
+            skills=self.skills,
             own=(Path(self.datadir.root).resolve().as_posix(),),
             record_answer=self.gate.record,
             inactivity_s=settings.inactivity_s,

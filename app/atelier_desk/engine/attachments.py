@@ -1,65 +1,136 @@
-"""What a person attaches by naming a file or sending it through a pipe: pictures as pictures, text framed with its name."""
+"""What a person attaches, read from where it is: pictures as pictures, PDF and text as text, a folder as the list of its files.
+
+What a person attaches is their own act: it taints nothing, wherever the file lies, just as what they write themselves does not. Taint is
+for what agents read by tools.
+"""
 
 from __future__ import annotations
 
-import base64
 import codecs
+import os
 import re
+import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.chat import ImagePart, TextFile
-from atelier_desk.domain.errors import LimitError, UsageError
-from atelier_desk.engine.runs.messages import IMAGE_BYTES
+from atelier_desk.domain.errors import LimitError, ToolError, UsageError
+from atelier_desk.engine.pictures import Picture, picture_of
+from atelier_desk.engine.run.mend import mended
+from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 
-IMAGES = (
-    (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
-    (b"\xff\xd8\xff", 0, "image/jpeg"),
-    (b"GIF87a", 0, "image/gif"),
-    (b"GIF89a", 0, "image/gif"),
-    (b"WEBP", 8, "image/webp"),
-)
-"""How pictures begin: bytes, where, and the media type. These four are what model servers take."""
-BYTES = max(IMAGE_BYTES * 3 // 4, limits.ATTACHED_TEXT * 4)
-"""Most bytes of one file: no text within the limit and no picture a server takes has more."""
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 """Byte order marks; that of UTF-32 begins with that of UTF-16."""
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_UNSHOWN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+"""What a name may not bring into a line: line ends, control characters, and what turns the direction of the text."""
 FALLBACK = "windows-1252"
 """What text without a mark is read as when it is not UTF-8: the encoding of older French and English files."""
+PDF_PAGES = 500
+PDF_CHARACTERS = 1_000_000
+_SECRET = re.compile(
+    r"^(\.env(\..+)?|.*\.env|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
+    r"|credentials(\.\w+)?|secrets?(\.\w+)?|.*service.?account.*\.json|\.git-credentials|\.aws|\.ssh|\.gnupg)$",
+    re.IGNORECASE,
+)
+_HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
 
 
-def read(path: Path) -> ImagePart | TextFile:
-    """A file as it goes with a message.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Something that was read and is not kept yet. Fields as of ``Attachment``; ``text`` is the whole one, None for a picture."""
+
+    name: str
+    media_type: str
+    data: bytes
+    source: str = "file"
+    path: str = ""
+    width: int = 0
+    height: int = 0
+    pages: int = 0
+    text: str | None = None
+
+    @property
+    def secret(self) -> bool:
+        """Whether it looks by its name as if it held secrets: a person is told before it is sent."""
+        return self.source in ("file", "folder") and looks_secret(self.name)
+
+
+def looks_secret(name: str) -> bool:
+    """Whether files of this name hold keys or passwords as a rule: ``.env``, ``id_rsa``, ``*.pem`` … but not ``.env.example``."""
+    return _SECRET.match(name) is not None and not name.lower().endswith(_HARMLESS)
+
+
+def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
+    """A file or folder as it goes with a message. Blocks: it belongs into a thread.
+
+    Args:
+        granted: the folders agents may use; for what lies in one, ``Prepared.path`` says where.
 
     Raises:
-        UsageError: it cannot be read, or is neither a picture a model server takes nor text.
-        LimitError: it is larger than any picture or text may be.
+        UsageError: it cannot be read, is damaged, or is neither a picture a model server takes nor text nor a PDF.
+        LimitError: it is larger than any such file may be.
     """
+    shown = shown_name(path.name or str(path))
+    inside = _inside(path, granted)
     try:
+        found = path.stat()  # a link is what it leads to: the person named it
+        if stat.S_ISDIR(found.st_mode):
+            return _folder(path, shown, inside)
+        if not stat.S_ISREG(found.st_mode):
+            raise UsageError(N_("{path} is no file: it cannot be attached."), path=shown)
+        if found.st_size > limits.ATTACHED_FILE:
+            raise too_large(shown, limits.ATTACHED_FILE)
         with path.open("rb") as file:
-            content = file.read(BYTES + 1)
+            content = file.read(limits.ATTACHED_FILE + 1)
     except OSError as error:
-        raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or error) from None
-    if len(content) > BYTES:
-        raise LimitError(N_("{path} is too large to attach: at most {most} MB."), path=path, most=BYTES // 10**6)
-    for start, place, media_type in IMAGES:
-        if content[place : place + len(start)] == start:
-            return ImagePart(media_type=media_type, data=base64.b64encode(content).decode())
-    return text_file(path.name, decode(content)[0])
+        raise UsageError(N_("{path} cannot be read: {reason}"), path=shown, reason=error.strerror or error) from None
+    except ValueError:  # a zero byte in the name
+        raise UsageError(N_("{path} cannot be read: {reason}"), path=shown, reason="?") from None
+    return of_bytes(path.name, content, path=inside)
 
 
-def text_file(name: str, text: str) -> TextFile:
+def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "") -> Prepared:
+    """The content of a file as it goes with a message. Raises as ``read`` does."""
+    shown = shown_name(name)
+    if len(content) > limits.ATTACHED_FILE:
+        raise too_large(shown, limits.ATTACHED_FILE)
+    picture = picture_of(shown, content)
+    if picture is not None:
+        return _picture(shown, content, picture, source, path)
+    if content.startswith(b"%PDF-"):
+        return _pdf(shown, content, source, path)
+    text = decode(content)[0]
+    if binary(text):
+        raise UsageError(N_("{name} is neither text nor a PDF nor a picture (PNG, JPEG, GIF, WebP) and cannot be attached."), name=shown)
+    return Prepared(shown, "text/plain", content, source, path, text=mended(text))
+
+
+def text_file(name: str, text: str, source: str = "input") -> Prepared:
     """Text under a name.
 
     Raises:
         UsageError: it is no text.
+        LimitError: it is longer than a file may be.
     """
     if binary(text):
-        raise UsageError(N_("{name} is neither text nor a picture (PNG, JPEG, GIF, WebP) and cannot be attached."), name=name)
-    return TextFile(name=name[: limits.ATTACHED_NAME] or "?", text=text)
+        raise UsageError(N_("{name} is neither text nor a PDF nor a picture (PNG, JPEG, GIF, WebP) and cannot be attached."), name=name)
+    text = mended(text)
+    data = text.encode()
+    if len(data) > limits.ATTACHED_FILE:
+        raise too_large(name, limits.ATTACHED_FILE)
+    return Prepared(shown_name(name), "text/plain", data, source, text=text)
+
+
+def shown_name(name: str) -> str:
+    """A file's name in one line: what would break it, or turn it around, is a blank."""
+    return mended(_UNSHOWN.sub(" ", os.fsencode(name).decode("utf-8", "replace"))).strip()[: limits.ATTACHED_NAME] or "?"
+
+
+def too_large(name: str, most: int) -> LimitError:
+    return LimitError(N_("{path} is too large to attach: at most {most} MB."), path=name, most=most // 1024**2)
 
 
 def decode(content: bytes) -> tuple[str, str]:
@@ -76,3 +147,75 @@ def decode(content: bytes) -> tuple[str, str]:
 def binary(text: str) -> bool:
     """Whether this was no text: it holds control characters that no text has (logs hold bells, backspaces and escapes)."""
     return _CONTROL.search(text) is not None
+
+
+def _inside(path: Path, granted: tuple[str, ...]) -> str:
+    """The place of a file in the granted folders as the file tools name it, empty when it is in none."""
+    real = Path(os.path.realpath(path))
+    for index, folder in enumerate(granted):
+        try:
+            place = real.relative_to(os.path.realpath(folder))
+        except ValueError:
+            continue
+        return place.as_posix() if index == 0 else real.as_posix()
+    return ""
+
+
+def _picture(name: str, content: bytes, picture: Picture, source: str, path: str) -> Prepared:
+    if picture.width * picture.height > limits.PICTURE_PIXELS:
+        raise LimitError(
+            N_("The picture {name} has {width} × {height} pixels; at most {most} million are opened."),
+            name=name,
+            width=number(picture.width),
+            height=number(picture.height),
+            most=limits.PICTURE_PIXELS // 10**6,
+        )
+    if not picture.whole:
+        raise UsageError(N_("The picture {name} is damaged: its end is missing."), name=name)
+    if len(content) > limits.ATTACHED_PICTURE:
+        raise too_large(name, limits.ATTACHED_PICTURE)
+    return Prepared(name, picture.media_type, content, source, path, picture.width, picture.height)
+
+
+def _pdf(name: str, content: bytes, source: str, path: str) -> Prepared:
+    from atelier_desk.tools.files.pdf import extracted
+
+    found = extracted(content, 1, PDF_PAGES, PDF_CHARACTERS)
+    match found.get("error"):
+        case "encrypted":
+            raise UsageError(N_("{name} is a PDF with a password. Attach a version without one."), name=name)
+        case "timeout":
+            raise UsageError(N_("{name} is a PDF whose text cannot be read in time. Attach fewer pages."), name=name)
+        case None:
+            pass
+        case _:
+            raise UsageError(N_("{name} is a PDF that is broken: its text cannot be read."), name=name)
+    texts = [str(each) for each in found["pages"]]
+    if not any(texts):
+        raise UsageError(N_("{name} is a PDF without text, as of a scan. Attach its pages as pictures."), name=name)
+    total = int(found["total"])
+    shown = [f"--- Page {place} of {total} ---\n{text}" for place, text in enumerate(texts, 1)]
+    if len(texts) < total:
+        shown.append(f"[Pages {len(texts) + 1} to {total} were not read.]")
+    return Prepared(name, "application/pdf", content, source, path, pages=total, text=mended("\n\n".join(shown)))
+
+
+def _folder(path: Path, name: str, inside: str) -> Prepared:
+    """A folder as the list of its files. What ``.gitignore`` leaves out is left out, and nothing behind links is listed."""
+    from atelier_desk.workspace.root import ConfinedRoot
+    from atelier_desk.workspace.walk import Walk
+
+    walk = Walk(ConfinedRoot(path), seconds=5.0)
+    lines: list[str] = []
+    more = False
+    try:
+        for entry in walk.files():
+            if len(lines) == limits.ATTACHED_ENTRIES:
+                more = True
+                break
+            lines.append(f"{shown_name(entry.path)} ({entry.found.size} bytes)")
+    except ToolError as error:
+        raise UsageError(N_("{path} cannot be read: {reason}"), path=name, reason=str(error)) from None
+    rest = f"\n[Only the first {limits.ATTACHED_ENTRIES} files are listed.]" if more else f"\n[{walk.cut}]" if walk.cut else ""
+    text = mended("\n".join(sorted(lines)) or "(no files)") + rest
+    return Prepared(name, "text/plain", text.encode(), "folder", inside, text=text)

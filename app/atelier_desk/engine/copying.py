@@ -13,11 +13,9 @@ from atelier_desk.domain.events.run import (
     RunPaused,
     RunStarted,
     TaskChanged,
-    ToolCallFinished,
     event_body_adapter,
 )
-from atelier_desk.domain.parts import ArtefactPart
-from atelier_desk.engine.identities import made_by, renamed
+from atelier_desk.engine.identities import files_of, made_by, renamed
 from atelier_desk.engine.journal import Journal, Part, RunHandle
 from atelier_desk.engine.run.reducer.state import carried
 from atelier_desk.engine.run.request.model_call import make_frame
@@ -76,10 +74,8 @@ class Copier:
         if isinstance(body, ModelReplied) and body.frame:
             await self._copy_frame(body.frame)
         copy = self._copied(body)
-        if isinstance(body, ToolCallFinished):
-            for artefact in body.parts:
-                if isinstance(artefact, ArtefactPart):
-                    await self._repos.artefacts.copy(self._source_id, self._target_id, artefact)
+        for kept in files_of(body):
+            await self._repos.artefacts.copy(self._source_id, self._target_id, kept)
         if isinstance(body, RunStarted) and isinstance(copy, RunStarted):
             previous = self.runs.get(body.previous_run_id or "")
             if previous is not None and previous.state is not None:

@@ -187,7 +187,9 @@ def _sandbox() -> Check:
         name="sandbox",
         title=title,
         status="warn",
-        message=_("Not sandboxed: this system has no Landlock, so commands of agents run with your rights."),
+        message=_(
+            "Not sandboxed: this system has neither Landlock nor a working sandbox-exec, so commands of agents run with your rights."
+        ),
         fix=_("Allow only commands that you would run yourself."),
     )
 

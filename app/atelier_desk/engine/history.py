@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
@@ -17,8 +18,9 @@ from atelier_desk.engine.journal import PAGE, Journal, RunHandle, run_events
 from atelier_desk.engine.run.projection.project import Totals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import Entry, RunState, carried
+from atelier_desk.engine.services.common.naming import branch_name
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_
 from atelier_desk.storage.repositories import Repositories
 
 CACHED_RUNS = 16
@@ -228,7 +230,8 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
             N_("Workflow {name} has no event {at}; its events are numbered 1 to {last}."), name=source.name, at=at, last=source.stream_seq
         )
     now = journal.now()
-    name = _("{name} (fork at {at})", name=source.name, at=at)[:256]
+    taken = {each.name for each in await repos.workflows.list(limit=limits.LIST_MAX)}
+    name = branch_name(source.name, taken)
     target = source.model_copy(
         update={
             "id": new_id(),

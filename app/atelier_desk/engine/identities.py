@@ -1,4 +1,5 @@
-"""Identities inside values: which an event brings into the world, and replacing them wherever they stand, also in texts that name one."""
+"""Identities inside values: which an event brings into the world, and replacing them wherever they stand, also in texts that name one; and
+the files that an event names."""
 
 from __future__ import annotations
 
@@ -15,8 +16,10 @@ from atelier_desk.domain.events.run import (
     QuestionAsked,
     ReplyCutOff,
     TaskChanged,
+    ToolCallFinished,
     UserMessage,
 )
+from atelier_desk.domain.parts import ArtefactPart
 
 _WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
 """What may be an identity in a text; shorter words never are."""
@@ -47,3 +50,12 @@ def made_by(body: EventBody) -> tuple[str, tuple[str, ...]]:
     if isinstance(body, ChildrenPlanned):
         return "run", tuple(plan.id for plan in body.children)
     return "", ()
+
+
+def files_of(body: EventBody) -> tuple[ArtefactPart, ...]:
+    """The files of the workflow that an event names: what a call made, what went with a message."""
+    if isinstance(body, ToolCallFinished):
+        return tuple(part for part in body.parts if isinstance(part, ArtefactPart))
+    if isinstance(body, UserMessage):
+        return tuple(part for each in body.attachments for part in each.kept)
+    return ()

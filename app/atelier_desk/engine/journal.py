@@ -426,6 +426,7 @@ class Journal:
             "tool_calls": state.tool_calls,
             "elapsed_ms": state.elapsed_ms,
             "last_seq": state.last_seq,
+            "tainted": state.tainted,
             "error": state.error,
             "updated_at": now,
         }

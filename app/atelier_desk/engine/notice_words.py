@@ -7,6 +7,10 @@ from atelier_desk.i18n import N_, _, ngettext
 
 TOOLS_REFUSED = "tools_refused"
 """Why a request is sent again without tool definitions."""
+PICTURES_REFUSED = "pictures_refused"
+"""Why a request is sent again without pictures."""
+FIX_ANSWER = "fix_answer"
+"""Why an agent that had answered goes on: its answer does not fit the form that its answers have."""
 RETRY_REASONS = {
     "rate_limited": N_("the server limits the number of requests"),
     "overloaded": N_("the server is busy"),
@@ -70,6 +74,9 @@ def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tup
             "Calls are written as text (xml) from now on; this is remembered for the model. The server said: {message}", message=message
         )
         return _("The server does not take tool definitions"), text
+    if reason == PICTURES_REFUSED:
+        text = _("It is told that there were some; this is remembered for the model. The server said: {message}", message=message)
+        return _("The model cannot see pictures"), text
     if delay:
         text = _("Attempt {attempt} in {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
     else:
@@ -77,9 +84,16 @@ def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tup
     return _("Trying the model again"), text
 
 
-def nudge_words(tasks: int) -> str:
-    """Why an agent that had answered goes on."""
+def nudge_words(reason: str, tasks: int) -> str:
+    """Why an agent that had answered goes on: the ``reason`` of its nudge, and how many tasks are open."""
+    if reason == FIX_ANSWER:
+        return _("Asked to answer once more: the answer does not fit its form")
     return ngettext("Asked to go on: {n} task is open", "Asked to go on: {n} tasks are open", tasks)
+
+
+def misfit_words(problem: str) -> tuple[str, str]:
+    """Title and text of an answer that does not fit the agent's schema and stands as it is; ``problem`` is in the checker's words."""
+    return _("The answer does not fit its form"), _("It stands as it is. What does not fit: {problem}", problem=problem)
 
 
 def too_little(kind: str, value: float, cap: float) -> str:

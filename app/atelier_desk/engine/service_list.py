@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from atelier_desk.engine.services.agents import AgentService
     from atelier_desk.engine.services.approvals import ApprovalService
+    from atelier_desk.engine.services.attachments import AttachmentService
     from atelier_desk.engine.services.audit import AuditService
     from atelier_desk.engine.services.commands import CommandService
     from atelier_desk.engine.services.data import DataService
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.questions import QuestionService
     from atelier_desk.engine.services.reports import ReportService
     from atelier_desk.engine.services.settings import SettingsService
+    from atelier_desk.engine.services.skills import SkillService
     from atelier_desk.engine.services.stepping import SteppingService
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
@@ -52,8 +54,10 @@ class Services(Protocol):
     data: DataService
     own_tools: OwnToolService
     tools: ToolService
+    skills: SkillService
     stepping: SteppingService
     usage: UsageService
+    attachments: AttachmentService
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)

@@ -87,7 +87,7 @@ class LexicalIndex:
     """All memories' stems: a large segment, rebuilt now and then, and a small one with what came since."""
 
     def __init__(self) -> None:
-        self._large = _Segment([])
+        self._large: _Segment | None = None  # with no memory there is no need of numpy, which takes 11 MB
         self._small: _Segment | None = None
         self._recent: dict[str, Entry] = {}
         self._live = 0
@@ -118,16 +118,18 @@ class LexicalIndex:
             self._small = None
             self._count_out(recent)
             return
-        index = self._large.position.get(memory_id)
-        if index is not None and self._large.live[index]:
-            self._large.live[index] = False
-            self._count_out(self._large.entries[index])
+        large = self._large
+        index = large.position.get(memory_id) if large is not None else None
+        if large is not None and index is not None and large.live[index]:
+            large.live[index] = False
+            self._count_out(large.entries[index])
 
     def __contains__(self, memory_id: object) -> bool:
         if memory_id in self._recent:
             return True
-        index = self._large.position.get(str(memory_id))
-        return index is not None and bool(self._large.live[index])
+        large = self._large
+        index = large.position.get(str(memory_id)) if large is not None else None
+        return large is not None and index is not None and bool(large.live[index])
 
     def remove_of(self, workflow_id: str | None) -> None:
         """Forget all memories of a workflow (None: the general ones)."""
@@ -194,15 +196,16 @@ class LexicalIndex:
         return [segment for segment in (self._large, self._small if self._recent else None) if segment is not None and segment.entries]
 
     def _alive(self) -> Iterable[Entry]:
-        for entry, live in zip(self._large.entries, self._large.live, strict=True):
-            if live:
-                yield entry
+        if self._large is not None:
+            for entry, live in zip(self._large.entries, self._large.live, strict=True):
+                if live:
+                    yield entry
         yield from list(self._recent.values())
 
     def _merge(self, entries: list[Entry]) -> None:
         self._recent = {}
         self._small = None
-        self._large = _Segment(entries)
+        self._large = _Segment(entries) if entries else None
         self._live = len(entries)
         self._words = sum(_length(entry) for entry in entries)
 

@@ -102,9 +102,8 @@ class MemorySearch:
         self._vectors = self._loading = None
 
     async def warm(self) -> None:
-        """Load words and vectors now, so that the first search does not wait for them."""
-        await self._words.warm()
-        if self._embedder is not None:
+        """Load words and vectors now, so that the first search does not wait for them; nothing where there is no memory yet."""
+        if await self._words.warm() and self._embedder is not None:
             await self._loaded(self._embedder)
 
     async def vectors(self) -> VectorIndex | None:

@@ -72,18 +72,22 @@ _OVERFLOW_TEXT = re.compile(
     re.IGNORECASE,
 )
 _WINDOW_TEXT = re.compile(
-    r"maximum context length (?:is|of) (\d+)|(\d+) maximum context length|context (?:size|length|window)[^\d]{0,20}(\d+)"
+    r"maximum context length (?:is|of) (\d+)|(?<!\d)(\d+) maximum context length|context (?:size|length|window)[^\d]{0,20}(\d+)"
     # Anthropic: 'prompt is too long: 208310 tokens > 200000 maximum', 'exceed context limit: 195000 + 8192 > 200000, decrease'
-    r"|prompt is too long: \d+ tokens > (\d+)|context limit: \d+ \+ \d+ > (\d+)",
+    r"|prompt is too long: \d+ tokens > (\d+)|context limit: \d+ \+ \d+ > (\d+)"
+    # Google: 'The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).'
+    r"|number of tokens allowed \(?(\d+)",
     re.IGNORECASE,
 )
-_PROMPT_TEXT = re.compile(r"prompt is too long: (\d+) tokens|context limit: (\d+) \+", re.IGNORECASE)
+_PROMPT_TEXT = re.compile(r"prompt is too long: (\d+) tokens|context limit: (\d+) \+|input token count \((\d+)\)", re.IGNORECASE)
 _QUOTA_TEXT = re.compile(
     r"insufficient[ _](quota|credit|balance|funds)|exceeded your (current )?quota|quota|billing|credits?\b", re.IGNORECASE
 )
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance", "billing_error"})
-_NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
-"""Anthropic says so with 400 and ``invalid_request_error``."""
+_NO_CREDIT = re.compile(r"credit balance is too low|prepayment credits are depleted|free_tier\w*, limit: 0\b", re.IGNORECASE)
+"""Anthropic says so with 400 and ``invalid_request_error``, Google with 429, also of models that its free tier does not have."""
+_BAD_KEY = re.compile(r"API[ _]key (not valid|not found|expired|not_valid)|API_KEY_INVALID", re.IGNORECASE)
+"""Google says so with 400 and ``INVALID_ARGUMENT``."""
 _LOADING_TEXT = re.compile(r"\bload(?:ing|ed)\b|\bwarm(?:ing)?[ -]?up\b|\bstarting\b|not (?:yet )?ready", re.IGNORECASE)
 """llama.cpp says "Loading model"; Hugging Face "Model X is currently loading"; gateways that wake a server speak of starting."""
 _WAIT_TEXT = re.compile(r"(?:try again|retry) (?:in|after) ([\d.]+) ?(ms|milliseconds|s\b|sec)", re.IGNORECASE)
@@ -169,6 +173,8 @@ def _number(value: str | None) -> float | None:
 
 def _from_json(data: Any) -> ErrorBody:
     """``error.message``, ``message`` (text or object), ``detail`` (text or list), ``error`` as text; the rest as JSON."""
+    if isinstance(data, list) and len(data) == 1 and isinstance(data[0], dict):
+        data = data[0]  # Google, where events were not asked for
     if not isinstance(data, dict):
         return ErrorBody(message=data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))
     inner = data.get("error")
@@ -228,7 +234,7 @@ def _classified(where: Where, status: int | None, body: ErrorBody, wait: float |
         return ContextOverflowError(
             TEMPLATES["context_overflow"],
             n_ctx=body.n_ctx or named,
-            n_prompt=body.n_prompt or (int(prompt[1] or prompt[2]) if prompt else None),
+            n_prompt=body.n_prompt or (int(next(group for group in prompt.groups() if group)) if prompt else None),
             status=status,
             provider=where.provider,
             model=where.model,
@@ -261,8 +267,13 @@ _TYPES = {
     "overloaded_error": "overloaded",
     "timeout_error": "overloaded",
     "invalid_request_error": "bad_request",
+    "rate_limit_exceeded": "rate_limited",
+    "invalid_api_key": "auth",
+    "invalid_prompt": "bad_request",
+    "invalid_encrypted_content": "bad_request",
+    "invalid_image": "bad_request",
 }
-"""Anthropic's types of errors, for one in the middle of a reply, which has no status."""
+"""Anthropic's types and OpenAI's codes of errors, for one in the middle of a reply, which has no status."""
 _CODES = {
     401: "auth",
     403: "auth",
@@ -281,10 +292,12 @@ def _code(status: int | None, body: ErrorBody) -> str:
     no_credit = _NO_CREDIT.search(body.message) or (status in (401, 403) and _QUOTA_TEXT.search(body.message))
     if status == 402 or quota or no_credit:
         return "quota"
+    if status == 400 and _BAD_KEY.search(body.message):
+        return "auth"
     if {"invalid_model", "model_not_found"} & {body.type, body.code}:
         return "not_found"
     if status is None:
-        return "rate_limited" if "rate limit" in body.message.lower() else _TYPES.get(body.type, "server_error")
+        return "rate_limited" if "rate limit" in body.message.lower() else _TYPES.get(body.code) or _TYPES.get(body.type, "server_error")
     if status == 503 and _LOADING_TEXT.search(body.message):
         return "loading"
     if status in _CODES:

@@ -14,6 +14,7 @@ from atelier_desk.llm.profiles import bare_name, looks_like_embedder, merge_prof
 from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
+from atelier_desk.llm.replies.fields import flag, object_of, positive
 from atelier_desk.llm.replies.messages import arguments_text, arrange, data_url, function_name, mistral_id
 from atelier_desk.llm.replies.provider_data import returned
 from atelier_desk.llm.wire.transport import checked_base_url
@@ -70,21 +71,20 @@ class MistralProvider(HttpProvider):
         return [merge_profile(self.kind, info) for info in infos if info is not None]
 
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:
-        capabilities = item["capabilities"] if isinstance(item.get("capabilities"), dict) else {}
+        capabilities = object_of(item, "capabilities")
         chat = capabilities.get("completion_chat", True)
         embedding = not capabilities.get("completion_chat") and looks_like_embedder(item["id"])
         if not (chat or embedding):
             return None
-        window = item.get("max_context_length")
         label = item.get("name") or ""
         return ModelInfo(
             provider=self.name,
             name=item["id"],
             label=label if label != item["id"] else "",
-            context_window=window if isinstance(window, int) and window > 0 else None,
-            supports_tools=_flag(capabilities.get("function_calling")),
-            supports_vision=_flag(capabilities.get("vision")),
-            supports_thinking=_flag(capabilities.get("reasoning")),
+            context_window=positive(item.get("max_context_length")),
+            supports_tools=flag(capabilities.get("function_calling")),
+            supports_vision=flag(capabilities.get("vision")),
+            supports_thinking=flag(capabilities.get("reasoning")),
             embedding=embedding,
             source="server",
         )
@@ -122,7 +122,3 @@ def _wire(message: ChatMessage, thinks: bool) -> dict[str, Any]:
             for call in message.tool_calls
         ]
     return wire
-
-
-def _flag(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None

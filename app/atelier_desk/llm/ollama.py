@@ -62,7 +62,7 @@ class OllamaProvider(HttpProvider):
         }
         if request.tools:
             body["tools"] = wire_tools(request)
-        if request.response_schema is not None:
+        if request.response_schema is not None and not request.tools:  # held to a form, a model could not call them
             body["format"] = request.response_schema
         if not request.enable_thinking:
             body["think"] = False

@@ -75,7 +75,7 @@ class OpenAICompatibleProvider(HttpProvider):
             body["stop"] = list(request.stop)
         if request.seed is not None:
             body["seed"] = request.seed
-        if request.response_schema is not None:
+        if request.response_schema is not None and (not request.tools or self._takes_both()):
             body["response_format"] = json_schema_format(request.response_schema)
         if request.grammar is not None:
             body["grammar"] = request.grammar
@@ -88,6 +88,10 @@ class OpenAICompatibleProvider(HttpProvider):
         if "max_tokens" in refused:
             body["max_completion_tokens"] = request.max_tokens
         return {field: value for field, value in body.items() if field not in refused}
+
+    def _takes_both(self) -> bool:
+        """Whether a form of the answer goes together with tools: other servers hold the calls to it too, so that none can be made."""
+        return self._is_openai() or is_azure(self.http.base_url)
 
     def _messages(self, request: ChatRequest, refused: frozenset[str]) -> list[dict[str, Any]]:
         messages = [wire_message(message) for message in arrange(request.messages)]

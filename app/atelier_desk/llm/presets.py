@@ -55,14 +55,15 @@ class Preset:
 
 
 PRESETS = (
-    Preset("openai", "OpenAI", "https://api.openai.com/v1", KEY, "https://platform.openai.com/api-keys", "OPENAI_API_KEY", words="gpt"),
+    Preset("openai", "OpenAI", "https://api.openai.com/v1", KEY, "https://platform.openai.com/api-keys", "OPENAI_API_KEY", "responses",
+           words="gpt"),
     Preset("anthropic", "Anthropic", "https://api.anthropic.com/v1", KEY, "https://console.anthropic.com/settings/keys",
            "ANTHROPIC_API_KEY", "anthropic", words="claude"),
     Preset("mistral", "Mistral", "https://api.mistral.ai/v1", KEY, "https://console.mistral.ai/api-keys", "MISTRAL_API_KEY", "mistral"),
     Preset("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", KEY, "https://openrouter.ai/settings/keys", "OPENROUTER_API_KEY",
            words="claude gemini gpt llama"),
-    Preset("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", KEY, "https://aistudio.google.com/apikey",
-           "GEMINI_API_KEY"),
+    Preset("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta", KEY, "https://aistudio.google.com/apikey",
+           "GEMINI_API_KEY", "google", words="gemini"),
     Preset("groq", "Groq", "https://api.groq.com/openai/v1", KEY, "https://console.groq.com/keys", "GROQ_API_KEY", words="llama"),
     Preset("deepseek", "DeepSeek", "https://api.deepseek.com/v1", KEY, "https://platform.deepseek.com/api_keys", "DEEPSEEK_API_KEY"),
     Preset("xai", "xAI", "https://api.x.ai/v1", KEY, "https://console.x.ai", "XAI_API_KEY", words="grok"),

@@ -51,7 +51,7 @@ class HttpProvider(ABC):
 
     Attributes:
         name: the provider's configured name.
-        chat_path: where chat requests go, after the base URL.
+        chat_path: where chat requests go, after the base URL; ``chat_page`` gives that of a model.
         droppable: request fields that may be left out when the server refuses them; what was refused is remembered per model.
         headers: what every request has, names in lower case; the owner's own headers win over them.
     """
@@ -99,6 +99,10 @@ class HttpProvider(ABC):
     @abstractmethod
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """The models the server offers, fetched with ``get(method, path)``."""
+
+    def chat_page(self, model: str) -> str:
+        """Where the chat requests to a model go, after the base URL."""
+        return self.chat_path
 
     def client(self, url: str, timeouts: Timeouts, *, secrets: bool = True) -> HttpClient:
         """Connections to an address as the provider is configured; without ``secrets`` nothing that only its own server may see is sent."""
@@ -154,7 +158,7 @@ class HttpProvider(ABC):
         """What to say when the list of models was not where it should be."""
         tried = Place(self.kind, self.http.base_url)
         try:
-            if health.code != "unreachable" and await answers_chat(self.client, tried, self.chat_path):
+            if health.code != "unreachable" and await answers_chat(self.client, tried, self.chat_page("model")):
                 note = _("This server has no list of models; enter the name of the model yourself.")
                 return health.model_copy(update={"ok": True, "message": note, "code": ""})
         except ProviderError as error:
@@ -240,8 +244,9 @@ class HttpProvider(ABC):
                 refused |= fields
 
     async def _exchange(self, request: ChatRequest, payload: dict[str, Any]) -> AsyncGenerator[ChatDelta, None]:
-        where = self.http.where(request.model, self.chat_path)
-        async with self.http.stream("POST", self.chat_path, payload, model=request.model) as response:
+        page = self.chat_page(request.model)
+        where = self.http.where(request.model, page)
+        async with self.http.stream("POST", page, payload, model=request.model) as response:
             parser = self.parser(request, where)
             size = 0
             async with aclosing(response.chunks()) as chunks:

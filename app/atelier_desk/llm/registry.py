@@ -86,6 +86,17 @@ class ProviderType:
 _types: dict[str, ProviderType] = {}
 
 
+def server(module: str, name: str) -> Create:
+    """What makes a provider for a server: the class ``name`` of ``module``, which is imported when the first one is made."""
+
+    def create(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
+        made: Provider = getattr(importlib.import_module(module), name)(config, vault, clock)
+        return made
+
+    create.__module__ = module
+    return create
+
+
 def register(entry: ProviderType) -> ProviderType:
     """Add a kind; the same name again replaces it when it comes from the same function.
 

@@ -32,7 +32,7 @@ def _execution_search(call: ToolExecution) -> dict[str, Any]:
 
 
 WORKFLOWS: Table[Workflow] = Table(
-    "workflow", Workflow, links={"head_run_id": "run"}, json_fields={"usage", "choices"}, order=("unpinned", "recency")
+    "workflow", Workflow, links={"head_run_id": "run"}, json_fields={"usage", "choices", "draft_attachments"}, order=("unpinned", "recency")
 )
 RUNS: Table[Run] = Table(
     "run",

@@ -71,7 +71,8 @@ def summary_of(values: Mapping[str, Any], template: str = "") -> Words:
     if template:
         names = [name for _text, name, _format, _conversion in Formatter().parse(template) if name]
         return Words(text=template, params={name: _brief(values.get(name)) for name in names})
-    plain = [_brief(value) for value in values.values() if isinstance(value, str | int | float) and str(value).strip()]
+    told = (value for value in values.values() if isinstance(value, str | int | float) and not isinstance(value, bool))
+    plain = [brief for brief in map(_brief, told) if brief]  # a yes or no says nothing without its name
     return Words(text="{values}", params={"values": " · ".join(plain[:_VALUES])}) if plain else Words()
 
 

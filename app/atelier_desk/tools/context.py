@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,9 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.tools.team import Team
+from atelier_desk.workspace.skills.find import folders_of
 
 
 class Cancellation:
@@ -37,10 +41,13 @@ class ToolContext:
         enabled_tools: names the agent may call besides the control tools; None means every registered tool.
         workspace: the folder where relative paths start, None when the person granted none.
         roots: all granted folders, ``workspace`` first.
+        skills: those whose instructions stand in the conversation; the files of their folders may be read.
         state: what the tool left with ``ToolResult.state`` in this run; it is in the journal, so a kill or a fork changes nothing of it.
         team: the run's sub-agents and colleagues, which are another run's every time; None outside of a run.
         cancelled: true once the call was stopped or its time is over.
+        tainted: what its team has read from outside.
         tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
+        attachments: what went with the messages of the run, by the hash of its text.
         progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
     """
 
@@ -54,12 +61,21 @@ class ToolContext:
     enabled_tools: tuple[str, ...] | None = None
     workspace: Path | None = None
     roots: tuple[Path, ...] = ()
+    skills: tuple[SkillUse, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     team: Team | None = None
+    tainted: tuple[str, ...] = ()
     cancelled: Cancellation = field(default_factory=Cancellation)
     tasks: Callable[[], Awaitable[Mapping[str, Task]]] | None = None
+    attachments: Mapping[str, Attachment] = field(default_factory=dict)
     progress: Callable[[int, str], None] = lambda percent, text: None
     now: Callable[[], datetime] = utc_now
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """The folders whose files may be read: the granted ones, then those of the skills that were taken up and lie elsewhere."""
+        granted = [Path(os.path.realpath(root)) for root in self.roots]
+        return (*self.roots, *(each for each in folders_of(self.skills) if not any(each.is_relative_to(root) for root in granted)))
 
     @property
     def idempotency_key(self) -> str:

@@ -4,7 +4,66 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.i18n import _, language
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.i18n import N_, _, language
+
+_BY_CODE = {
+    "bad_path": N_("This is no path that a file can have."),
+    "bad_pattern": N_("The search pattern cannot be read."),
+    "bad_patch": N_("The patch cannot be read."),
+    "bad_range": N_("These lines are not in the file."),
+    "binary": N_("The file is no text."),
+    "broken": N_("The file is broken, or asks for too much memory."),
+    "changed": N_("The file was changed by somebody else since it was read. Nothing was written."),
+    "closed": N_("This place belongs to the program itself or is closed to agents."),
+    "changing": N_("The file is being moved at this moment."),
+    "denied": N_("The call was refused: a rule, the profile or the system forbids it."),
+    "depth": N_("No more agents can be started at this depth."),
+    "division_by_zero": N_("A number was divided by zero."),
+    "domain": N_("The calculation has no result for these numbers."),
+    "encoding": N_("The file's encoding does not have all of these characters."),
+    "encrypted": N_("The file is protected by a password."),
+    "exists": N_("There is something of this name already."),
+    "internal_error": N_("The tool failed because of a mistake in it. The log has more."),
+    "into_itself": N_("A folder cannot be put into itself."),
+    "invalid": N_("The file does not hold what is expected of it."),
+    "invalid_arguments": N_("The arguments do not fit the tool."),
+    "no_change": N_("Nothing would change."),
+    "no_match": N_("The text to replace is not in the file."),
+    "no_shell": N_("This machine has no bash: only single commands can be run."),
+    "no_space": N_("The disk is full: nothing was written."),
+    "no_text": N_("The file has no text that can be read."),
+    "no_workspace": N_("The agent has no folder to work in, or the folder is not there any more."),
+    "not_a_file": N_("This is no file."),
+    "not_a_folder": N_("This is no folder."),
+    "not_empty": N_("The folder is not empty."),
+    "not_enabled": N_("The agent may not use this tool."),
+    "not_found": N_("What the call names is not there."),
+    "not_started": N_("The command could not be started."),
+    "not_unique": N_("The text to replace is there more than once."),
+    "other_disk": N_("The two places are on different disks."),
+    "outside": N_("This lies outside of the folders that were granted."),
+    "overflow": N_("The result is too large a number."),
+    "read_only": N_("The disk cannot be written to."),
+    "same": N_("Both names are the same file."),
+    "syntax": N_("The expression cannot be read."),
+    "too_large": N_("The file or folder is too large."),
+    "too_long": N_("The text is too long."),
+    "unknown_tool": N_("There is no such tool."),
+    "unsafe_repository": N_("The repository would make git run other programs, so git was not run."),
+    "unsupported": N_("This system cannot do it yet."),
+    "whole": N_("The granted folder itself cannot be moved or deleted."),
+    "workspace_gone": N_("The folder is not there any more."),
+}
+"""By the code of an error. The English text that the model reads names more, so these stand in its place in other languages alone."""
+_ENDED = {
+    "processes": N_("The command was ended: it started too many processes."),
+    "memory": N_("The command was ended: it needed too much memory."),
+    "output": N_("The command was ended: it printed too much."),
+    "stopped": N_("The command was stopped."),
+    "user": N_("The command was stopped by you."),
+}
+"""By what ended a command before its time."""
 
 
 def timed_out(result: Any) -> bool:
@@ -15,9 +74,34 @@ def timed_out(result: Any) -> bool:
 def explain(tool: str, result: Any, error: str) -> str:
     """What to show a person for ``error``, the text that was written for the model."""
     seconds = result.get("timeout_s") if timed_out(result) else None
-    if not isinstance(seconds, int | float):
-        return error
-    from babel.numbers import format_decimal
+    if isinstance(seconds, int | float):
+        from babel.numbers import format_decimal
 
-    shown = format_decimal(seconds, locale=language())
-    return _("{tool} took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
+        shown = format_decimal(seconds, locale=language())
+        return _("{tool} took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
+    if not isinstance(result, dict) or language() == "en":
+        return error
+    return _command(result) or _of(str(result.get("code", ""))) or error
+
+
+def in_words(error: AtelierError) -> str:
+    """What to show a person for an error that a tool would give the model."""
+    said = error.localized(_)
+    return _of(error.code) or said if said == str(error) and language() != "en" else said
+
+
+def _of(code: str) -> str:
+    return _(_BY_CODE[code]) if code in _BY_CODE else ""
+
+
+def _command(result: dict[str, Any]) -> str:
+    """How a command ended."""
+    status, duration = result.get("exit_status"), result.get("duration_ms")
+    if result.get("code") == "exit_status" and isinstance(status, int):
+        if status > 128:
+            return _("The command was ended by signal {number}.", number=status - 128)
+        return _("The command ended with exit status {number}.", number=status)
+    if result.get("code") == "timeout" and isinstance(duration, int):
+        return _("The command was ended after {seconds} s.", seconds=round(duration / 1000))
+    by = str(result.get("ended_by", ""))
+    return _(_ENDED[by]) if by in _ENDED else ""

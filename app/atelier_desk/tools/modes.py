@@ -35,7 +35,15 @@ def usable_names(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[st
 
 
 def visible_names(
-    registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int, has_parent: bool, child_asks: bool
+    registry: ToolRegistry,
+    *,
+    mode: ToolMode,
+    enabled: Sequence[str],
+    depth: int,
+    max_depth: int,
+    has_parent: bool,
+    child_asks: bool,
+    attached: bool = False,
 ) -> list[str]:
     """The tools whose definitions go to the model, in the order they are sent: what the mode shows, then the control tools.
 
@@ -43,6 +51,7 @@ def visible_names(
         enabled: the names the agent's configuration gives it, its sections already spelled out.
         has_parent: the run is a sub-agent's; it can always ask its parent, and a root run has none to ask.
         child_asks: a sub-agent of the run waits for an answer; ``answer_child`` is offered only then.
+        attached: the run was given an excerpt of something attached; ``read_attachment`` is offered only then.
     """
     usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
     match effective_mode(mode, depth=depth, max_depth=max_depth):
@@ -52,7 +61,7 @@ def visible_names(
             names = always_available(registry, usable)
         case _:
             names = []
-    offer = Offer(mode, has_parent=has_parent, child_asks=child_asks)
+    offer = Offer(mode, has_parent=has_parent, child_asks=child_asks, attached=attached)
     control = registry.get_tools_by_category(ToolCategory.CONTROL)
     return names + [tool.name for tool in control if not isinstance(tool, ControlTool) or tool.offered(offer)]
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from atelier_desk.domain.events.run import TaskChanged
 from atelier_desk.domain.parts import FileChange, PicturePart, TextPart
 from atelier_desk.domain.question import QuestionSpec
+from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.team import ChildPlan, TeamCall
 
 
@@ -35,6 +36,8 @@ class ToolResult:
         text: what the model reads, filled in by ``ToolRegistry.execute``: ``data`` as JSON, cut to ``limits.RESULT_TO_MODEL`` characters.
         truncated: ``text`` or ``data`` was cut.
         parts: texts, pictures, files to keep and changes of files, which the call's card shows.
+        skill: the skill whose instructions the result is: it stays in the conversation.
+        tainted: what the result holds of what others had read from outside; the run has then read it too.
         state: what ``ToolContext.state`` is for the tool's later calls in this run (plain JSON values); None leaves it as it is.
     """
 
@@ -47,6 +50,8 @@ class ToolResult:
     truncated: bool = False
     parts: tuple[Part, ...] = ()
     state: dict[str, Any] | None = None
+    skill: SkillUse | None = None
+    tainted: tuple[str, ...] = ()
 
     @property
     def success(self) -> bool:

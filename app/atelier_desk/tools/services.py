@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from atelier_desk.domain.skill import Scope, SkillUse
     from atelier_desk.knowledge.search import MemorySearch
+    from atelier_desk.storage.folder.artefacts import Artefacts
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
@@ -21,6 +23,24 @@ class QuestionGate(Protocol):
 
     async def refusal(self, workflow_id: str) -> str | None:
         """Why not (queue full, user unresponsive), in words for the model, or None when the question may be asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSkill:
+    """A skill that a model takes up: its instructions, and the names of its other files, relative to its folder."""
+
+    use: SkillUse
+    text: str
+    files: tuple[str, ...]
+    scope: Scope
+
+
+class SkillReader(Protocol):
+    """Gives skills to models."""
+
+    async def activate(self, name: str, folders: Sequence[str]) -> OpenedSkill:
+        """A skill of the user's places or of granted folders, as it is now; ``ToolError`` when it may not be used."""
         ...
 
 
@@ -42,8 +62,10 @@ class ToolServices:
     memories: MemoryRepository | None = None
     memory_search: MemorySearch | None = None
     reports: ReportRepository | None = None
+    artefacts: Artefacts | None = None
     questions: QuestionGate | None = None
     files: WorkspaceFiles | None = None
     commands: Commands | None = None
+    skills: SkillReader | None = None
     hidden: tuple[Path, ...] = ()
     told: Callable[[str], None] = lambda _workflow_id: None

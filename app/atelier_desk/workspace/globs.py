@@ -43,15 +43,19 @@ def _braces(pattern: str) -> list[str]:
 
 
 def _regex(pattern: str) -> str:
+    """What stands between two ``**`` is taken at the first place where it fits and never tried again, as in ``_segment``: each try of one
+    star would otherwise try all of those after it."""
     parts = pattern.split("/")
-    out = ""
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        if part == "**":
-            out += ".*" if last else "(?:[^/]+/)*"
-        else:
-            out += _segment(part) + ("" if last else "/")
-    return out
+    *folders, name = parts
+    out, piece, deep = "", "", False
+    for part in folders:
+        if part != "**":
+            piece += _segment(part) + "/"
+        elif piece or not deep:
+            out += f"(?>(?:[^/]+/)*?{piece})" if deep else piece
+            piece, deep = "", True
+    last = ".*" if name == "**" else _segment(name)
+    return out + (f"(?:[^/]+/)*{piece}{last}" if deep else piece + last)
 
 
 def _segment(part: str) -> str:

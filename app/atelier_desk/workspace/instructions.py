@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import dataclass
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.instructions import FolderInstructions
@@ -26,6 +27,8 @@ DEPTH = 6
 """Folders below the granted one in which files are looked for."""
 IMPORTS = 5
 """How deep imports import; the number of Claude Code's documentation."""
+IMPORTED = 100
+"""Imports of one file, those of its imports among them, that are looked for."""
 SECONDS = 1.0
 _BYTES = 256 * 1024
 _IMPORT = re.compile(r"(?<![\w`@])@((?:~?/|\.{0,2}/)?[\w.\-]+(?:/[\w.\- ]*[\w.\-])*)")
@@ -43,7 +46,7 @@ def instructions(root: ConfinedRoot) -> list[FolderInstructions]:
         if text is None or not text.strip():
             continue
         if posixpath.basename(path) == "CLAUDE.md":
-            text = _with_imports(root, path, text, (path,))
+            text = _with_imports(root, path, text, (path,), _Room(FILE - len(text)))
         most = min(FILE, left)
         kept = text if len(text) <= most else text[:most].rpartition("\n")[0]
         found.append(FolderInstructions(folder=str(root.folder), path=path, text=kept.strip(), cut=len(kept) < len(text)))
@@ -69,25 +72,33 @@ def _text(root: ConfinedRoot, path: str) -> str | None:
     return text.text.replace("\r\n", "\n") if text is not None else None
 
 
-def _with_imports(root: ConfinedRoot, path: str, text: str, above: tuple[str, ...]) -> str:
+@dataclass
+class _Room:
+    """What may still be imported. All of a file's imports share it: files that import each other many times would otherwise be read
+    millions of times."""
+
+    characters: int
+    files: int = IMPORTED
+
+
+def _with_imports(root: ConfinedRoot, path: str, text: str, above: tuple[str, ...], room: _Room) -> str:
     """The text with every ``@path`` outside of code replaced by that file; one that is not there, or outside, stays as it is written."""
     if len(above) > IMPORTS:
         return text
-    room = FILE - len(text)
 
     def imported(match: re.Match[str]) -> str:
-        nonlocal room
         written = match[1].rstrip(".")
         if written.startswith(("/", "~")):
             return match[0]
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), written))
-        if wanted in above or wanted.startswith("../"):
+        if wanted in above or wanted.startswith("../") or room.files <= 0:
             return match[0]
+        room.files -= 1
         inside = _text(root, wanted)
-        if inside is None or len(inside) > room:
+        if inside is None or len(inside) > room.characters:
             return match[0]
-        room -= len(inside)
-        return f"{match[0]}\n\n{_with_imports(root, wanted, inside, (*above, wanted)).strip()}\n"
+        room.characters -= len(inside)
+        return f"{match[0]}\n\n{_with_imports(root, wanted, inside, (*above, wanted), room).strip()}\n"
 
     # Every second part is code, in which an @ is an @.
     parts = _CODE.split(text)

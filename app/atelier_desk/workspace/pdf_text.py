@@ -15,6 +15,8 @@ from typing import Any
 
 MEMORY = 1024 * 1024 * 1024
 """Bytes of address space."""
+SECONDS = 20
+"""Of a processor: the end of one that nobody waits for any more, because Atelier was killed meanwhile."""
 ENOUGH_S = 8.0
 """After this long no further page is begun: those that were read are given."""
 
@@ -51,6 +53,7 @@ def _bound() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
 
 def main() -> None:

@@ -77,7 +77,7 @@ def digest_of(folder: int, name: str, *, left: list[int] | None = None) -> str:
     left = [ENTRIES] if left is None else left
     left[0] -= 1
     if left[0] < 0:
-        raise ToolError("The folder has more than {most} entries.", code="too_large", most=ENTRIES)
+        raise ToolError("The folder has more than {most} entries: take parts of it.", code="too_large", most=ENTRIES)
     try:
         info = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -376,9 +376,40 @@ async def loop(opened: Open) -> None:
     await room.compare("held")
 
 
-KINDS = [text_and_thoughts, tools, approvals, questions, agents, limit, stopped, failure, nudge, unfinished, ends, loop]
+async def form(opened: Open) -> None:
+    """An answer without the form of its agent's is asked for again, and stands with a notice when it does not fit then."""
+    schema = {"type": "object", "required": ["total"]}
+    room = await opened(Lead=["Three.", '{"sum": 3}'])
+    await room.send(answer_schema=schema)
+    await room.status("completed")
+    await room.compare("at the end")
+    shown = room.cards(room.live)
+    assert [kind for kind, _words in shown[-4:]] == ["assistant-message", "notice-card", "assistant-message", "notice-card"]
+    assert "json" in told(shown[-2:-1]), "shown as code"
+    assert "'total' is a required property" in told(shown[-1:])
+
+
+KINDS = [text_and_thoughts, tools, approvals, questions, agents, limit, stopped, failure, nudge, form, unfinished, ends, loop]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 async def test_what_is_shown_live_is_what_is_shown_after_a_reload(opened: Open, kind: Callable[[Open], Awaitable[None]]) -> None:
     await kind(opened)
+
+
+async def test_a_called_skill_and_one_that_was_taken_up(
+    opened: Open, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path_factory.mktemp("ann")
+    file = home / ".agents/skills/greet/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: greet\ndescription: Greets.\n---\nGreet $ARGUMENTS.")
+    monkeypatch.setenv("ATELIER_HOME", str(home))
+    activate = ToolCall(id="c1", name="activate_skill", arguments={"name": "greet"})
+    room = await opened(Lead=[[activate], "Hello Bob"])
+    await room.send("/greet Bob")
+    await room.status("completed")
+    await room.compare("a called skill")
+    shown = str(room.cards(room.live))
+    assert "greet/SKILL.md" in shown, "what was called opens below the message"
+    assert "Took up the skill" in shown

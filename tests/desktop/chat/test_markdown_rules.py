@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.desktop.chat.markdown.math import body_of
+from atelier_desk.desktop.chat.markdown.math import body_of, looks_like_math
 from atelier_desk.desktop.chat.markdown.parser import parse
 from atelier_desk.desktop.chat.markdown.plain import plain_text, spoken_text
 
@@ -77,3 +77,13 @@ def test_plain_and_spoken_text() -> None:
     text = "# Title\n\nSome *words* and `code`, $x^2$.\n\n```python\na = 1\n```\n\n| a | b |\n|---|---|\n| **1** | 2 |\n"
     assert plain_text(text) == "Title\n\nSome words and code, $x^2$.\n\na = 1\n\na\tb\n1\t2"
     assert "a = 1" not in spoken_text(text)
+
+
+def test_a_word_without_end_between_dollars_is_read_once() -> None:
+    assert not looks_like_math("é" * 300_000)
+
+
+def test_formulas_that_begin_and_never_end_are_not_looked_for_to_the_end_of_the_text() -> None:
+    assert len(parse("\\[ a\n" * 5_000)) == 1
+    assert len(parse("\\(" * 100_000)) == 1
+    assert parse("\\[ a\n" + "+ b\n" * 50 + "\\]")[0].tokens[0].type == "math_block"

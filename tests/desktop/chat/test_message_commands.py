@@ -107,7 +107,7 @@ async def test_another_model_answers_without_changing_what_is_chosen(qtbot: QtBo
     qtbot.keyClick(picker, Qt.Key.Key_Return)
     await settle()
     assert desk.engine.calls("settings.update") == [((), {"favourite_models": ("p/big",)})]
-    assert desk.engine.calls("runs.regenerate") == [(("w1", "r1"), {"provider": "p", "model": "big"})]
+    assert desk.engine.calls("runs.regenerate") == [(("w1", "r1", "a1"), {"provider": "p", "model": "big"})]
     assert desk.panel.choices.model == ("p", "m")
 
 

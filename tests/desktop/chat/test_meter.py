@@ -50,6 +50,17 @@ def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:
     assert meter.bar.isHidden()
 
 
+def test_what_a_turn_used_is_told_apart_from_the_whole_workflow() -> None:
+    meter = UsageMeter()
+    meter.show_usage(Usage(tokens_input=400, tokens_output=18))
+    meter.show_budget(Spent(40, 14), None)
+    tip = meter.toolTip().splitlines()
+    assert (tip[0], tip[-1]) == ("Whole workflow: 418 tokens", "The newest turn: 54 tokens")
+    assert meter.bar.isHidden(), "without caps there is no share of them"
+    meter.show_budget(Spent(400, 18), None)
+    assert "Whole workflow" not in meter.toolTip(), "of one turn alone nothing is told twice"
+
+
 async def test_the_header_follows_every_agent_of_the_team(team: Team) -> None:
     meter = team.panel.header.meter
     assert "120" in meter.text.text()

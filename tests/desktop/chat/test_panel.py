@@ -292,14 +292,14 @@ async def test_steering_goes_to_the_engine(desk: Desk) -> None:
     await desk.open()
     host = desk.panel.host
     host.resume_requested.emit("r1", {"finish": True})
-    host.regenerate_requested.emit("r1")
-    host.resend_requested.emit("r1", "Better question")
+    host.regenerate_requested.emit("r1", "m2")
+    host.resend_requested.emit("r1", "m1", "Better question")
     host.branch_requested.emit("r0")
     host.stop_requested.emit("r1")
     await settle(30)
     assert desk.engine.calls("runs.resume") == [(("r1",), {"finish": True})]
-    assert desk.engine.calls("runs.regenerate") == [(("w1", "r1"), {})]
-    assert desk.engine.calls("runs.edit_and_resend") == [(("w1", "r1", "Better question"), {})]
+    assert desk.engine.calls("runs.regenerate") == [(("w1", "r1", "m2"), {})]
+    assert desk.engine.calls("runs.edit_and_resend") == [(("w1", "r1", "Better question", "m1"), {})]
     assert desk.engine.calls("workflows.select_branch") == [(("w1", "r0"), {})]
     assert desk.engine.calls("runs.cancel") == [(("r1",), {})]
 

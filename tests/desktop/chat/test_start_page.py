@@ -120,6 +120,21 @@ async def test_the_cards_have_room_at_every_width_and_size(qtbot: QtBot, panel: 
         assert card.geometry().right() <= panel.page.viewport().width()
 
 
+@pytest.mark.parametrize("width", [640, 1000])
+async def test_it_stands_over_the_composer_also_beside_a_scroll_bar(panel: Panel, width: int) -> None:
+    places = {}
+    for height in (1000, 420):
+        panel.chat.resize(width, height)
+        await settle()
+        body, composer = panel.page._body, panel.chat.composer
+        left, right = body.mapTo(panel.chat, body.rect().topLeft()).x(), body.mapTo(panel.chat, body.rect().topRight()).x()
+        over = composer.mapTo(panel.chat, composer.rect().topLeft()).x(), composer.mapTo(panel.chat, composer.rect().topRight()).x()
+        places[panel.page.verticalScrollBar().isVisible()] = (left, right, *over)
+    assert set(places) == {False, True}
+    assert places[False] == places[True]
+    assert places[True][:2] == places[True][2:]
+
+
 async def test_nothing_is_said_while_a_guide_has_the_word(panel: Panel) -> None:
     panel.page.hold(True)
     assert not panel.cards("example")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.firststart import FirstStart, StarterNotice
@@ -117,6 +117,27 @@ async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find
     await forward(find)
     assert guide.step is guide.goals
     assert atelier.calls("agents.save") == []
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_the_chosen_card_is_whole_when_the_page_comes(guide: FirstStart, find: Find, scale: int) -> None:
+    theme().set_scale(scale)
+    switch_language("fr")
+    try:
+        await forward(find)
+        for chosen in ("choice-starter", "choice-other"):
+            card, area = find(chosen), guide.model.findChild(QScrollArea)
+            card.radio.click()
+            find("first-start-back").click()
+            await forward(find)
+            for _turn in range(3):  # the page's layout, then its scrolling
+                await settle()
+            top = card.mapTo(area.viewport(), card.rect().topLeft()).y()
+            assert top >= 0, chosen
+            assert top + card.height() <= area.viewport().height(), chosen
+    finally:
+        switch_language("en")
+        theme().set_scale(100)
 
 
 async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
@@ -376,3 +397,15 @@ async def test_tab_visits_a_found_server_where_it_stands(guide: FirstStart, find
     await settle()
     assert find("radio-starter").nextInFocusChain() is find("radio-ollama")
     assert find("radio-ollama").nextInFocusChain() is find("models-ollama")
+
+
+async def test_the_chosen_card_is_seen_whole_when_no_server_is_found(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    atelier.set("providers", "detect", [])
+    qtbot.waitExposed(guide)
+    guide._go(1)
+    await settle()
+    qtbot.wait(20)
+    area = find("radio-starter").window().findChild(QScrollArea)
+    assert area.verticalScrollBar().value() == 0

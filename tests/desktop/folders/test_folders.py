@@ -145,11 +145,14 @@ async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Pa
     assert panel.workflow.workspace == ("/q",)
 
 
-async def test_a_folder_dropped_on_the_text_field_is_granted_and_a_file_is_not(panel: Panel, tmp_path: Path, qtbot: QtBot) -> None:
+async def test_a_folder_dropped_on_the_window_is_granted_and_a_file_goes_with_the_message(
+    panel: Panel, tmp_path: Path, qtbot: QtBot
+) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     granted: list[str] = []
-    FolderDrop(window, granted.extend)
+    attached: list[str] = []
+    FolderDrop(window, granted.extend, attached.extend)
     folder, file = tmp_path / "folder", tmp_path / "file"
     folder.mkdir()
     file.touch()
@@ -158,9 +161,10 @@ async def test_a_folder_dropped_on_the_text_field_is_granted_and_a_file_is_not(p
         entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
         entering.ignore()
         QApplication.sendEvent(window, entering)
-        assert entering.isAccepted() is bool(wanted)
+        assert entering.isAccepted()
         QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), copy, mime, left, none))
         assert granted == wanted
+    assert attached == [str(file)] * 2
     mime = dropped(folder)
     entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
     panel.chat.composer.field.dragEnterEvent(entering)

@@ -123,6 +123,8 @@ def test_it_says_who_asks_what_and_where_in_the_line(opened: Callable[..., Quest
     assert child("question-text").textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse
     assert child("question-context").toPlainText() == "because so"
     assert child("question-place").text() == "question 1 / 2"
+    dialog.set_place(Place(1, 1))
+    assert child("question-place").isHidden(), "the only question is not counted"
     assert not dialog.isWindow()
 
 

@@ -52,6 +52,7 @@ class Engine(FakeAtelier):
                 "test_draft": ProviderHealth(ok=True, latency_ms=12, models=1),
             },
             own_tools={"list": [], "reload": []},
+            skills={"overview": []},
             models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
@@ -60,6 +61,7 @@ class Engine(FakeAtelier):
         self.registry = create_default_tool_registry()  # type: ignore[assignment]
         context: Any = SimpleNamespace(registry=self.registry)
         self.set("data", "folders", self.folders)
+        self.set("data", "attachments", (3, 2048))
         self.set("tools", "list", ToolService(context).list)
 
     def _set(self, key: str, value: Any) -> Settings:

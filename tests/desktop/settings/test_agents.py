@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QPushButton
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
-from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.engine.foreign_agents import ForeignAgent
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 
@@ -188,13 +189,54 @@ async def test_import_and_export_of_agent_files(page: Any, atelier: Engine, wind
     while page.jobs._tasks:
         await page.jobs.settled()
     assert (tmp_path / "a.json").read_text(encoding="utf-8") == '{"name": "Assistant"}'
-    atelier.set("agents", "import_json", Agent(id="a1", config=AgentConfig(name="Imported", provider="local", model="m")))
+    imported = AgentConfig(name="Imported", provider="local", model="m")
+    atelier.set("agents", "read_file", ForeignAgent(imported))
+    atelier.set("agents", "import_config", Agent(id="a1", config=imported))
     page.import_from(tmp_path / "a.json")
     await page.jobs.settled()
-    assert atelier.calls("agents.import_json") == [(('{"name": "Assistant"}',), {})]
+    assert atelier.calls("agents.read_file") == [(('{"name": "Assistant"}', "a.json"), {})]
+    assert atelier.calls("agents.import_config") == [((imported,), {})]
     page.import_from(tmp_path / "none.json")
     await page.jobs.settled()
     assert "cannot be read" in window.toasts.current.accessibleName()  # type: ignore[attr-defined]
+
+
+async def test_tools_in_an_order_of_their_own_are_no_change(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
+    config = AgentConfig(name="Tester", provider="local", model="m", tools=("mcp__x__y", "run_command", "read_file", "edit_file"))
+    atelier.set("agents", "read_file", ForeignAgent(config))
+    atelier.set("agents", "import_config", Agent(id="a9", config=config))
+    atelier.set("agents", "list", [Agent(id="a9", config=config)])
+    (tmp_path / "tester.md").write_text("---\nname: Tester\n---\nx")
+    page.import_from(tmp_path / "tester.md")
+    while page.jobs._tasks:
+        await page.jobs.settled()
+    assert find("agent-name").text() == "Tester"
+    assert page._form_heading.text() == "TESTER"
+    assert not find("agent-save").isEnabled()
+    assert page.form.tools.enabled() == config.tools
+
+
+async def test_what_is_not_taken_of_another_programs_agent_is_said_before_it_is_stored(
+    page: Any, find: Find, atelier: Engine, tmp_path: Path
+) -> None:
+    config = AgentConfig(name="Reviewer", provider="local", model="m", tools=("read_file",))
+    note = UsageError("No tool here corresponds to: {names}", names="NotebookRead")
+    atelier.set("agents", "read_file", ForeignAgent(config, (note,)))
+    atelier.set("agents", "import_config", Agent(id="a1", config=config))
+    (tmp_path / "reviewer.md").write_text("---\nname: Reviewer\n---\nx")
+    page.import_from(tmp_path / "reviewer.md")
+    await page.jobs.settled()
+    assert "NotebookRead" in page.question.informativeText()
+    assert "read_file" in page.question.informativeText()
+    assert atelier.calls("agents.import_config") == []
+    page.question.reject()
+    await page.jobs.settled()
+    assert atelier.calls("agents.import_config") == []
+    page.import_from(tmp_path / "reviewer.md")
+    await page.jobs.settled()
+    next(each for each in page.question.buttons() if each.objectName() == "agent-import-yes").click()
+    await page.jobs.settled()
+    assert atelier.calls("agents.import_config") == [((config,), {})]
 
 
 async def test_changes_are_saved_or_cancelled_before_another_agent_is_shown(page: Any, find: Find, atelier: Engine) -> None:
@@ -224,3 +266,40 @@ async def test_save_and_cancel_are_in_view_however_far_the_form_is_scrolled(page
             button = find(name)
             assert button.isVisible(), name
             assert page.rect().contains(button.mapTo(page, button.rect().bottomRight())), name
+
+
+SCHEMA = '{"type": "object", "properties": {"why": {"type": "string"}, "total": {"type": "integer"}}}'
+
+
+async def test_the_form_of_its_answers_is_kept_shown_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+    assert find("agent-answer-schema").toPlainText() == ""
+    find("agent-answer-schema").setPlainText(SCHEMA)
+    assert find("agent-save").isEnabled()
+    find("agent-save").click()
+    await settle()
+    config, _agent = atelier.calls("agents.save")[-1][0]
+    assert list(config.answer_schema["properties"]) == ["why", "total"]
+    page.form.show_config(config)
+    assert '  "type": "object",' in find("agent-answer-schema").toPlainText().splitlines(), "one field a line"
+    assert not page.form.edited()
+    find("agent-answer-schema").clear()
+    assert page.form.edited()
+    made = page.form.config()
+    assert made is not None
+    assert made.answer_schema is None
+
+
+async def test_a_form_that_is_none_is_said_under_the_field_before_saving(page: Any, find: Find, atelier: Engine) -> None:
+    error, before = find("agent-error-answer-schema"), len(atelier.calls("agents.save"))
+    find("agent-answer-schema").setPlainText('{"type": "object",')
+    assert error.isVisible()
+    assert "Line 1, column 19" in error.text()
+    find("agent-answer-schema").setPlainText('{"type": "array"}')
+    assert '"type": "object"' in error.text()
+    find("agent-save").click()
+    await settle()
+    assert len(atelier.calls("agents.save")) == before
+    assert error.isVisible()
+    assert find("agent-answer-schema").toPlainText() == '{"type": "array"}', "what was written is not lost"
+    find("agent-answer-schema").setPlainText(SCHEMA)
+    assert error.isHidden()

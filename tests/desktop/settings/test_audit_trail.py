@@ -16,7 +16,9 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditFilter, AuditLine, AuditPage
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.run.verdicts import Replayed
 from atelier_desk.workspace.commands.listing import Does, safe_commands
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
@@ -221,3 +223,28 @@ async def test_the_safe_commands_are_listed_searched_and_explained(trail: Trail,
     assert find("safe-options").text() == "No command of the table has these words; others ask."
     find("safe-filter").setText("")
     assert {each.does for each in safe_commands()} == set(Does)
+
+
+async def test_what_the_rules_of_today_would_say(trail: Trail, find: Find, atelier: Engine, window: SettingsWindow) -> None:
+    def replayed(number: int, today: Action | None, **fields: Any) -> Replayed:
+        said = Verdict(action=Action.DENY, reason="rule")
+        other = Verdict(action=today, reason="mode") if today is not None else None
+        return Replayed(NOW, "r1", f"c{number}", "Ada", "run_command", "", said, other and said, other, **fields)
+
+    asked: list[str] = []
+
+    def replay(workflow_id: str) -> list[Replayed]:
+        asked.append(workflow_id)
+        return [replayed(0, Action.ALLOW), replayed(1, Action.DENY), replayed(2, None), replayed(4, Action.ASK, answered=True)]
+
+    atelier.set("permissions", "replay", replay)
+    button, table = find("audit-today"), find("audit-table")
+    assert not button.isEnabled(), "no entry is chosen"
+    table.selectRow(1)
+    button.click()
+    await settle()
+    assert asked == ["w1"]
+    assert cells(table, 0)[2].endswith("\ntoday: allowed")
+    assert [row for row in range(6) if "today" in cells(table, row)[2]] == [0]
+    assert "Under today's rules: today: allowed" in table.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert window.toasts.current.accessibleName() == "1 decision would be another today. Nothing is known of 1 older one."

@@ -155,6 +155,7 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     await settle()
     page: Any = window.page("data")
     assert page._kept.hint.text() == "12 MB for 40 changes that can be undone, the oldest of 2026-11-01"
+    assert page._place.hint.text().endswith("\n3 attachments and files of tools: 2.0 kB")
     find("checkpoint-days").setValue(7)
     await settle()
     assert atelier.kept.checkpoint_days == 7

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QLabel, QStyle, QStyleOptionButton, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QStyle,
+    QStyleOptionButton,
+    QStyleOptionViewItem,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
@@ -18,7 +28,7 @@ from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check
 from tests.support.fake_bridge import settle
 
-NAMES = ("general", "providers", "agents", "approvals", "memory", "shortcuts", "quick", "usage", "data", "diagnostics")
+NAMES = ("general", "providers", "agents", "skills", "approvals", "memory", "shortcuts", "quick", "usage", "data", "diagnostics")
 
 
 @pytest.mark.parametrize("scale", [100, 150])
@@ -38,6 +48,20 @@ async def test_no_page_is_wider_than_its_window(window: SettingsWindow, monkeypa
         assert page.area.widget().width() <= page.area.viewport().width(), name
     switch_language("en")
     await settle()
+
+
+async def test_a_scroll_bar_moves_nothing_beside_it(window: SettingsWindow) -> None:
+    """The column is as wide on a page that scrolls as on one that does not, and stays so when its window is made lower."""
+    widths = {}
+    for height in (1200, 420):
+        window.resize(SIZE.width(), height)
+        for name in ("general", "memory", "shortcuts"):
+            window.show_page(name)
+            await settle()
+            page = window.page(name)
+            widths[name, height, page.area.verticalScrollBar().isVisible()] = page._inner.width()
+    assert {scrolls for _name, _height, scrolls in widths} == {False, True}
+    assert len(set(widths.values())) == 1, widths
 
 
 @pytest.mark.parametrize("scale", [80, 100, 150])
@@ -163,3 +187,24 @@ async def test_check_boxes_end_where_the_fields_above_and_below_them_end(window:
         box.initStyleOption(option)
         drawn = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box)
         assert abs(box.mapTo(window, drawn.topRight()).x() - edge) <= 1, box.accessibleName()
+
+
+async def test_the_row_with_the_keyboard_has_a_frame(window: SettingsWindow, qtbot: QtBot) -> None:
+    window.show_page("general")
+    qtbot.waitActive(window)
+    window.search.setFocus()
+    await settle()
+    assert frame(window.list) == 0
+    qtbot.keyClick(window.search, Qt.Key.Key_Tab)
+    await settle()
+    assert window.list.hasFocus()
+    assert frame(window.list) > 100
+
+
+def frame(view: QAbstractItemView) -> int:
+    """Pixels in the accent colour around the current row."""
+    box = view.visualRect(view.currentIndex())
+    picture = view.viewport().grab(box).toImage()
+    accent = theme().colour("accent").rgb()
+    edges = [(x, y) for x in range(picture.width()) for y in (0, picture.height() - 1)]
+    return sum(picture.pixel(x, y) == accent for x, y in edges)

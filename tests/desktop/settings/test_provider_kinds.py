@@ -26,7 +26,7 @@ def test_the_form_offers_it(qtbot: Any) -> None:
     form = ProviderForm()
     qtbot.addWidget(form)
     kinds = [form.kind.itemData(row) for row in range(form.kind.count())]
-    assert kinds == ["ollama", "acme", "mistral", "anthropic", "openai"]
+    assert kinds == ["ollama", "acme", "mistral", "anthropic", "google", "responses", "openai"]
     form.show_config(None, persistent=True)
     form.prefill("acme", "Acme", "")
     assert form.kind.currentText() == "Acme Brains"

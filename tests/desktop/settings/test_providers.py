@@ -186,6 +186,17 @@ async def test_services_are_searched_and_bring_what_is_known_of_them(page: Any, 
     assert opened == ["https://console.x.ai"]
 
 
+async def test_a_service_of_that_name_comes_before_those_that_serve_it_too(page: Any, find: Find) -> None:
+    find("provider-add").click()
+    await settle()
+    QTest.keyClicks(find("preset-search"), "gemini")
+    names = find("preset-list")
+    assert [names.item(row).text() for row in range(names.count())] == ["Google Gemini", "OpenRouter", "Another server"]
+    QTest.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    await settle()
+    assert (find("provider-name").text(), find("provider-kind").currentData()) == ("Google Gemini", "google")
+
+
 async def test_a_service_without_an_address_of_its_own_asks_for_it(page: Any, find: Find, atelier: Engine) -> None:
     find("provider-add").click()
     await settle()
@@ -254,10 +265,14 @@ async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelie
     assert [table.item(row, 1).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
     table.item(0, 2).setText("32,768")
     table.item(0, 3).setText("0.15")
+    table.item(0, 5).setText("0.02")
+    table.item(0, 6).setText("0.2")
     await settle()
     assert atelier.calls("models.edit") == [
         (("Ollama", "qwen3:4b"), {"context_window": 32768}),
         (("Ollama", "qwen3:4b"), {"price_input": 0.15}),
+        (("Ollama", "qwen3:4b"), {"price_cache_read": 0.02}),
+        (("Ollama", "qwen3:4b"), {"price_cache_write": 0.2}),
     ]
     table.item(0, 2).setText("many")
     assert table.item(0, 2).text() == "40,960"

@@ -77,6 +77,13 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
     assert not chart.grab().isNull()
 
 
+async def test_a_cost_that_nobody_knows_is_called_a_cost(page: Any, find: Find, atelier: Engine) -> None:
+    atelier.set("usage", "rows", [ROWS[2]])
+    choose(find("usage-period"), 7)
+    await settle()
+    assert find("usage-summary").text().replace(NARROW, " ") == "330 tokens · cost unknown · 1.5 s of replying"
+
+
 async def test_what_the_cache_saved_is_said(page: Any, find: Find, atelier: Engine) -> None:
     cached = row(0, "herons", "claude", 1000, cost=0.5)
     total = UsageSum(cached.total.usage.model_copy(update={"saved": 0.25}), 2, 1500)
@@ -158,6 +165,8 @@ async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find,
         i18n.set_language(code)
         bar = find("usage-table").horizontalScrollBar()
         qtbot.waitUntil(lambda bar=bar: bar.maximum() == 0)
+        table = find("usage-table")
+        assert table.horizontalHeader().length() == table.viewport().width(), "it ends where the picture above it ends"
 
 
 def last_ink(picture: QImage, part: QRect) -> int:

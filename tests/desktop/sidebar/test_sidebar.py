@@ -281,6 +281,7 @@ async def test_several_are_chosen_and_deleted_with_one_undo(qtbot: QtBot, column
 
 async def test_the_menu_of_several_pins_moves_archives_and_undoes(column: Column) -> None:
     menu = open_menu(column, ["a", "b"])
+    assert (menu.actions()[0].text(), menu.actions()[0].isEnabled()) == ("2 workflows", False), "drawn, unlike the words of a section"
     texts = [each.text() for each in menu.actions()]
     assert "Rename" not in texts
     assert "2 workflows" in texts

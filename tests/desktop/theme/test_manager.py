@@ -5,11 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QColor, QFontInfo
-from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QRadioButton, QStyle, QStyleOptionButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QDialogButtonBox,
+    QProxyStyle,
+    QPushButton,
+    QRadioButton,
+    QStyle,
+    QStyleOptionButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import DARK, LIGHT, mark, theme
@@ -36,6 +48,26 @@ def test_style_sheet_has_no_open_placeholder_and_its_files_exist() -> None:
     assert "${" not in sheet
     for path in re.findall(r'url\("([^"]+)"\)', sheet):
         assert Path(path).is_file(), path
+
+
+class PictureStyle(QProxyStyle):
+    """A style of a platform that puts pictures on the buttons of dialogs, as Qt has them where no desktop says otherwise."""
+
+    def styleHint(self, hint: QStyle.StyleHint, option: Any = None, widget: Any = None, returned: Any = None) -> int:
+        if hint == QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons:
+            return 1
+        return super().styleHint(hint, option, widget, returned)
+
+
+def test_buttons_of_dialogs_have_no_pictures_of_the_platform(qtbot: QtBot) -> None:
+    frame, style = QWidget(), PictureStyle("Fusion")
+    qtbot.addWidget(frame)
+    box = QDialogButtonBox(frame)
+    box.setStyle(style)
+    box.ensurePolished()
+    cancel = box.addButton(QDialogButtonBox.StandardButton.Cancel)
+    assert box.style().styleHint(QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons, None, box) == 0
+    assert cancel.icon().isNull()
 
 
 def test_bundled_fonts_are_used_and_licensed() -> None:

@@ -117,6 +117,19 @@ def test_few_choices_need_no_search_and_have_the_keyboard_all_the_same(qtbot: Qt
     assert told.args == ["note"]
 
 
+def test_letters_search_among_few_choices_too(qtbot: QtBot, picker: Picker) -> None:
+    picker.set_choices([PickerItem("alpha", "Alpha"), PickerItem("beta", "Beta")], "alpha")
+    menu = opened(picker)
+    assert menu.field.isHidden()
+    qtbot.keyClick(menu, "b")
+    qtbot.keyClicks(menu.field, "et")
+    assert lines(menu) == ["Beta"]
+    with qtbot.waitSignal(picker.chosen) as told:
+        qtbot.keyClick(menu.field, Qt.Key.Key_Return)
+    assert told.args == ["beta"]
+    assert opened(picker).field.isHidden(), "opened again, nothing is searched"
+
+
 def test_the_wheel_changes_nothing(picker: Picker) -> None:
     chosen: list[str] = []
     picker.chosen.connect(chosen.append)

@@ -77,3 +77,14 @@ def test_a_read_only_text_does_not_keep_the_key(qtbot: QtBot, window: Window) ->
     window.text.setFocus()
     qtbot.keyClick(window.text, Qt.Key.Key_Z, CTRL)
     assert window.back == ["Agent"]
+
+
+@pytest.mark.parametrize("name", ["line", "text"])
+def test_a_field_that_is_deleted_with_the_focus_in_it_takes_nothing_with_it(qtbot: QtBot, window: Window, name: str) -> None:
+    window.delete("Agent")
+    field = getattr(window, name)
+    field.setFocus()
+    with qtbot.waitSignal(field.destroyed):
+        field.deleteLater()
+    qtbot.keyClick(window.focusWidget() or window, Qt.Key.Key_Z, CTRL)
+    assert window.back == ["Agent"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,17 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.chat import LOADING, ChatReply, ChatRequest, FinishReason, ReplyDone, RetryDelta, TextDelta, ToolCallDelta
+from atelier_desk.domain.chat import (
+    LOADING,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    ImagePart,
+    ReplyDone,
+    RetryDelta,
+    TextDelta,
+    ToolCallDelta,
+)
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.events.run import ModelReplied, ReplyCutOff
 from atelier_desk.domain.provider import ProviderConfig
@@ -24,9 +35,11 @@ from tests.engine.conftest import Opener, Recorder
 from tests.support.clock import ManualClock
 from tests.support.servers.anthropic import FakeAnthropic
 from tests.support.servers.base import Call, Failure, Reply, Request, Response
+from tests.support.servers.google import FakeGoogle
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.responses import FakeResponses
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
 SERVERS: dict[str, type[Any]] = {
@@ -34,6 +47,8 @@ SERVERS: dict[str, type[Any]] = {
     "mistral": FakeMistral,
     "ollama": FakeOllama,
     "anthropic": FakeAnthropic,
+    "google": FakeGoogle,
+    "responses": FakeResponses,
 }
 
 
@@ -52,7 +67,8 @@ async def world(kind: str, tmp_path: Path, server: Any = None, **options: Any) -
 
 
 async def run(atelier: Atelier, text: str = "go", **changes: Any) -> list[StreamEvent]:
-    return [event async for event in atelier.run(text, agent=agent(**changes))]
+    images = changes.pop("images", ())
+    return [event async for event in atelier.run(text, agent=agent(**changes), images=images)]
 
 
 async def run_on(clock: ManualClock, atelier: Atelier, each: Callable[[], bool] = lambda: True, **changes: Any) -> list[StreamEvent]:
@@ -73,8 +89,17 @@ def last_message(events: list[StreamEvent]) -> dict[str, Any]:
     return of(events, ChunkType.MESSAGE)[-1]
 
 
-def text_of(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(block["text"] for block in content)
+def talk_of(body: dict[str, Any]) -> list[tuple[str, str]]:
+    """Roles and texts of a request, whatever the kind of server calls them; without a system prompt."""
+    said = [
+        (each["role"], each.get("content", each.get("parts"))) for each in body.get("messages") or body.get("contents") or body["input"]
+    ]
+    texts = [(role, text if isinstance(text, str) else "".join(part["text"] for part in text)) for role, text in said]
+    return [("assistant" if role == "model" else role, text) for role, text in texts if role != "system"]
+
+
+def is_chat(request: Request) -> bool:
+    return bool(request.body and {"messages", "contents", "input"} & set(request.json))
 
 
 async def rows(atelier: Atelier, events: list[StreamEvent]) -> list[Any]:
@@ -108,7 +133,7 @@ async def test_a_reply_that_is_not_whole_is_said_everywhere(kind: str, reply: Re
         assert (row.content, row.reasoning, row.details) == (reply.text, reply.reasoning, {"finish_reason": expected})
 
 
-@pytest.mark.parametrize("kind", ["openai", "mistral", "anthropic"])
+@pytest.mark.parametrize("kind", ["openai", "mistral", "anthropic", "google", "responses"])
 async def test_a_filtered_reply(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="", finish="content_filter"))
@@ -124,9 +149,8 @@ async def test_going_on_sends_what_there_is_and_a_message(kind: str, tmp_path: P
         workflow_id = first[0].workflow_id
         for words in ("Go on exactly where you stopped.", "Your last reply was empty. Please answer."):
             await atelier.runs.wait(await atelier.runs.send(workflow_id, words, agent=agent()))
-        sent = server.requests[-1].json["messages"]
+        talked = talk_of(server.requests[-1].json)
         shown = [entry.message for entry in await atelier.workflows.transcript(workflow_id)]
-    talked = [(message["role"], text_of(message["content"])) for message in sent if message["role"] != "system"]
     # No server takes an empty answer, so the two messages around it are one.
     assert [role for role, _text in talked] == ["user", "assistant", "user"]
     assert talked[1][1] == "One, two,"
@@ -315,6 +339,8 @@ REFUSALS = {
     "mistral": {"object": "error", "message": "Function calling is not enabled for this model", "type": "invalid_request"},
     "ollama": {"error": "registry.ollama.ai/library/test-model does not support tools"},
     "anthropic": {"type": "error", "error": {"type": "invalid_request_error", "message": "tools: Extra inputs are not permitted"}},
+    "google": {"error": {"code": 400, "message": "Function calling is not enabled for models/test-model", "status": "INVALID_ARGUMENT"}},
+    "responses": {"error": {"message": "Unknown parameter: 'tools'.", "type": "invalid_request_error", "param": "tools"}},
 }
 WRITTEN = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
 
@@ -331,7 +357,7 @@ async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: st
         assert retry["reason"] == "tools_refused"
         assert retry["details"]["message"] in str(REFUSALS[kind])
         assert [row.details["reason"] for row in await rows(atelier, events) if row.kind == "retry"] == ["tools_refused"]
-        chats = [request.json for request in server.requests if "messages" in (request.json if request.body else {})]
+        chats = [request.json for request in server.requests if is_chat(request)]
         assert [bool(chat.get("tools")) for chat in chats] == [True, False, False]
         known = await atelier.models.info("server", "test-model")
         assert (known.supports_tools, known.source) == (False, "learned")
@@ -340,6 +366,37 @@ async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: st
         assert not server.requests[-1].json.get("tools")
     async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={})) as atelier:
         assert (await atelier.models.info("server", "test-model")).supports_tools is False
+
+
+ONLY_SOME = "Invalid content type. {} is only supported by certain models."
+# Ollama says beforehand which of its models see.
+BLIND = {
+    "openai": {"error": {"message": ONLY_SOME.format("image_url"), "type": "invalid_request_error"}},
+    "mistral": {"object": "error", "message": "Image input is not enabled for this model", "type": "invalid_request_error"},
+    "anthropic": {"type": "error", "error": {"type": "invalid_request_error", "message": "This model does not support image input."}},
+    "google": {"error": {"code": 400, "message": "Image input modality is not enabled for models/m", "status": "INVALID_ARGUMENT"}},
+    "responses": {"error": {"message": ONLY_SOME.format("input_image"), "type": "invalid_request_error"}},
+}
+PICTURE = ImagePart(media_type="image/png", data=base64.b64encode(b"\x89PNG\r\n\x1a\n").decode())
+
+
+@pytest.mark.parametrize("kind", BLIND)
+async def test_a_model_that_refuses_pictures_is_told_of_them_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
+    async with world(kind, tmp_path) as (server, atelier):
+        server.script(Failure(400, BLIND[kind]), Reply(text="I see none."))
+        events = await run(atelier, images=(PICTURE,))
+        assert (events[-1].data["status"], last_message(events)["content"]) == ("completed", "I see none.")
+        (retry,) = of(events, ChunkType.RETRY)
+        assert retry["reason"] == "pictures_refused"
+        first, second = [str(request.json) for request in server.requests if is_chat(request)]
+        assert PICTURE.data in first
+        assert PICTURE.data not in second
+        assert "cannot see pictures" in second
+        known = await atelier.models.info("server", "test-model")
+        assert (known.supports_vision, known.source) == (False, "learned")
+        server.script(Reply(text="Still none."))
+        assert (await run(atelier, images=(PICTURE,)))[-1].data["status"] == "completed"
+        assert PICTURE.data not in str(server.requests[-1].json)
 
 
 async def test_that_tools_are_refused_is_said_beside_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from atelier_desk.domain.errors import ConflictError, UsageError
+from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
@@ -148,6 +148,30 @@ async def test_a_turn_that_took_them_over_has_them_alone(open_atelier: Opener) -
         assert await busy.shown() == ["hello again", "again", "a", "to a"]
         await atelier.workflows.select_branch(busy.workflow_id, busy.run_id)
         assert await busy.queue() == []
+
+
+async def test_a_turn_of_several_messages_is_answered_again_up_to_the_one_that_is_meant(open_atelier: Opener) -> None:
+    """What was said before it is said again; it alone is changed, and its versions are shown at the message that began the turn."""
+    gate = asyncio.Event()
+    model = ScriptedModel(["one", "two", "three", *["x", "two, edited"], *["y", "two, again"], *["p", "q", "r"]], gate=gate)
+    async with open_atelier(model) as atelier:
+        busy = await Busy(atelier, gate, "second", "third").begin()
+        await busy.answer()
+        _hello, _one, second, two, *_ = [entry.message for entry in await atelier.workflows.transcript(busy.workflow_id)]
+        runs, workflow_id = atelier.runs, busy.workflow_id
+        await busy.answer(await runs.edit_and_resend(workflow_id, busy.run_id, "second, better", second.id, agent=agent()))
+        assert await busy.shown() == ["hello", "x", "second, better", "two, edited"]
+        await busy.answer(await runs.regenerate(workflow_id, busy.run_id, two.id))
+        assert await busy.shown() == ["hello", "y", "second", "two, again"]
+        again = await runs.regenerate(workflow_id, busy.run_id)
+        await busy.answer(again)
+        assert await busy.shown() == ["hello", "p", "second", "q", "third", "r"]
+        entries = await atelier.workflows.transcript(workflow_id)
+        assert [entry.branch.count if entry.branch else 0 for entry in entries] == [4, 0, 0, 0, 0, 0]
+        page = await atelier.workflows.transcript(workflow_id, limit=2)
+        assert [entry.branch for entry in page] == [None, None], "its turn began on the page before"
+        with pytest.raises(NotFoundError, match="no message"):
+            await runs.edit_and_resend(workflow_id, again, "x", two.id)
 
 
 async def test_a_copy_and_an_import_have_what_waits(open_atelier: Opener) -> None:

@@ -32,7 +32,7 @@ async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier
         assert basics == ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
         hands = ("file_ops", "shell_ops", "context_ops")
         assert list(files) == [tool.name for section in hands for tool in atelier.registry.get_tools_by_section(section)]
-        assert len(files) == 25
+        assert len(files) == 26
         assert (lead.name, lead.config.provider, lead.config.model, lead.config.tool_mode) == (
             "Team lead",
             "local",

@@ -184,7 +184,8 @@ async def test_parts_add_up_to_the_servers_count(open_atelier: Opener) -> None:
         assert counted.tokens == 1234
         assert sum(part.tokens for part in counted.parts) == 1234
         assert abs(sum(part.share for part in counted.parts) - 1) < 1e-9
-        assert [part.kind for part in counted.parts] == ["system", "folder", "tools", "memory", "history", "results", "message", "images"]
+        kinds = ["system", "folder", "skills", "tools", "memory", "history", "results", "message", "images"]
+        assert [part.kind for part in counted.parts] == kinds
         assert estimated.summary.estimated
         assert all(part.tokens == part.estimate for part in estimated.parts)
 

@@ -141,7 +141,15 @@ def test_what_has_no_price_is_unknown_and_not_nothing() -> None:
     assert (free + unknown).cost is None
     assert (unknown + UsageSum(Usage(cost=0.25, tokens_input=1), 1)).cost == 0.25
     lines = as_csv([row(unknown), row(free)]).splitlines()
-    assert [line.split(",")[-2] for line in lines] == ["cost_usd", "", "0"]
+    assert [line.split(",")[-3] for line in lines] == ["cost_usd", "", "0"]
+
+
+def test_what_the_cache_saved_is_in_the_spreadsheet() -> None:
+    usage = Usage(tokens_input=4250, tokens_cached=4000, tokens_stored=200, cost=0.0017, saved=0.0071)
+    lines = as_csv([row(UsageSum(usage, 1)), row(UsageSum(Usage(saved=-0.00012), 1)), row(UsageSum(Usage(saved=-1e-12), 1))]).splitlines()
+    found = [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
+    assert [each["saved_usd"] for each in found] == ["0.0071", "-0.00012", "0"]
+    assert (found[0]["tokens_cached"], found[0]["tokens_stored"], found[0]["cost_usd"]) == ("4000", "200", "0.0017")
 
 
 def test_a_name_in_the_spreadsheet_is_no_formula() -> None:

@@ -135,3 +135,9 @@ def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any, Any]], ends
     )
     with suppress(ProviderError):
         json.dumps(parsed(raw, END if ends else b"").model_dump(mode="json"))
+
+
+@pytest.mark.parametrize("kind", ["text", "thinking"])
+def test_thousands_of_empty_blocks_are_not_looked_through_at_each_one(kind: str) -> None:
+    blocks = [event("content_block_start", {"index": number, "content_block": {"type": kind, kind: ""}}) for number in range(50_000)]
+    assert parsed(START, *blocks, END).content == ""

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import ChatMessage, ChatReply, FinishReason, ImagePart, Role, Usage
+from atelier_desk.domain.chat import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.provider_data import ProviderData
 from tests.llm.shapes import SHAPES, conversation
-from tests.llm.streams import ADD, arguments, ask, called, collect, provider, reply_of, result, retries, run
+from tests.llm.streams import ADD, arguments, ask, called, collect, provider, reply_of, result, retries, run, said
 from tests.support.clock import ManualClock
 from tests.support.servers.anthropic import FakeAnthropic, error_body, model_entry
 from tests.support.servers.base import Call, Failure, Reply
@@ -28,12 +28,6 @@ def chat(anthropic_server: FakeAnthropic, clock: ManualClock) -> Any:
 
 def sent(server: FakeAnthropic) -> list[dict[str, Any]]:
     return [request.json for request in server.of("/v1/messages")]
-
-
-def said(reply: ChatReply) -> ChatMessage:
-    """A reply as the engine puts it back, after its way through the journal."""
-    stored = ChatReply.model_validate_json(reply.model_dump_json())
-    return ChatMessage(role=Role.ASSISTANT, content=stored.content, tool_calls=stored.tool_calls, provider_data=stored.provider_data)
 
 
 @pytest.mark.parametrize("chunk_size", [None, 1])

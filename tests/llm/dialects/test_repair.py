@@ -123,3 +123,9 @@ async def test_no_text_makes_it_raise(text: str, truncated: bool) -> None:
     parsed = await parse_arguments(text, truncated=truncated)
     assert (parsed.error is None) or not parsed.arguments
     json.dumps(parsed.arguments).encode("utf-8")
+
+
+@pytest.mark.parametrize("text", ["~" * 900_000, "```\n" + " " * 900_000 + "x", "~~~\n" + "~~~ " * 200_000 + "x"])
+def test_a_fence_without_end_is_read_once(text: str) -> None:
+    with pytest.raises(ValueError, match="Expecting value"):
+        repair.parse_strict(text)

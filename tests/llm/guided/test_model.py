@@ -82,6 +82,12 @@ async def test_each_plain_request_makes_its_call(text, tool, arguments):
     assert (call.name, call.arguments) == (tool, arguments)
 
 
+async def test_numbers_of_what_is_attached_are_not_calculated():
+    _, talk = scripted()
+    reply = await talk.say('What is 12*7?\n\n<attached_file name="sizes.txt">\n20 x 11 = ?\n</attached_file>')
+    assert reply.tool_calls[0].arguments["expression"] == "12*7"
+
+
 async def test_calls_of_one_run_have_ids_of_their_own():
     _, talk = scripted()
     first = (await talk.say("list my tasks")).tool_calls[0]

@@ -78,3 +78,17 @@ def test_text_is_not_held_back_longer_than_needed() -> None:
     splitter = ThinkSplitter()
     assert splitter.feed("<think>abc") == [(True, "abc")]
     assert splitter.feed("def</") == [(True, "def")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<think>a</think>" * 60_000, "```\n" + "</think>\n" * 100_000, "```\n" + "\n</think>x" * 100_000, " " * 1_000_000 + "<think>"],
+    ids=["pairs", "lines in code", "marks in code", "blanks"],
+)
+def test_a_server_that_writes_nothing_but_marks_holds_nobody_up(text: str) -> None:
+    _thoughts, answer = split(text)
+    assert answer == ("" if text.startswith("<think>") else text)
+
+
+def test_white_space_that_comes_by_the_character_is_not_read_again_each_time() -> None:
+    assert split(*" " * 300_000, "yes") == ("", " " * 300_000 + "yes")

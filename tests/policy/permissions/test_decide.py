@@ -108,6 +108,18 @@ def test_the_narrowest_rules_cover_the_call(facts: Facts) -> None:
     assert decide([Level(rules, manual)], calm).action is Action.ALLOW
 
 
+def test_the_narrowest_rule_of_a_file_does_not_cover_the_same_name_in_another_folder() -> None:
+    manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
+
+    def call(root: str) -> Facts:
+        return Facts(tool="edit_file", risk="medium", changes=True, writes=True, paths=(Path((f"{root}/shelf.py",), (root,)),), home=HOME)
+
+    for mine, other in (("/srv/mine", "/srv/other"), (f"{HOME}/mine", f"{HOME}/other")):
+        rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in narrowest(call(mine)))
+        assert decide([Level(rules, manual)], call(mine)).action is Action.ALLOW
+        assert decide([Level(rules, manual)], call(other)).action is Action.ASK
+
+
 @given(st.lists(WORDS, min_size=1, max_size=4).map(tuple), st.lists(WORDS, min_size=1, max_size=4).map(tuple))
 def test_the_narrowest_rule_of_a_command_covers_no_other(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.policy.permissions.pattern import parse
+from atelier_desk.policy.permissions.facts import Path
+from atelier_desk.policy.permissions.pattern import covers_path, folder, folders, parse
 
 
 @pytest.mark.parametrize(
@@ -19,3 +22,33 @@ from atelier_desk.policy.permissions.pattern import parse
 def test_texts_that_are_no_rule(text: str) -> None:
     with pytest.raises(UsageError, match="“"):
         parse(text)
+
+
+NAMES = st.sampled_from(["src", "SRC", "a.py", "b", "é", "x y", "A.PY", ".git", "..a"])
+LINES = st.lists(
+    NAMES | st.sampled_from(["**", "*", "*.py", "s?c", "[ab]", "", ".", "sr", "\\b", "b\\", "~", "//"]), min_size=1, max_size=4
+)
+
+
+@given(
+    argument=st.tuples(st.sampled_from(["", "/", "./", "//", "~/"]), LINES.map("/".join), st.sampled_from(["", "/", " "])).map("".join),
+    below=st.lists(NAMES, max_size=4).map("/".join),
+    root=st.sampled_from(["/w", "/w/src", "/"]),
+)
+def test_what_a_rule_s_paths_begin_with_is_what_it_covers(argument: str, below: str, root: str) -> None:
+    path = Path((f"{root.rstrip('/')}/{below}".rstrip("/") or "/",), (root,))
+    for strictly in (True, False):
+        if covers_path(argument, path, "/home/ann", strictly=strictly):
+            assert folder(argument) in {"", *folders(path)}
+
+
+@pytest.mark.parametrize(
+    ("argument", "begins"),
+    [
+        ("src/**", "src"), ("/src/a.py", "src/a.py"), ("./src/Lib/*.py", "src/lib"), ("/a.py", "a.py"), ("src/fi*", "src"), ("/fi*", ""),
+        ("src/", ""), ("src", ""), ("*.py", ""), ("**/src/a", ""), ("//etc/**", ""), ("~/src/a", ""), ("a/../b", ""), ("src/a b/c", "src"),
+        ("src/a/", "src/a"), ("a//b", ""), ("/", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_what_it_begins_with(argument: str, begins: str) -> None:
+    assert folder(argument) == begins

@@ -50,3 +50,11 @@ def test_names_that_do_not(path: str) -> None:
 def test_a_link_to_a_protected_name_is_named_as_the_call_does() -> None:
     link = Path((f"{ROOT}/notes", f"{ROOT}/.git/hooks/pre-commit"), (ROOT,))
     assert protected([Path((f"{ROOT}/a",)), link]) == f"{ROOT}/notes"
+
+
+@pytest.mark.parametrize(
+    "name", [".git/hooks/pre-commit", ".git/config", ".git/modules/x/config", ".vscode/tasks.json", "AGENTS.md", ".github/workflows/ci.yml"]
+)
+@pytest.mark.parametrize("folder", ["", "vendor/lib/", "packages/a/b/c/"])
+def test_repositories_below_a_workspace_are_protected_as_it_is(folder: str, name: str) -> None:
+    assert protected([Path((f"/w/{folder}{name}",))])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.folder import files
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.storage.folder.datadir import DataDir
 
@@ -52,3 +54,18 @@ async def test_a_folder_that_cannot_be_written_is_told(datadir: DataDir) -> None
     (datadir.attachments / "w1").write_text("in the way")
     with pytest.raises(StorageError):
         await Artefacts(datadir).keep("w1", "a", b"x", "")
+
+
+async def test_on_a_full_disk_that_is_said_and_what_is_there_needs_no_room(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    artefacts = Artefacts(datadir)
+    part = await artefacts.keep("w1", "a", b"x", "")
+
+    def full(*_given: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files, "write_atomic", full)
+    assert await artefacts.keep("w1", "a", b"x", "") == part
+    for attempt in (artefacts.keep("w1", "b", b"y", ""), artefacts.copy("w1", "w2", part)):
+        with pytest.raises(StorageError) as raised:
+            await attempt
+        assert raised.value.code == "disk_full"

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from tests.support.servers.anthropic_rules import Issued, Refused, check, limits_of
-from tests.support.servers.base import Call, Failure, FakeServer, Reply, Request, Response, dump, split
+from tests.support.servers.base import Call, FakeServer, Reply, Request, Response, dump, split
 
 STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 KEYS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
@@ -73,15 +73,9 @@ class FakeAnthropic(FakeServer):
             self.refusals.append(str(refused))
             await out.json(error_body("invalid_request_error", str(refused)), status=400)
             return
-        step = self.next_step()
-        if isinstance(step, Failure):
-            await out.failure(step)
-        elif step.raw is not None:
-            await out.stream([step.raw], step.content_type or "text/event-stream", step)
-        elif body.get("stream"):
-            await out.stream(self.events(step, body["model"]), step.content_type or "text/event-stream", step)
-        else:
-            await out.json(self.whole(step, body["model"]))
+        model = body["model"]
+        streamed = (lambda reply: self.events(reply, model)) if body.get("stream") else None
+        await self.play(out, streamed, lambda reply: self.whole(reply, model))
 
     def events(self, reply: Reply, model: str) -> Iterator[bytes]:
         """The events of a streamed reply. What opens a block is in one piece with the first of what is in it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -147,6 +147,18 @@ class FakeServer:
     async def handle(self, request: Request, out: Response) -> None:
         """Answer one request; the fakes implement it."""
         await out.json({"error": "not found"}, status=404)
+
+    async def play(self, out: Response, streamed: Callable[[Reply], Iterable[bytes]] | None, whole: Callable[[Reply], Any]) -> None:
+        """Answer with the next step of the script: in events, or in one body where ``streamed`` is None."""
+        step = self.next_step()
+        if isinstance(step, Failure):
+            await out.failure(step)
+        elif step.raw is not None:
+            await out.stream([step.raw], step.content_type or "text/event-stream", step)
+        elif streamed is not None:
+            await out.stream(streamed(step), step.content_type or "text/event-stream", step)
+        else:
+            await out.json(whole(step))
 
     def next_step(self) -> Step:
         assert self.steps, "the server's script is over and it was asked again"

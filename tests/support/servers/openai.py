@@ -28,7 +28,10 @@ class FakeOpenAI(FakeServer):
         models_page: the whole answer of ``/models`` instead of the usual one; ``False`` means that there is no such page.
         web_page: answer every other path with HTML and 200, as the web interfaces of servers do.
         key_header: where the key is looked for.
+        chat_page: where chats are answered.
     """
+
+    chat_page = "/chat/completions"
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +68,7 @@ class FakeOpenAI(FakeServer):
             await out.json(self.extra[request.path])
         elif request.path == f"{self.prefix}/embeddings":
             await self.embeddings(request, out)
-        elif request.path == f"{self.prefix}/chat/completions" and request.method == "POST":
+        elif request.path == f"{self.prefix}{self.chat_page}" and request.method == "POST":
             await self.chat(request, out)
         elif self.web_page:
             await out.body(b"<!doctype html><title>Chat</title>", "text/html")
@@ -88,16 +91,9 @@ class FakeOpenAI(FakeServer):
                 error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
                 await out.json({"error": error}, status=400)
                 return
-        step = self.next_step()
-        if isinstance(step, Failure):
-            await out.failure(step)
-        elif step.raw is not None:
-            await out.stream([step.raw], step.content_type or "text/event-stream", step)
-        elif body.get("stream"):
-            with_usage = (body.get("stream_options") or {}).get("include_usage", False)
-            await out.stream(self.events(step, with_usage), step.content_type or "text/event-stream", step)
-        else:
-            await out.json(whole(step, self.reasoning_field))
+        with_usage = (body.get("stream_options") or {}).get("include_usage", False)
+        streamed = (lambda reply: self.events(reply, with_usage)) if body.get("stream") else None
+        await self.play(out, streamed, lambda reply: whole(reply, self.reasoning_field))
 
     def events(self, reply: Reply, with_usage: bool) -> Iterator[bytes]:
         """The events of a streamed reply, as bytes."""

@@ -16,6 +16,7 @@ from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.run.verdicts import Replayed
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.policy.approvals import stricter
 from atelier_desk.tools.base import Effect, ToolCategory
@@ -111,6 +112,11 @@ class Attack:
             registry.register(tool(effect=Effect.READ, name="consult", description="Consults.")(_consult(lambda _term: content.text)))
             return ["consult"]
         return []
+
+    async def replayed(self) -> list[Replayed]:
+        """Every verdict of every attack so far, reached anew from the journals."""
+        rows = await self._atelier.workflows.list()
+        return [one for row in rows for one in await self._atelier.permissions.replay(row.id)]
 
     async def _through(self, workflow_id: str, run_id: str, content: Content) -> None:
         """Wait for the end of the run; only what the opening itself asks for is allowed, everything else refused."""

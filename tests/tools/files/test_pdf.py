@@ -8,10 +8,13 @@ import sys
 import zlib
 from pathlib import Path
 
+import psutil
 import pytest
 from pypdf import PdfReader, PdfWriter
 
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.tools.files import pdf
+from atelier_desk.workspace.places import Place
 from tests.tools.conftest import Calls
 
 
@@ -81,6 +84,21 @@ async def test_one_that_takes_for_ever_is_ended(call: Calls, ws: Path, monkeypat
     slow = await call("read_file", path="slow.pdf")
     assert slow["code"] == "timeout"
     assert "0 seconds" in slow["error"]
+
+
+def test_a_stopped_call_ends_its_process_at_once(tmp_path: Path) -> None:
+    looked: list[int] = []
+
+    def stopped() -> bool:
+        # The second look: the process is there, and reads.
+        looked.append(len(psutil.Process().children()))
+        return len(looked) == 2
+
+    slow = document("end", extra=b"q 1 0 0 1 0 0 cm Q " * 1_000_000)
+    with pytest.raises(ToolError):
+        pdf.pdf_pages(Place(tmp_path, "slow.pdf", "slow.pdf"), slow, 1, 1, 100, stopped)
+    assert looked[1] >= 1
+    assert psutil.Process().children() == []
 
 
 def test_one_that_unfolds_beyond_its_limit_is_broken_and_no_more() -> None:

@@ -173,3 +173,14 @@ async def test_surroundings(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> No
     assert project["npm"] == {"name": "shop", "scripts": {"test": "jest"}}
     assert "python" not in project
     assert project["manifests"] == ["pyproject.toml", "package.json"]
+
+
+@pytest.mark.parametrize(("sandbox", "effect"), [("none", Effect.NETWORK), ("network", Effect.NETWORK), ("workspace", Effect.EXECUTE)])
+async def test_writing_to_a_command_that_reaches_the_network_may_send_something_out(bench: Bench, sandbox: str, effect: Effect) -> None:
+    started = await bench.run("bash -c cat", background=True, sandbox=sandbox)
+    tool = bench.registry.get_tool("command_input")
+    assert tool is not None
+    described = bench.registry.describe(tool, {"command_id": started.data["command_id"], "text": "secret\n"})
+    assert described.effect is effect
+    assert bench.registry.describe(tool, {"command_id": "cmd_none"}).effect is Effect.EXECUTE
+    await bench.call("command_stop", command_id=started.data["command_id"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from atelier_desk.domain.parts import TextPart
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
@@ -27,6 +28,18 @@ async def test_output_and_exit_status(bench: Bench) -> None:
     lines = await bench.run("sort in.txt | uniq -c && echo done > made.txt")
     assert lines.data["output"].split() == ["1", "a", "2", "b"]
     assert (bench.root / "made.txt").read_text() == "done\n"
+
+
+async def test_colours_are_for_people(bench: Bench) -> None:
+    (bench.root / "log").write_text("\x1b]0;title\x07\x1b[31mred\x1b[0m\r\n10 %\r100 %\n")
+    result = await bench.run("cat log")
+    assert result.data["output"] == "red\n100 %\n"
+    (part,) = result.parts
+    assert isinstance(part, TextPart)
+    assert (part.text, part.language) == ("\x1b[31mred\x1b[0m\n100 %", "ansi")
+    (part,) = (await bench.run("cat in.txt")).parts
+    assert isinstance(part, TextPart)
+    assert part.language == ""
 
 
 async def test_words_are_never_read_by_a_shell(bench: Bench) -> None:
@@ -215,7 +228,7 @@ async def test_without_a_folder_it_says_how_to_get_one(bench: Bench) -> None:
     refused = bench.registry.refusal("run_command", ["TodoTool"], workspace=False)
     assert refused is not None
     assert refused.data["code"] == "no_workspace"
-    assert bench.registry.configured(["run_command", "CalculatorTool"], ["context_ops"], workspace=False) == ["CalculatorTool"]
+    assert bench.registry.configured(["run_command", "CalculatorTool"], ["file_ops"], workspace=False) == ["CalculatorTool"]
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")

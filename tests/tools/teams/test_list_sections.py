@@ -28,7 +28,7 @@ async def test_without_a_choice_every_tool_is_there(calls: Calls) -> None:
     assert {section["id"]: section["tool_count"] for section in data["sections"]} == {
         "core_ops": 5,
         "planning_ops": 3,
-        "context_ops": 3,
+        "context_ops": 4,
         "file_ops": 13,
         "shell_ops": 9,
     }

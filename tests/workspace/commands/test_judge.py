@@ -175,3 +175,9 @@ def test_a_word_in_quotes_is_that_word(word: str) -> None:
     except UnreadableError:
         return
     assert line.commands[0].arguments == ("cat", "--", word)
+
+
+def test_a_line_is_read_once_however_often_it_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = judge("git status && ls", "/home/me")
+    monkeypatch.setattr("atelier_desk.workspace.commands.judge.read", None)
+    assert judge("git status && ls", "/home/me") is first

@@ -82,6 +82,8 @@ def test_limits() -> None:
     with pytest.raises(UnreadableError):
         read("a" * (LONGEST + 1))
     with pytest.raises(UnreadableError):
+        read("a|" * 9_000 + "a")
+    with pytest.raises(UnreadableError):
         read("ls ~/x")
 
 

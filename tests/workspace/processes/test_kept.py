@@ -125,3 +125,65 @@ def test_more_than_can_be_remembered_is_refused(root: Path) -> None:
         file.truncate(9 * 1024 * 1024)
     with pytest.raises(OSError, match="8 MB"):
         Kept(str(root))
+
+
+def nested(root: Path, at: str) -> Path:
+    """A repository below the workspace, or one that its ``.git`` keeps for a module."""
+    made = root / at
+    (made / "hooks").mkdir(parents=True)
+    (made / "config").write_text("[core]\n")
+    (made / "HEAD").write_text("ref: refs/heads/main\n")
+    return made
+
+
+@pytest.mark.parametrize("at", ["vendor/lib/.git", ".git/modules/lib", ".git/modules/vendor/lib", ".git/modules/lib/modules/inner"])
+def test_repositories_below_are_put_back_too(root: Path, at: str) -> None:
+    inner = nested(root, at)
+    kept = Kept(str(root))
+    (inner / "hooks/post-checkout").write_text("evil")
+    (inner / "config").write_text("[core]\nfsmonitor = evil\n")
+    (inner / "config.worktree").write_text("evil")
+    assert sorted(kept.put_back()) == [f"{at}/config", f"{at}/config.worktree", f"{at}/hooks"]
+    assert list((inner / "hooks").iterdir()) == []
+    assert (inner / "config").read_text() == "[core]\n"
+    assert not (inner / "config.worktree").exists()
+
+
+def test_a_repository_below_that_was_moved_is_put_back_where_it_is_now(root: Path) -> None:
+    inner = nested(root, "vendor/lib/.git")
+    kept = Kept(str(root))
+    (root / "vendor/lib").rename(root / "vendor/new")
+    (root / "vendor/new/.git/hooks/pre-commit").write_text("evil")
+    (root / "vendor/lib").symlink_to(root.parent)
+    assert kept.put_back() == ["vendor/lib/.git/hooks"]
+    assert not (root / "vendor/new/.git/hooks/pre-commit").exists()
+    assert not inner.exists()
+
+
+def test_a_repository_below_may_be_made_and_deleted(root: Path) -> None:
+    nested(root, "vendor/old/.git")
+    nested(root, ".git/modules/old")
+    kept = Kept(str(root))
+    shutil.rmtree(root / "vendor/old")
+    shutil.rmtree(root / ".git/modules/old")
+    nested(root, "vendor/new/.git")
+    assert kept.put_back() == []
+    assert (root / "vendor/new/.git/config").exists()
+
+
+def test_another_repository_in_the_place_of_one_below_is_moved_aside(root: Path) -> None:
+    nested(root, "vendor/lib/.git")
+    kept = Kept(str(root))
+    (root / "vendor/lib/.git").rename(root / "vendor/lib/aside")
+    nested(root, "vendor/lib/.git")
+    assert kept.put_back() == ["vendor/lib/.git"]
+    assert sorted(path.name for path in (root / "vendor/lib").iterdir()) == [".git-replaced-1", "aside"]
+
+
+def test_more_repositories_than_can_be_kept_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("atelier_desk.workspace.processes.kept.MOST_REPOSITORIES", 2)
+    nested(root, "a/.git")
+    Kept(str(root))
+    nested(root, "b/.git")
+    with pytest.raises(OSError, match="more than 2 repositories"):
+        Kept(str(root))

@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, tell_unread, workspace
+from atelier_desk.cli.attaching import add_attach_option, attached_files
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.workflow import Workflow
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.attachments import Prepared
 
 
 def register(add: Adder) -> None:
     parser = add.command("chat", _("a chat in the terminal"), "chat:chat")
     add_workflow_options(parser)
+    add_attach_option(parser, piped=False)
     add_agent_options(parser)
 
 
@@ -37,11 +40,12 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         arguments.workflow, arguments.latest = out.request.workflow_id, False
     workflow = await chosen_workflow(atelier, arguments)
     who = await chosen_agent(atelier, arguments, workflow)
+    attached = await attached_files(atelier, arguments, out, workflow)
     if workflow is not None:
         await who.keep(atelier, workflow)
     name = who.config.name if who.config is not None else (await atelier.agents.get(who.agent_id)).name
     out.note(_("{agent} listens. /help shows the commands, /quit ends.", agent=name), "bold")
-    session = _Session(atelier, arguments, out, workflow)
+    session = _Session(atelier, arguments, out, workflow, attached)
     out.catch_ctrl_c(session.ctrl_c)
     try:
         if workflow is not None:
@@ -68,7 +72,10 @@ PROMPT = "› "
 class _Session:
     """The chat. ``pressed_once`` says that Ctrl-C came since the last line was entered, or since the answer began."""
 
-    def __init__(self, atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None) -> None:
+    def __init__(
+        self, atelier: Atelier, arguments: argparse.Namespace, out: Output, workflow: Workflow | None, attached: list[Prepared]
+    ) -> None:
+        self._attached = attached
         self._atelier = atelier
         self._arguments = arguments
         self._out = out
@@ -130,11 +137,13 @@ class _Session:
                 await tell_unread(self._atelier, self._out, folders)
             follower = await self._follower(self._workflow.id)
             try:
-                run_id = await self._atelier.runs.send(self._workflow.id, text, agent=who.config, agent_id=who.agent_id)
+                run_id = await self._atelier.runs.send(
+                    self._workflow.id, text, agent=who.config, agent_id=who.agent_id, attachments=self._attached
+                )
             except BaseException:
                 follower.close()
                 raise
-            self._run_id = run_id
+            self._run_id, self._attached = run_id, []
             await follower.follow(run_id)
         except AtelierError as error:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
@@ -164,15 +173,36 @@ class _Session:
         match name.split(maxsplit=1)[0] if name else "":
             case "quit" | "exit" | "q":
                 return True
+            case "attach":
+                await self._attach(name.partition(" ")[2].strip())
             case "tasks":
                 await self._tasks()
             case "memory":
                 await self._memories()
             case "help":
-                self._out.note(_("/tasks shows the tasks, /memory what is remembered, /quit ends. Anything else is sent to the agent."))
+                self._out.note(
+                    _(
+                        "/attach FILE adds a file to the next message, /tasks shows the tasks, /memory what is remembered, /quit ends. "
+                        "Anything else is sent to the agent."
+                    )
+                )
             case _:
-                self._out.note(_("Unknown command /{name}. Commands: /help /tasks /memory /quit", name=name), "warn")
+                self._out.note(_("Unknown command /{name}. Commands: /help /attach /tasks /memory /quit", name=name), "warn")
         return False
+
+    async def _attach(self, name: str) -> None:
+        from atelier_desk.domain.errors import AtelierError
+
+        if name in ("", "-"):
+            self._out.note(_("/attach needs the name of a file."), "warn")
+            return
+        try:
+            found = await attached_files(self._atelier, argparse.Namespace(**{**vars(self._arguments), "attach": [name]}), self._out)
+        except AtelierError as error:
+            self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
+            return
+        self._attached = [*self._attached, *found]
+        self._out.note(_("{name} goes with the next message.", name=found[0].name))
 
     async def _follower(self, workflow_id: str) -> Follower:
         from atelier_desk.cli.answers import Answers

@@ -15,8 +15,9 @@ from atelier_desk.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.audit import AuditFilter, AuditLine
-    from atelier_desk.domain.permission import PermissionRule
+    from atelier_desk.domain.permission import PermissionRule, Verdict
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.run.verdicts import Replayed
 
 ACTIONS = ("allow", "ask", "deny")
 SCOPES = ("always", "workflow", "agent")
@@ -49,6 +50,11 @@ def register(add: Adder) -> None:
     test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
     add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
     test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
+    again = group.command(
+        "replay", _("what today's rules would have said of the calls of a workflow; nothing is run"), "permissions:replay", needs=DATABASE
+    )
+    add_id(again, "workflow", "workflow")
+    again.add_argument("--all", action="store_true", help=_("every decision, not only those that would be another today"))
     safe = group.command(
         "commands", _("the commands that run without asking, and with which options"), "permissions:commands", needs=DATABASE
     )
@@ -155,6 +161,33 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     return 0
 
 
+async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.audit_words import acted, ground
+    from atelier_desk.cli.output import data, line, table
+
+    found = await atelier.permissions.replay(arguments.workflow)
+    if out.json:
+        data(out, [_replayed(one) for one in found])
+        return 0
+    # A call that a person was asked about is decided about again when it runs; it counts once.
+    once = [one for one in found if not one.answered]
+    rows = []
+    for one in once:
+        if one.differs or arguments.all:
+            today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("not known")
+            when = f"{one.time.astimezone():%Y-%m-%d %H:%M:%S}"
+            rows.append((when, one.agent_name, f"{one.tool}  {one.detail}", f"{acted(one.said)} ({ground(one.said)})", today))
+    if rows:
+        table(out, rows, (_("when"), _("agent"), _("call"), _("then"), _("today")))
+    different, unknown = sum(one.differs for one in once), sum(one.again is None for one in once)
+    line(out, _("Decisions: {count}; under today's rules others: {different}", count=len(once), different=different))
+    if unknown:
+        out.note(_("Decided by a version of the program that kept no facts, so nothing is known of them today: {count}", count=unknown))
+    if lost := sum(one.again is not None and not one.same for one in found):
+        out.note(_("Not reached again from the journal, which is a mistake of the program: {count}", count=lost))
+    return 0
+
+
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import path_of
     from atelier_desk.cli.output import data, line
@@ -234,6 +267,17 @@ async def _export(atelier: Atelier, wanted: AuditFilter, arguments: argparse.Nam
     await atelier.audit.export(wanted, path, arguments.limit)
     out.note(_("Written to {path}", path=path))
     return 0
+
+
+def _replayed(one: Replayed) -> dict[str, Any]:
+    def plain(verdict: Verdict | None) -> dict[str, Any] | None:
+        return verdict.model_dump(mode="json") if verdict is not None else None
+
+    return {
+        "time": one.time.isoformat(), "run_id": one.run_id, "call_id": one.call_id, "agent": one.agent_name, "tool": one.tool,
+        "call": one.detail, "then": plain(one.said), "again": plain(one.again), "today": plain(one.today), "same": one.same,
+        "differs": one.differs, "answered": one.answered,
+    }  # fmt: skip
 
 
 def _plain(line: AuditLine) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 EDITABLE = ("base_url", "api_key_env", "enabled")
-KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key")
+KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
 
 
 def register(add: Adder) -> None:
@@ -62,7 +62,7 @@ def connection_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--key-style",
         choices=KEY_STYLES,
-        help=_("the header of the key: Authorization: Bearer, api-key or x-api-key; auto knows which"),
+        help=_("the header of the key: Authorization: Bearer, api-key, x-api-key or x-goog-api-key; auto knows which"),
     )
 
 

@@ -6,14 +6,23 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, tell_unread, workspace
+from atelier_desk.cli.agent_options import (
+    add_agent_options,
+    add_schema_option,
+    add_workflow_options,
+    chosen_agent,
+    chosen_workflow,
+    schema_from,
+    tell_unread,
+    workspace,
+)
+from atelier_desk.cli.attaching import add_attach_option, attachments
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.agent_options import Chosen
     from atelier_desk.cli.output import Output
-    from atelier_desk.domain.chat import ImagePart, TextFile
     from atelier_desk.domain.workflow import Run, Workflow
     from atelier_desk.engine.atelier import Atelier
 
@@ -24,16 +33,18 @@ def register(add: Adder) -> None:
         "approval, 130 cancelled. A last reply that was cut, filtered or empty ends with 0 too: standard error says so, and so does "
         "finish_reason (length, content_filter, empty) of the events message and workflow_complete."
     )
-    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run", epilog=ends)
+    form = _(
+        "With --schema, the event workflow_complete of --json has the parsed object under answer. An answer that still does not fit after "
+        "a second try stands as it is: answer is missing then, and standard error, or the event misfit, says why."
+    )
+    parser = add.command("run", _("one turn in a new or an existing workflow"), "run:run", epilog=f"{ends} {form}")
     parser.add_argument(
         "prompt", metavar="PROMPT", help=_("what to do; - reads standard input, which beside a prompt goes along as an attachment")
     )
     add_workflow_options(parser)
-    parser.add_argument(
-        "--attach", metavar="FILE", action="append", default=[],
-        help=_("a text file or a picture that goes with the prompt (repeatable); - waits for standard input"),
-    )  # fmt: skip
+    add_attach_option(parser)
     parser.add_argument("--quiet", "-q", action="store_true", help=_("print the answer alone; problems still go to standard error"))
+    add_schema_option(parser)
     parser.add_argument("--step", action="store_true", help=_("step by step: Enter takes the next one; without a terminal one alone"))
     add_agent_options(parser)
 
@@ -45,6 +56,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     from atelier_desk.cli.follow import Follower
     from atelier_desk.cli.render import renderer_for
     from atelier_desk.cli.stepper import Stepper
+    from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.workflow import RunMode
     from atelier_desk.engine.services.common.naming import name_from
     from atelier_desk.file_words import changed_words, path_words
@@ -52,11 +64,14 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     begun = await _begun(atelier, out)
     if begun is not None:
         return await take_up(atelier, arguments, out, begun)
+    if arguments.prompt == arguments.schema == "-":
+        raise UsageError(N_("Standard input is either the prompt or the schema."))
+    schema = await schema_from(out, arguments.schema) if arguments.schema is not None else None
     prompt = await _prompt(arguments.prompt, out)
-    images, files = await _attached(arguments, out)
-    answers = await Answers.create(atelier, out, arguments.answers)
     existing = await chosen_workflow(atelier, arguments)
-    who = await chosen_agent(atelier, arguments, existing)
+    attached = await attachments(atelier, arguments, out, existing)
+    answers = await Answers.create(atelier, out, arguments.answers)
+    who = await chosen_agent(atelier, arguments, existing, schema)
     folders = workspace(out, arguments)
     workflow = existing or await _new_workflow(atelier, out, name_from(prompt), who, folders)
     if existing is not None:
@@ -75,8 +90,7 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
             prompt,
             agent=who.config,
             agent_id=who.agent_id,
-            images=images,
-            files=files,
+            attachments=attached,
             mode=mode,
             message_id=out.request.key,
         )
@@ -93,30 +107,6 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
             out.note(changed_words(list(dict.fromkeys(path_words(change) for change in reversed(changed)))))
         out.note(_("Workflow {id}", id=workflow.id))
     return status
-
-
-async def _attached(arguments: argparse.Namespace, out: Output) -> tuple[tuple[ImagePart, ...], tuple[TextFile, ...]]:
-    """The pictures and text files that go with the prompt: those of ``--attach``, and what a pipe brings beside a prompt."""
-    import asyncio
-
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.domain.chat import ImagePart
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.engine import attachments
-
-    read = [arguments.prompt, *arguments.attach, arguments.answers].count("-")
-    if read > 1:
-        raise UsageError(N_("Standard input (-) can be read for one purpose only: the prompt, an attachment or the answers."))
-    found: list[ImagePart | TextFile] = []
-    for name in arguments.attach:
-        if name == "-":
-            found.append(attachments.text_file(_("standard input"), await out.read_input()))
-        else:
-            found.append(await asyncio.to_thread(attachments.read, path_of(out, name)))
-    if not read and (piped := await out.read_piped()).strip():
-        found.append(attachments.text_file(_("standard input"), piped))
-    images = tuple(each for each in found if isinstance(each, ImagePart))
-    return images, tuple(each for each in found if not isinstance(each, ImagePart))
 
 
 async def _begun(atelier: Atelier, out: Output) -> Run | None:

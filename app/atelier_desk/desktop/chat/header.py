@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QEvent, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import theme
@@ -57,6 +57,7 @@ class ChatHeader(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._folding: list[Foldable] = []
+        self._added: list[QWidget] = []
         self.title = control(ElidedLabel("", self), look="title")
         self.title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self.state = control(
@@ -102,8 +103,9 @@ class ChatHeader(QWidget):
         """Give a widget of the window a place at the right, before the button of the panes; ``fold``: it can show less."""
         if fold is not None:
             self._folding.append(fold)
-        widget.setMaximumHeight(theme().px(_HEIGHT))
+        self._added.append(widget)
         self._row.insertWidget(self._row.count() - 1, widget)
+        self._dress()
 
     def set_title(self, text: str) -> None:
         self.title.setText(text)
@@ -195,6 +197,11 @@ class ChatHeader(QWidget):
         self.efforts.setIconSize(QSize(look.px(14), look.px(14)))
         for part in (self.left, self.right, self.options, self.agents, self.models, self.efforts):
             part.setFixedHeight(look.px(_HEIGHT))
+        for added in self._added:
+            if isinstance(added, QAbstractButton):
+                added.setFixedHeight(look.px(_HEIGHT))
+            else:
+                added.setMaximumHeight(look.px(_HEIGHT))
         self._fit_soon()
 
 

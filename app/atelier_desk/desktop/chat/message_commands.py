@@ -227,15 +227,15 @@ class MessageCommands(QObject):
             widget.edit()
 
     def regenerate(self, entry: Entry) -> None:
-        self._host.regenerate_requested.emit(entry.run_id)
+        self._host.regenerate_requested.emit(entry.run_id, entry.id)
 
     def regenerate_with(self, entry: Entry, provider: str, model: str) -> None:
         """Another model answers this once; what the workflow has chosen stays."""
-        workflow_id, run_id = self._pages.workflow_id, entry.run_id
+        workflow_id, run_id, message_id = self._pages.workflow_id, entry.run_id, entry.id
         runs = self._bridge.engine.runs
 
         async def again() -> None:
-            await runs.regenerate(workflow_id, run_id, provider=provider, model=model)
+            await runs.regenerate(workflow_id, run_id, message_id, provider=provider, model=model)
             await self._reload(workflow_id)
 
         self._bridge.jobs.once(("regenerate", run_id), again)

@@ -135,7 +135,7 @@ class UsageMeter(Translated, QWidget):
         self.retranslate()
 
     def show_budget(self, spent: Spent | None, budget: Budget | None) -> None:
-        """What the team used in this turn, and the caps of its first agent; None: it has none."""
+        """What the team used in this turn (None: there was none), and the caps of its first agent; None: it has none."""
         self._spent, self._budget = spent, budget
         self.retranslate()
 
@@ -145,6 +145,11 @@ class UsageMeter(Translated, QWidget):
         caps = shares(self._spent, self._budget) if self._spent is not None and self._budget is not None else []
         self.text.setText(self._words(self.brief))
         lines = self._lines(spent, used, window)
+        if lines and self._spent is not None and self._spent.tokens != spent:
+            # What stands beside the agents is one turn's; here it is all turns of all branches.
+            lines.insert(0, ngettext("Whole workflow: {number} token", "Whole workflow: {number} tokens", spent, number=tokens(spent)))
+            turn = self._spent.tokens
+            lines.append(ngettext("The newest turn: {number} token", "The newest turn: {number} tokens", turn, number=tokens(turn)))
         lines += [_("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part)) for s in caps]
         self.setToolTip("\n".join(lines))
         self.text.setToolTip("\n".join(lines))
@@ -192,7 +197,7 @@ class BudgetWatch:
 
     def show(self) -> None:
         root = self._team.get(self._team.root)
-        if root is None or root.budget is None:
+        if root is None:
             self._meter.show_budget(None, None)
         else:
             self._meter.show_budget(self._team.state.total(root.run_id, self._team.now()), root.budget)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.changed_files import ChangedFiles
+from atelier_desk.desktop.chat.compose.calling import CallingDesk
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices, model_labels
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.profile import ProfileChip
@@ -101,8 +102,10 @@ class ChatPanel(Translated, QWidget):
         self.empty = StartPage(bridge, self.folders, self)
         self.composer = Composer(self)
         self.sending = Sender(bridge, self.composer, self.choices, self.folders, self.pages, self.view, self)
+        self.calling = CallingDesk(bridge, self.composer, lambda: self.folders.folders)
         self.queue = QueueDesk(bridge, QueueStrip(self), self.composer, self)
         self.queue.stepping = lambda: self.sending.stepping
+        self.queue.given_back.connect(self.sending.take_back)
         self._starter: Any = None
         self._keeper: ComposerFocus | None = None
         self._lay_out()

@@ -29,6 +29,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.basic import ElidedLabel
+from atelier_desk.desktop.widgets.steady import SteadyWidth
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class StartPage(Translated, QScrollArea):
         self._holder = control(QWidget(self), look="surface")
         self._body = QWidget(self._holder)
         self._column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=20)
-        fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0)
+        SteadyWidth(self, fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0))
         self.setWidget(self._holder)
         self._soon = Soon(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)

@@ -127,7 +127,8 @@ class ModelStep(Step):
         if not self._found:
             self._looking.setText(_("Looking for model servers on this computer…"))
             self.jobs.start(self._look(), "detect")
-        next((card.radio for card in self.cards if card.radio.isChecked()), self.starter.radio).setFocus()
+        self.current().radio.setFocus()
+        self._reveal(self.current())
 
     async def _look(self) -> None:
         found = await self._bridge.engine.providers.detect()
@@ -172,6 +173,11 @@ class ModelStep(Step):
             if other is not card:
                 other.radio.setChecked(False)
         self._chosen()
+        if self.isVisible():  # a page that was not laid out yet has no place to scroll to
+            self._reveal(card)
+
+    def _reveal(self, card: ChoiceCard) -> None:
+        """Scroll to all of a card, once it has its new height."""
         QTimer.singleShot(0, card, lambda: self._area.ensureWidgetVisible(card, 0, 8))
 
     def _chosen(self) -> None:

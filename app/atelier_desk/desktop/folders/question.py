@@ -30,8 +30,8 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
         "\n\n".join(
             (
                 _(
-                    "Agents obey what the files AGENTS.md and CLAUDE.md of a trusted folder tell them. Trust it only when you know who "
-                    "wrote them: a folder from elsewhere may tell agents to do harm."
+                    "Agents obey what the files AGENTS.md and CLAUDE.md of a trusted folder tell them, and use its skills. Trust it only "
+                    "when you know who wrote them: a folder from elsewhere may tell agents to do harm."
                 ),
                 found_words(found),
                 _("Agents can work there either way. You can change your answer at any time: click on the folder above the messages."),

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.panes.base import Pane, offer_undo, toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
@@ -245,11 +246,7 @@ class ReportsPane(Pane):
 
     def export(self) -> None:
         """Ask for a file and write the open report into it."""
-        dialog = QFileDialog(self.window(), _("Save the report"), f"{self._open}.md", _("Markdown (*.md)"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda path: self.export_to(Path(path)))
-        dialog.open()
+        ask_save(self.window(), _("Save the report"), f"{self._open}.md", _("Markdown (*.md)"), self.export_to)
 
     def export_to(self, path: Path) -> None:
         """Write the open report's text into ``path``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QContextMenuEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
 
@@ -10,7 +10,8 @@ from atelier_desk.desktop.theme import theme
 
 
 def paint_ground(painter: QPainter, option: QStyleOptionViewItem, edge: int = 0) -> QRect:
-    """A soft ground under the selected row and the one under the pointer, ``edge`` pixels inside it; returns the row's place."""
+    """A soft ground under the selected row and the one under the pointer, ``edge`` pixels inside it, and a frame around the one with the
+    keyboard; returns the row's place."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     area = option.rect
     selected = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -18,6 +19,10 @@ def paint_ground(painter: QPainter, option: QStyleOptionViewItem, edge: int = 0)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme().colour("accent_soft" if selected else "hover"))
         painter.drawRoundedRect(area.adjusted(2, edge, -2, -edge), 6, 6)
+    if option.state & QStyle.StateFlag.State_HasFocus:
+        painter.setPen(theme().colour("accent"))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(QRectF(area.adjusted(2, edge, -2, -edge)).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
     return area
 
 

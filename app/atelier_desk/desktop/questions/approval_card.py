@@ -30,6 +30,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.i18n import _
+from atelier_desk.tools import failure_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -264,7 +265,7 @@ class ApprovalCard(Translated, QFrame):
         try:
             changes = await self._bridge.engine.approvals.preview(self.request.id, arguments)
         except AtelierError as error:
-            problem = _("It would fail as things are: {problem}", problem=error_text(error))
+            problem = _("It would fail as things are: {problem}", problem=failure_words.in_words(error))
         if isValid(self) and arguments == self.arguments.changed_arguments():
             if changes and self._changes.isHidden() and not self.arguments.editing:
                 self.arguments.set_opened(False)  # the diff says it better

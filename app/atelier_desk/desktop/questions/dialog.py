@@ -169,6 +169,7 @@ class QuestionDialog(QDialog):
         """Its place in the workflow's line changed: another question was asked."""
         self._place = place
         self._count.setText(_("question {number} / {total}", number=place.number, total=place.total))
+        self._count.setVisible(place.total > 1)  # the only one needs no number
 
     def set_remaining(self, seconds: float | None) -> None:
         """Seconds left to answer; None when the question waits for ever."""

@@ -40,6 +40,7 @@ _MARKS = {
     "reply_cut_off": N_("Reply cut off"),
     "model_retried": N_("The model is asked again"),
     "tools_refused": N_("Calls go on as text"),
+    "pictures_refused": N_("It goes on without pictures"),
     "tool_call_started": N_("{name} starts"),
     "tool_call_finished": N_("{name} ends"),
     "output_shown": N_("Output shown"),

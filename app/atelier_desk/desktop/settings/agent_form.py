@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.wording import locale, number
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
+from atelier_desk.desktop.settings.schema_field import SchemaField
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
@@ -41,6 +42,7 @@ TITLES = {
     "question_timeout_s": N_("Seconds a question waits (0 = for ever)"), "max_cost": N_("Most cost of a run ($)"),
     "max_total": N_("Most tokens of a run"), "max_seconds": N_("Most seconds of a run"), "max_tool_calls": N_("Most tool calls of a run"),
     "lifecycle": N_("Lifetime"), "sections": N_("Tool sections"), "approval": N_("Permissions"),
+    "answer_schema": N_("Form of its answers (JSON Schema)"),
 }  # fmt: skip
 CHOICES: dict[str, tuple[tuple[Any, str], ...]] = {
     "tool_mode": (
@@ -149,7 +151,7 @@ class AgentForm(Translated, QWidget):
             "max_tool_iterations": _spin(*limits.TOOL_ITERATIONS, self), "lifecycle": ComboBox(self),
             "max_cost": _decimal(0, 10_000, 0.5, 2, self), "max_total": _spin(0, 100_000_000, self),
             "max_seconds": _decimal(0, 1_000_000, 60, 0, self), "max_tool_calls": _spin(0, 100_000, self),
-            "sections": QLineEdit(self),
+            "sections": QLineEdit(self), "answer_schema": SchemaField(self),
         }  # fmt: skip
         for name, choices in CHOICES.items():
             for value, _text in choices:
@@ -200,6 +202,9 @@ class AgentForm(Translated, QWidget):
         more = [name for name in self.fields if name not in self._captions]
         for number_, name in enumerate(more):
             cell = self._cell(name)
+            if name == "answer_schema":  # lines of code need the whole width
+                grid.addLayout(cell, number_ // 2 + 1, 0, 1, 2)
+                continue
             cell.addStretch(1)  # not an alignment to the top: a wrapped text would get the height of its narrowest guess, and be cut
             grid.addLayout(cell, number_ // 2, number_ % 2)
         grid.setColumnStretch(0, 1)
@@ -217,7 +222,16 @@ class AgentForm(Translated, QWidget):
             elif isinstance(field, QComboBox):
                 field.currentTextChanged.connect(self._edited)
         self.tools.changed.connect(self._edited)
+        self.schema.textChanged.connect(self._say_schema)
         self.provider.currentTextChanged.connect(lambda _text: self._offer_models())
+
+    @property
+    def schema(self) -> SchemaField:
+        """The field of the form of the answers."""
+        field = self.fields["answer_schema"]
+        if not isinstance(field, SchemaField):
+            raise TypeError(type(field))
+        return field
 
     def _box(self, name: str) -> QComboBox:
         box = self.fields[name]
@@ -233,6 +247,8 @@ class AgentForm(Translated, QWidget):
             return field.value()
         if isinstance(field, QCheckBox):
             return field.isChecked()
+        if isinstance(field, SchemaField):
+            return field.schema()
         if isinstance(field, QPlainTextEdit):
             return field.toPlainText()
         if isinstance(field, ToolBoxes):
@@ -257,6 +273,8 @@ class AgentForm(Translated, QWidget):
             field.setValue(float(value or 0))
         elif isinstance(field, QCheckBox):
             field.setChecked(bool(value))
+        elif isinstance(field, SchemaField):
+            field.show_schema(value)
         elif isinstance(field, QPlainTextEdit):
             field.setPlainText(value)
         elif isinstance(field, ToolBoxes):
@@ -298,14 +316,16 @@ class AgentForm(Translated, QWidget):
 
     def config(self) -> AgentConfig | None:
         """The configuration, or None with every problem shown under its field."""
+        problem = self.schema.problem()
+        wrong = {"answer_schema": problem} if problem else {}
         try:
             kept = {name: getattr(self._base, name) for name in _NOT_OFFERED} if self._base is not None else {}
             made = AgentConfig(**kept, **self.values())
         except ValidationError as error:
-            self.show_errors({str(item["loc"][0]): _sentence(item) for item in error.errors(include_url=False)})
+            self.show_errors(wrong | {str(item["loc"][0]): _sentence(item) for item in error.errors(include_url=False)})
             return None
-        self.show_errors({})
-        return made
+        self.show_errors(wrong)
+        return None if wrong else made
 
     def draft(self) -> AgentConfig | None:
         """What is entered so far, for an estimate; None while it is no configuration."""
@@ -319,9 +339,9 @@ class AgentForm(Translated, QWidget):
         """Whether something differs from what was shown."""
         if self._base is None:
             return False
-        kept = self._base.model_dump(exclude={"budget"}) | {"budget": Budget.model_dump(self._base.budget)}
         now = self.values()
-        return any(now[name] != kept[name] for name in now)
+        kept = {name: getattr(self._base, name) for name in now} | {"budget": Budget.model_dump(self._base.budget)}
+        return self.schema.broken or any(now[name] != kept[name] for name in now)
 
     def show_errors(self, errors: dict[str, str]) -> None:
         """Problems by field; fields without one are cleared."""
@@ -330,6 +350,13 @@ class AgentForm(Translated, QWidget):
             error.setVisible(name in errors)
 
     # behaviour ----------------------------------------------------------------------------------------------------------------------
+
+    def _say_schema(self) -> None:
+        """What is wrong with the form of the answers, while it is written."""
+        if not self._filling:
+            error = self._errors["answer_schema"]
+            error.setText(self.schema.problem())
+            error.setVisible(bool(error.text()))
 
     def _edited(self, *_args: object) -> None:
         if not self._filling:
@@ -353,6 +380,7 @@ class AgentForm(Translated, QWidget):
             field = self.fields[name]
             if isinstance(field, QSpinBox | QDoubleSpinBox):
                 field.setSpecialValueText(_("no limit"))
+        self._say_schema()
         self.tools.retranslate()
         self.cost.retranslate()
 

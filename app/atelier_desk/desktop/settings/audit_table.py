@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from atelier_desk.audit_words import decision, why
 from atelier_desk.desktop.panes.wording import date_time
 from atelier_desk.desktop.questions.approval_wording import tool_title
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.audit import AuditLine, AuditPage
 from atelier_desk.i18n import N_, _
 
@@ -20,7 +22,7 @@ ROWS = 7
 """Rows the table is high; more are scrolled."""
 LINE = Qt.ItemDataRole.UserRole
 COLUMNS = (N_("Call"), N_("Decision"), N_("When"))
-WIDTHS = (0, 216, 136)
+WIDTHS = (0, 216, 172)
 """Of the columns at 100 %; the call takes what is left, and ``CALL`` at least."""
 CALL, HIGH = 200, 46
 _Index = QModelIndex | QPersistentModelIndex
@@ -39,6 +41,16 @@ class AuditModel(QAbstractTableModel):
         super().__init__(parent)
         self.lines: list[AuditLine] = []
         self.next: tuple[datetime, str] | None = None
+        self._today: dict[tuple[str, str], str] = {}
+
+    def mark(self, today: Mapping[tuple[str, str], str]) -> None:
+        """Say of calls, by run and call, what would be decided today."""
+        self._today |= today
+        self._say_anew()
+
+    def today(self, line: AuditLine) -> str:
+        """What would be decided today; empty where it would be the same, or nobody asked."""
+        return self._today.get((line.entry.run_id, line.entry.call_id), "")
 
     def start(self, page: AuditPage, *, again: bool) -> None:
         """Show the first page. With ``again``, of what is shown already, only new entries are put on top where it goes on in the old ones:
@@ -87,23 +99,28 @@ class AuditModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             one = line.entry
             who = " · ".join(filter(None, (one.agent_name, line.workflow)))
-            told = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", date_time(one.created_at))
+            when = "\n".join(filter(None, (date_time(one.created_at), self.today(line))))
+            told = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", when)
             return told[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return whole(line)
+            return whole(line, self.today(line))
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return whole(line).replace("\n", "; ")
+            return whole(line, self.today(line)).replace("\n", "; ")
         return line if role == LINE else None
 
     def retranslate(self) -> None:
         """Say everything anew in another language."""
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
+        self._today.clear()  # said in the language of before
+        self._say_anew()
+
+    def _say_anew(self) -> None:
         if self.lines:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.lines) - 1, len(COLUMNS) - 1))
 
 
-def whole(line: AuditLine) -> str:
-    """All of an entry, a fact a line."""
+def whole(line: AuditLine, today: str = "") -> str:
+    """All of an entry, a fact a line; ``today``: what would be decided today."""
     one = line.entry
     reason = why(one) + (f" ({one.about})" if one.about else "")
     said = (
@@ -114,6 +131,7 @@ def whole(line: AuditLine) -> str:
         (_("Call"), one.detail),
         (_("Decision"), decision(one) + (f": {one.note}" if one.note else "")),
         (_("Reason"), reason),
+        (_("Under today's rules"), today),
     )
     return "\n".join(_("{name}: {text}", name=name, text=text) for name, text in said if text)
 
@@ -124,17 +142,10 @@ class AuditTable(QTableView):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("audit-table")
-        self.verticalHeader().hide()
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setHighlightSections(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setWordWrap(False)
-        self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
-        mark(self, "plain")
+        dress_table(self)
         theme().changed.connect(self.fit)
 
     def fit(self) -> None:

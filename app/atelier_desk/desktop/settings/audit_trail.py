@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.audit_words import DECISIONS
+from atelier_desk.audit_words import DECISIONS, acted
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.settings.audit_table import LINE, AuditModel, AuditTable
@@ -33,7 +33,7 @@ DAYS = (("", N_("Any day")), ("today", N_("Today")), ("yesterday", N_("Yesterday
 
 class AuditTrail(Translated, QWidget):
     """``audit-text``, ``audit-workflow``, ``audit-agent``, ``audit-tool``, ``audit-decision``, ``audit-day``, ``audit-table``,
-    ``audit-open``, ``audit-export``.
+    ``audit-open``, ``audit-today``, ``audit-export``.
 
     Signals:
         opened: the entry (``AuditLine``) whose call is to be shown in its workflow.
@@ -60,9 +60,11 @@ class AuditTrail(Translated, QWidget):
         say(self.table, name=N_("Audit trail: Enter opens the workflow at the call"))
         self.empty = control(label("", "muted", self, wrap=True), "audit-empty")
         self.open = control(QPushButton(self), "audit-open", N_("Show in the workflow"), look="ghost", on=self._open)
+        self.today = control(QPushButton(self), "audit-today", N_("Compare with today's rules"), look="ghost", on=self.compare)
+        say(self.today, tip=N_("What the rules and settings of today would say of the calls of this workflow"))
         self.export = control(QPushButton(self), "audit-export", N_("Export as CSV…"), look="ghost", on=self.ask_export)
         deeds = FlowLayout(spacing=8)
-        for button in (self.open, self.export):
+        for button in (self.open, self.today, self.export):
             deeds.addWidget(button)
         fill(QVBoxLayout(self), self.text, choosers, self.table, self.empty, deeds, margins=(0, 0, 0, 0), spacing=8)
         self._typing = Soon(self, TYPING_MS, self.search)
@@ -148,6 +150,7 @@ class AuditTrail(Translated, QWidget):
 
     def _check(self) -> None:
         self.open.setEnabled(self.chosen is not None)
+        self.today.setEnabled(self.chosen is not None)
 
     def _open(self) -> None:
         line = self.chosen
@@ -157,6 +160,26 @@ class AuditTrail(Translated, QWidget):
             toast(self, _("The workflow {name} is in the bin. Bring it back first.", name=line.workflow))
             return
         self.opened.emit(line)
+
+    def compare(self) -> None:
+        """Mark the calls of the chosen entry's workflow about which the rules of today would decide otherwise, and say how many."""
+        line = self.chosen
+        if line is None:
+            return
+        workflow_id = line.entry.workflow_id
+
+        async def job() -> None:
+            found = [one for one in await self._bridge.engine.permissions.replay(workflow_id) if not one.answered]
+            others = [one for one in found if one.differs]
+            self.model.mark({(one.run_id, one.call_id): "" for one in found})
+            self.model.mark({(one.run_id, one.call_id): _("today: {decision}", decision=acted(one.today)) for one in others if one.today})
+            unknown = sum(one.again is None for one in found)
+            said = [ngettext("{n} decision would be another today.", "{n} decisions would be others today.", len(others))]
+            if unknown:
+                said.append(ngettext("Nothing is known of {n} older one.", "Nothing is known of {n} older ones.", unknown))
+            toast(self, " ".join(said))
+
+        self._jobs.once("audit-today", job)
 
     def ask_export(self) -> None:
         """Ask for a file, and write into it everything that fits the filters."""

@@ -7,18 +7,19 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.wording import locale
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.desktop.widgets.matching import fits
+from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_, _
 
 NAME = 150
 """Least width of a model's name, in logical pixels at 100 %."""
-COLUMNS = ("favourite", "name", "context_window", "price_input", "price_output")
+COLUMNS = ("favourite", "name", "context_window", "price_input", "price_output", "price_cache_read", "price_cache_write")
 STAR, TITLE = 0, 1
 
 
@@ -40,17 +41,11 @@ class ModelTable(Translated, QTableWidget):
         self._all: list[ModelInfo] = []
         self._favourites: frozenset[str] = frozenset()
         self._needle = ""
-        self.verticalHeader().hide()
         self.horizontalHeader().setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
         self.horizontalHeader().setSectionResizeMode(STAR, QHeaderView.ResizeMode.Fixed)
         for column in range(TITLE + 1, len(COLUMNS)):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setShowGrid(False)
-        mark(self, "plain")
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setTabKeyNavigation(False)
+        dress_table(self)
         self.itemChanged.connect(self._edited)
         theme().changed.connect(self._restyle)
         say(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))
@@ -125,7 +120,8 @@ class ModelTable(Translated, QTableWidget):
         self.horizontalHeader().setMinimumSectionSize(theme().px(30))
 
     def retranslate(self) -> None:
-        self.setHorizontalHeaderLabels(["★", _("Model"), _("Window (tokens)"), _("$ / M in"), _("$ / M out")])
+        prices = [_("$ / M in"), _("$ / M out"), _("$ / M cached"), _("$ / M stored")]
+        self.setHorizontalHeaderLabels(["★", _("Model"), _("Window (tokens)"), *prices])
         centre = Qt.AlignmentFlag.AlignVCenter
         for column in range(len(COLUMNS)):
             side = Qt.AlignmentFlag.AlignRight if column > TITLE else Qt.AlignmentFlag.AlignLeft
@@ -135,6 +131,14 @@ class ModelTable(Translated, QTableWidget):
         star = self.horizontalHeaderItem(STAR)
         if star is not None:
             star.setToolTip(_("Favourites"))
+        about = {
+            "price_cache_read": N_("Price of a million tokens that the server reads from its cache; empty: as any others"),
+            "price_cache_write": N_("Price of a million tokens that the server writes into its cache; empty: as any others"),
+        }
+        for field, words in about.items():
+            header = self.horizontalHeaderItem(COLUMNS.index(field))
+            if header is not None:
+                header.setToolTip(_(words))
         self._fill()
 
     @staticmethod

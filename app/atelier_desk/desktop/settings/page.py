@@ -29,6 +29,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, FlowLayout, Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.steady import SteadyWidth
 from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import _
 
@@ -120,7 +121,7 @@ class SettingsPage(Translated, QWidget):
         inner = QWidget(content)
         inner.setMaximumWidth(theme().px(COLUMN))
         inner.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        fill(QHBoxLayout(content), (inner, 1), 0, margins=(24, 20, 24, 24))
+        SteadyWidth(self.area, fill(QHBoxLayout(content), (inner, 1), 0, margins=(24, 20, 24, 24)))
         self.column = fill(QVBoxLayout(inner), margins=(0, 0, 0, 0), spacing=8)
         self.title = label("", "title", self)
         self.column.addWidget(self.title)

@@ -64,7 +64,9 @@ class PresetPicker(QDialog):
         for server in self._found:
             about = _("runs on this computer: {url}", url=server.base_url)
             self._add(needle, server.software, about, (server.kind, server.software, server.base_url, ""))
-        for preset in presets():
+        named = [bool(preset.title) and fits(needle, preset.title) for preset in presets()]
+        ranked = sorted(zip(presets(), named, strict=True), key=lambda each: not each[1])  # who serves it too stands below whose it is
+        for preset, _named in ranked:
             row = (preset.kind, preset.title or _("Server"), preset.url, preset.example)
             title = preset.title or _("Another server")
             self._add(needle if preset.title else "", title, self._about(preset), row, preset.words)  # any other one is always there

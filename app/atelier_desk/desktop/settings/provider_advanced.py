@@ -20,6 +20,7 @@ KEY_STYLE_WORDS = {
     KeyStyle.BEARER: N_("Authorization: Bearer"),
     KeyStyle.API_KEY: N_("api-key (Azure)"),
     KeyStyle.X_API_KEY: N_("x-api-key (Anthropic)"),
+    KeyStyle.X_GOOG_API_KEY: N_("x-goog-api-key (Google)"),
 }
 
 

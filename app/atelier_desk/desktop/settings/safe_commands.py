@@ -6,9 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.matching import fits
+from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.i18n import N_, _
 from atelier_desk.workspace.commands.listing import Does, SafeCommand, safe_commands
 
@@ -28,18 +29,11 @@ class SafeCommands(Translated, QWidget):
         self.filter = control(QLineEdit(self), "safe-filter", hint=N_("Filter the commands"))
         table = self.table = control(QTableWidget(0, 3, self), "safe-commands")
         say(table, name=N_("Commands that run without asking"))
-        table.verticalHeader().hide()
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        table.horizontalHeader().setHighlightSections(False)
         table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setTabKeyNavigation(False)
-        mark(table, "plain")
+        dress_table(table)
         self.options = control(label("", "small", self, wrap=True), "safe-options")
         fill(QVBoxLayout(self), self.filter, table, self.options, margins=(0, 0, 0, 0), spacing=8)
         self.filter.textChanged.connect(lambda _text: self._fill())

@@ -33,7 +33,7 @@ class ToolBoxes(QWidget):
         self._choices: list[ToolChoice] = []
         self._boxes: dict[str, QCheckBox] = {}
         self._summaries: list[QLabel] = []
-        self._others: tuple[str, ...] = ()
+        self._given: tuple[str, ...] = ()
         theme().changed.connect(self._indent)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -76,14 +76,15 @@ class ToolBoxes(QWidget):
 
     def set_enabled(self, names: Iterable[str]) -> None:
         """Tick exactly these."""
-        wanted = tuple(names)
-        self._others = tuple(name for name in wanted if name not in self._boxes)
+        self._given = tuple(names)
         for name, box in self._boxes.items():
-            box.setChecked(name in wanted)
+            box.setChecked(name in self._given)
 
     def enabled(self) -> tuple[str, ...]:
-        """The names of the ticked tools, in the order of the boxes, then those that are not known here."""
-        return (*(name for name, box in self._boxes.items() if box.isChecked()), *self._others)
+        """The names of the enabled tools: those given that were left on, in their order, then what was ticked since."""
+        kept = (name for name in self._given if name not in self._boxes or self._boxes[name].isChecked())
+        more = (name for name, box in self._boxes.items() if box.isChecked() and name not in self._given)
+        return (*kept, *more)
 
     def retranslate(self) -> None:
         self.set_choices(self._choices)

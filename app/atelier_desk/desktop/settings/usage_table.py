@@ -8,8 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.usage import UsageGroup, UsageSum
 from atelier_desk.figures import duration, number, tokens
 from atelier_desk.i18n import N_, _
@@ -32,18 +33,12 @@ class UsageTable(Translated, QTableWidget):
         self._named = named
         self._groups: Sequence[UsageGroup] = ()
         self._whole = UsageSum()
-        self.verticalHeader().hide()
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-        header.setHighlightSections(False)
         header.setDefaultAlignment(RIGHT)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
-        mark(self, "plain")
+        dress_table(self)
         say(self, name=N_("Usage"))
         theme().changed.connect(self._fit)
         self.retranslate()
@@ -89,7 +84,7 @@ class UsageTable(Translated, QTableWidget):
         """The names have what the figures leave, and enough to be told apart; in a narrow window the table is scrolled sideways."""
         header, figures = self.horizontalHeader(), range(1, self.columnCount())
         taken = sum(max(self.sizeHintForColumn(column), header.sectionSizeHint(column)) for column in figures)
-        self.setColumnWidth(0, max(theme().px(NAME), self.viewport().width() - taken - theme().px(8)))
+        self.setColumnWidth(0, max(theme().px(NAME), self.viewport().width() - taken))
 
     def retranslate(self) -> None:
         words = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))

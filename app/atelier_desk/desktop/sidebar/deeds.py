@@ -240,7 +240,9 @@ class Deeds(QObject):
             menu.addAction(look.icon("pencil"), _("Rename"), lambda: rename(one))
             menu.addAction(look.icon("sparkles"), _("Suggest a title"), lambda: self.suggest_title(one))
         else:
-            menu.addSection(ngettext("{n} workflow", "{n} workflows", len(found)))
+            # A section's words are not drawn where a style sheet is in force.
+            menu.addAction(ngettext("{n} workflow", "{n} workflows", len(found))).setEnabled(False)
+            menu.addSeparator()
         pinned, archived = all(each.pinned for each in found), all(each.archived for each in found)
         menu.addAction(look.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids))
         if not archived:

@@ -108,6 +108,11 @@ class Tokens:
     def function(self) -> str:
         return "#7FB3F5" if self.dark else "#2559B8"
 
+    @property
+    def teal(self) -> str:
+        """One more colour for parts of a whole."""
+        return "#5CC4BC" if self.dark else "#0F766E"
+
 
 LIGHT: Final = Tokens(
     name="light",

@@ -30,7 +30,7 @@ from atelier_desk.desktop.widgets.words import control, say
 from atelier_desk.i18n import N_, _
 
 SEARCH_FROM = 8
-"""With fewer choices there is no search field."""
+"""With fewer choices there is no search field until somebody types."""
 _WIDEST, _NARROWEST = 540, 220
 _HIGHEST = 420
 _LETTERS = 5
@@ -129,7 +129,7 @@ class _Delegate(QStyledItemDelegate):
 
 
 class PickerMenu(QFrame):
-    """The open menu. Enter or a click chooses, Ctrl+D or a click on its star makes a favourite, Esc leaves.
+    """The open menu. Letters search, Enter or a click chooses, Ctrl+D or a click on its star makes a favourite, Esc leaves.
 
     Signals:
         chosen: the key of a choice.
@@ -248,7 +248,16 @@ class PickerMenu(QFrame):
         elif key == Qt.Key.Key_D and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self._star(self.current)
         else:
+            return self._begin_search(event)
+        return True
+
+    def _begin_search(self, event: QKeyEvent) -> bool:
+        """Letters look for a choice also where there is no search field yet."""
+        if self.field.isVisible() or not event.text().strip() or not event.text().isprintable():
             return False
+        self.field.show()
+        self.field.setFocus()
+        self.field.insert(event.text())
         return True
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

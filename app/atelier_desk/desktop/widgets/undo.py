@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+from shiboken6 import isValid
 
 DEPTH = 50
 """Deletes that are remembered; the oldest goes first."""
@@ -66,16 +67,12 @@ class UndoStack(QObject):
         entry.undo()
 
     def _on_focus(self, _old: QWidget | None, now: QWidget | None) -> None:
-        if self._field is not None:
+        if self._field is not None and isValid(self._field):  # a field that is being deleted gives up the focus as its last deed
             self._field.removeEventFilter(self)
-            self._field = None
+        self._field = None
         if isinstance(now, QLineEdit | QPlainTextEdit | QTextEdit) and now.window() is self._window:
             self._field = now
             now.installEventFilter(self)
-            now.destroyed.connect(self._on_field_gone)
-
-    def _on_field_gone(self) -> None:
-        self._field = None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         ours = (

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
@@ -36,8 +37,9 @@ from atelier_desk.domain.events.team import (
 )
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.parts import ResultPart
-from atelier_desk.domain.permission import Verdict
+from atelier_desk.domain.permission import Grounds, Verdict
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
+from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import RunMode, RunStatus
 
@@ -70,6 +72,7 @@ __all__ = [
     "ParentAnswered",
     "ParentAsked",
     "PauseReason",
+    "PicturesRefused",
     "QuestionAnswered",
     "QuestionAsked",
     "QueueChanged",
@@ -106,6 +109,7 @@ class RunStarted(Event):
         max_depth: the depth at which no sub-agents can be started.
         trusted: those of the ``workspace`` folders that the person trusts.
         instructions: what the trusted folders say to agents, as it was when the turn began.
+        skills: the skills there were when the turn began.
         approvals: which calls need a person's yes, as the settings were when the run started; a sub-agent's are at least as strict as its
             parent's.
         tainted: what was read from outside before: by the conversation it goes on with, or by the team it is started by.
@@ -129,11 +133,15 @@ class RunStarted(Event):
     workspace: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
     instructions: tuple[FolderInstructions, ...] = ()
+    skills: tuple[SkillFacts, ...] = ()
     tainted: tuple[str, ...] = ()
 
 
 class UserMessage(Event):
-    """Something a person says. ``agent`` answers from this message on; None: who answers already."""
+    """Something a person says. ``agent`` answers from this message on; None: who answers already. ``invoked``: what its ``/name`` calls.
+
+    ``images`` and ``files`` are those of a program that sends its own; what a person attached is in ``attachments``.
+    """
 
     type: Literal["user_message"] = "user_message"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -141,6 +149,8 @@ class UserMessage(Event):
     content: str
     images: tuple[ImagePart, ...] = ()
     files: tuple[TextFile, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    invoked: Invocation | None = None
     strategy: Dispatch = Dispatch.QUEUE
     agent: AgentConfig | None = None
     agent_id: str = ""
@@ -151,13 +161,14 @@ class QueueChanged(Event):
 
     Attributes:
         order: ids of the messages that still wait, the next one first; one that waited and is not named was taken back.
-        edited: new texts by id.
+        edited: new texts by id; ``invoked`` what those call.
     """
 
     type: Literal["queue_changed"] = "queue_changed"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     order: tuple[str, ...]
     edited: dict[str, str] = {}
+    invoked: dict[str, Invocation] = {}
 
 
 class QueuedSent(Event):
@@ -172,8 +183,9 @@ class ModelReplied(Event):
     """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate.
 
     ``frame`` names the system message and the tool definitions that were sent (see ``PromptFrame``); ``with_tools`` is false for a last
-    answer without tools, ``with_images`` for a model that got no pictures of tools. ``based_on`` is the number of the run's newest event
-    when the request was made; 0: the one before this.
+    answer without tools, ``with_images`` for a model that got no pictures of tools; ``blind`` is true for one that is known to see none, so
+    that words stood in place of those a person attached. ``based_on`` is the number of the run's newest event when the request was made;
+    0: the one before this.
     """
 
     type: Literal["model_replied"] = "model_replied"
@@ -184,6 +196,7 @@ class ModelReplied(Event):
     frame: str = ""
     with_tools: bool = True
     with_images: bool = True
+    blind: bool = False
     based_on: int = 0
     usage: Usage = Usage()
     context_tokens: int = 0
@@ -228,12 +241,20 @@ class ToolsRefused(Event):
     reason: str
 
 
+class PicturesRefused(Event):
+    """The model takes no pictures; from here on words stand in their place. ``reason`` is what the server said."""
+
+    type: Literal["pictures_refused"] = "pictures_refused"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    reason: str
+
+
 class ToolCallStarted(Event):
     """The intent: committed before the tool runs.
 
     ``tool`` is what runs, ``via`` the control tool that named it; ``verdict`` what was decided about it (None: a call that
-    nothing is decided about), ``taint`` what it reads from outside: a host, a server, a path, a command (empty: nothing), the rest what
-    the tool said of it.
+    nothing is decided about) and ``grounds`` what that rests on (None: decided by a version that kept none), ``taint`` what it reads from
+    outside: a host, a server, a path, a command (empty: nothing), the rest what the tool said of it.
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
@@ -249,6 +270,7 @@ class ToolCallStarted(Event):
     subjects: Subjects = Subjects()
     presentation: Presentation = Presentation()
     verdict: Verdict | None = None
+    grounds: Grounds | None = None
     taint: str = ""
 
 
@@ -259,7 +281,9 @@ class ToolCallFinished(Event):
         end: the tool ended the run.
         parts: texts, pictures, kept files and changes of files.
         state: what the tool's later calls in this run find as their state; None leaves it.
+        skill: the skill whose instructions this result is.
         state_of: the name of a state that several tools share: ``state`` is put into what is there. Empty: the tool's own, replaced.
+        tainted: what came in from outside with the result, where that showed only then.
     """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
@@ -276,6 +300,8 @@ class ToolCallFinished(Event):
     parts: tuple[ResultPart, ...] = ()
     state: dict[str, Any] | None = None
     state_of: str = ""
+    skill: SkillUse | None = None
+    tainted: tuple[str, ...] = ()
     end: Literal["completed", "abandoned"] | None = None
     end_summary: str = ""
 
@@ -420,12 +446,15 @@ class RunFailed(Event):
 
 
 class RunFinished(Event):
+    """The run is over. ``misfit`` says why its answer does not fit the agent's ``answer_schema``; empty when it does, or there is none."""
+
     type: Literal["run_finished"] = "run_finished"
     retention: ClassVar[Retention] = Retention.CRITICAL
     status: RunStatus
     summary: str = ""
     result: str = ""
     error: str = ""
+    misfit: str = ""
 
 
 EventBody = Annotated[
@@ -437,6 +466,7 @@ EventBody = Annotated[
     | ReplyCutOff
     | ModelRetried
     | ToolsRefused
+    | PicturesRefused
     | ToolCallStarted
     | ToolCallFinished
     | OutputShown

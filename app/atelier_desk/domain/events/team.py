@@ -8,6 +8,7 @@ from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import ApprovalRequest, Decision
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.base import Event, LimitKind, Retention
+from atelier_desk.domain.permission import Grounds
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 
 AnsweredBy = Literal["parent", "user", "engine"]
@@ -15,11 +16,12 @@ AnsweredBy = Literal["parent", "user", "engine"]
 
 
 class ApprovalRequested(Event):
-    """A call must not run before a person says yes."""
+    """A call must not run before a person says yes; ``grounds``: see ``ToolCallStarted``."""
 
     type: Literal["approval_requested"] = "approval_requested"
     retention: ClassVar[Retention] = Retention.CRITICAL
     approval: ApprovalRequest
+    grounds: Grounds | None = None
 
 
 class ApprovalDecided(Event, Decision):

@@ -48,6 +48,7 @@ class ChunkType(StrEnum):
     LOOP_DETECTED = "loop_detected"
     RETRY = "retry"
     NUDGE = "nudge"
+    MISFIT = "misfit"
     ERROR = "error"
 
 
@@ -83,11 +84,13 @@ class WorkflowStart(Payload, chunk=ChunkType.WORKFLOW_START):
 
 
 class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
-    """``status`` completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason`` when the reply is not whole."""
+    """``status`` completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason`` when the reply is not whole;
+    ``answer`` the object that a completed run answered with, of an agent whose answers have a schema, when it fits."""
 
     status: str = ""
     error: str = optional("")
     finish_reason: str = optional("")
+    answer: dict[str, Any] | None = optional(None)
 
 
 class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
@@ -131,12 +134,24 @@ class Reasoning(Words, chunk=ChunkType.REASONING):
 
 
 class Attachment(Payload):
-    """A picture (``bytes``) or a text file (``name``, ``text``)."""
+    """A picture (``bytes``) or a text file (``name``, ``text``: what the model is given of it, of so many ``characters``).
+
+    What a person attached has more: ``sha256``, by which the workflow has its bytes, and the facts of ``domain.attachment.Attachment``.
+    """
 
     media_type: str = ""
     bytes: int = optional(0)
     name: str = optional("")
     text: str | None = optional(None)
+    source: str = optional("")
+    path: str = optional("")
+    sha256: str = optional("")
+    width: int = optional(0)
+    height: int = optional(0)
+    pages: int = optional(0)
+    text_sha256: str = optional("")
+    text_size: int = optional(0)
+    characters: int = optional(0)
 
 
 class MessageSaid(Payload, chunk=ChunkType.MESSAGE):
@@ -198,7 +213,7 @@ class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
 
 
 class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
-    """``progress`` in percent."""
+    """``progress`` in percent; ``content`` may hold the sequences of colours (ECMA-48, SGR) that a command printed, and no others."""
 
     call_id: str = ""
     progress: int = 0
@@ -417,3 +432,7 @@ class Retry(Notice, chunk=ChunkType.RETRY):
 
 class Nudge(Notice, chunk=ChunkType.NUDGE):
     """The agent had answered and was asked to go on; ``reason`` why."""
+
+
+class Misfit(Notice, chunk=ChunkType.MISFIT):
+    """The run's answer does not fit the agent's schema, and stands as it is; ``details`` has the ``problem``."""

@@ -326,7 +326,7 @@ class Driver:
 
 
 def _end(step: Finish) -> RunFinished:
-    return RunFinished(status=step.ending.status, summary=step.ending.summary, result=step.ending.result)
+    return RunFinished(status=step.ending.status, summary=step.ending.summary, result=step.ending.result, misfit=step.ending.misfit)
 
 
 def _held(now: RunState) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.engine.bus import EventBus
@@ -25,6 +27,28 @@ from atelier_desk.tools.registry import ToolRegistry
 async def no_instructions(_folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
     """No folder is trusted."""
     return (), ()
+
+
+class Skills(Protocol):
+    """Who knows the skills of granted folders and of the user."""
+
+    async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
+        """Those that models may take up now."""
+        ...
+
+    async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
+        """What a message calls with ``/name``."""
+        ...
+
+
+class NoSkills:
+    """There are none."""
+
+    async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
+        return ()
+
+    async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
+        return None
 
 
 @dataclass
@@ -50,6 +74,7 @@ class RunEnvironment:
     clock: Clock
     default_agent: Callable[[str], Awaitable[AgentConfig]]
     folder_instructions: Callable[[Sequence[str]], Awaitable[tuple[tuple[str, ...], tuple[FolderInstructions, ...]]]] = no_instructions
+    skills: Skills = field(default_factory=NoSkills)
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
     inactivity_s: float = limits.INACTIVITY_S

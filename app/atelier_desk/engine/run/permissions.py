@@ -1,3 +1,4 @@
+# ruff: noqa: PTH111, PTH118
 """What a call touches, as the rules see it, and the refusal that a model reads when the verdict is no.
 
 The verdict itself is pure (``policy.permissions``); only here are links of the machine followed.
@@ -7,10 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from glob import iglob
-from itertools import islice
 from pathlib import Path as File
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -20,7 +19,7 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
@@ -28,20 +27,31 @@ from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.decide import Level, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
+from atelier_desk.policy.permissions.scope import of_agent
 from atelier_desk.tools.base import Call, Effect
 from atelier_desk.tools.shell.running import same_with_files
+from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.commands.judge import Judgement, judge
 from atelier_desk.workspace.commands.packages import installs
+from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)
 
 
 class Judged(NamedTuple):
-    """What was decided about a call, and what it reads from outside: a host, a server, a path, a command; empty for nothing."""
+    """What was decided about a call, and from what.
+
+    Attributes:
+        reads: what it reads from outside: a host, a server, a path, a command; empty for nothing.
+        always: the narrowest rules that would allow it from now on; none where one asks each time, or for what could not be looked into.
+    """
 
     verdict: Verdict
+    grounds: Grounds
     reads: str
+    always: tuple[str, ...] = ()
 
 
 PLAN_REFUSAL = (
@@ -69,13 +79,17 @@ class Judge:
         A call that cannot be looked into, for whatever reason, is asked about as one that could not be read.
         """
         try:
+            level = self._level_of(state)
             about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted)
-            return Judged(decide([self._level_of(state)], about), about.reads)
+            said = decide([level], about)
+            always = narrowest(about) if said.action is Action.ASK and not about.concerns else ()
+            return Judged(said, grounds(about, level), about.reads, always)
         except Exception:
             log.exception("a call of %s could not be looked into", intent.tool)
             acts = described.effect is not Effect.READ
             unread = Facts(tool=intent.tool, kind=described.kind, changes=acts, concerns=(Concern.UNPARSED,))
-            return Judged(decide([Level((), state.approvals)], unread), intent.tool)
+            level = Level((), state.approvals)
+            return Judged(decide([level], unread), grounds(unread, level, unread=True), intent.tool)
 
     def _level_of(self, state: RunState) -> Level:
         """The rules of the run, read again only when it has other ones: what a state holds never changes, so being the same is enough."""
@@ -94,25 +108,15 @@ def verdict(
     return Judge(own).judged(state, intent, described, repaired=repaired, tainted=tainted).verdict
 
 
-def always(
-    state: RunState, intent: ToolCallStarted, described: Call, *, own: Sequence[str] = (), tainted: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """The narrowest rules that would allow a call from now on; none where one asks each time, or for what could not be looked into."""
-    try:
-        about = facts(state, intent, described, repaired=False, own=own, tainted=tainted)
-    except Exception:
-        log.exception("no rule for a call of %s", intent.tool)
-        return ()
-    return () if about.concerns else narrowest(about)
-
-
 def rules(state: RunState) -> tuple[PermissionRule, ...]:
     """The rules of a run: those it started with, and those that came with a person's yes, but for those of other agents. One that cannot
     be read, from a file of another version, allows nothing."""
-    mine = (
-        rule for rule in (*state.approvals.rules, *state.granted) if rule.scope is not RuleScope.AGENT or rule.scope_id == state.agent_id
-    )
-    return tuple(rule for rule in mine if _is_readable(rule.text) or rule.action is not Action.ALLOW)
+    return readable(of_agent((*state.approvals.rules, *state.granted), state.agent_id))
+
+
+def readable(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
+    """Without those that cannot be read and would allow something; others make every call ask."""
+    return tuple(rule for rule in rules if _is_readable(rule.text) or rule.action is not Action.ALLOW)
 
 
 def _is_readable(text: str) -> bool:
@@ -127,19 +131,21 @@ def facts(
     state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
 ) -> Facts:
     """The facts of a call, from what its tool says of it."""
-    home = File.home().as_posix()
+    disk = _Disk(state.workspace)
+    home = _slashed(_home())
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
-    roots = tuple(_slashed(root) for root in state.workspace)
-    paths = tuple(_path(text, roots, state.workspace) for text in described.subjects.paths)
+    paths = tuple(disk.path(text) for text in described.subjects.paths)
     judgement = judge(described.subjects.command, home) if described.subjects.command else None
     unparsed = described.unread or (judgement is not None and judgement.asks_always)
     about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
     changes = described.effect is not Effect.READ
     redirected: tuple[Path, ...] = ()
+    changed, unseen = paths, ""
     if judgement is not None:
-        named = zip(judgement.writes, described.subjects.writes, strict=False)
-        redirected, _unseen = _changed(tuple(name for file, name in named if file in judgement.redirected), roots, state.workspace)
-    changed, unseen = (paths, "") if judgement is None else _changed(described.subjects.writes, roots, state.workspace)
+        named, unseen = _changed(described.subjects.writes, disk)
+        changed = tuple(dict.fromkeys(path for found in named for path in found))
+        by_output = (found for file, found in zip(judgement.writes, named, strict=False) if file in judgement.redirected)
+        redirected = tuple(dict.fromkeys(path for found in by_output for path in found))
     if unseen:
         about.setdefault(Concern.UNPARSED, unseen)
     if changes and (guarded := protected(changed, own) or carried(changed, own)):
@@ -171,25 +177,27 @@ def facts(
         home=home,
         concerns=tuple(about),
         about=tuple(about.items()),
-        reads=_reads(state, intent, described, paths),
+        reads=_reads(state, intent, described, paths, disk),
     )
 
 
-def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Sequence[Path]) -> str:
+def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Sequence[Path], disk: _Disk) -> str:
     """What comes into the conversation from outside with the call's result. Source: the specification, "Taint".
 
-    A call that changes a file tells at most a few lines of what stands there, and does not count.
+    A call that changes a file tells at most a few lines of what stands there, and does not count; but one that brings a file from outside
+    into a trusted folder does: nothing tells later that what is read there came from elsewhere.
     """
     subjects = described.subjects
     if intent.server or described.effect is Effect.NETWORK:
         return intent.server or next((host.name for host in _hosts(subjects)), intent.tool)
     if subjects.sandbox in UNCONFINED:
         return shorten(subjects.command, limits.TAINT)
-    if described.effect is Effect.WRITE and not subjects.command:
+    # A skill that was taken up is one that its user put there, or of a trusted folder.
+    trusted = disk.granted((*state.trusted, *map(str, folders_of(state.skills_used))))
+    if described.effect is Effect.WRITE and not subjects.command and not any(replace(path, roots=trusted).inside for path in paths):
         return ""
-    trusted = _granted(state.trusted)
     # A command reads the folder it runs in, whatever it names.
-    here = (_path(".", (), state.workspace),) if subjects.command and state.workspace else ()
+    here = (disk.path("."),) if subjects.command and state.workspace else ()
     outside = (path for path in (*paths, *here) if not replace(path, roots=trusted).inside)
     return next((shorten(path.spellings[0], limits.TAINT) for path in outside), "")
 
@@ -215,27 +223,41 @@ def _acts(described: Call, risk: str) -> bool:
     return not (described.effect is Effect.WRITE and described.kind is ApprovalKind.TOOL and risk == "low")
 
 
-def _path(text: str, roots: tuple[str, ...], folders: tuple[str, ...]) -> Path:
-    start = folders[0] if folders else ""
-    written = File(start) / _at_home(text)
-    whole = os.path.normpath(written)
-    whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two slashes at the start
-    # A file tool takes ".." away as it is written, a command goes up from where a link led to: both are looked at.
-    spellings = (_slashed(whole), _slashed(os.path.realpath(whole)), _slashed(os.path.realpath(written)))
-    return Path(tuple(dict.fromkeys(spellings)), tuple(dict.fromkeys([*roots, *_granted(folders)])))
+class _Disk:
+    """Where the paths of one call really lie; each is looked up once."""
+
+    def __init__(self, folders: tuple[str, ...]) -> None:
+        self._real: dict[str, str] = {}
+        self.start = folders[0] if folders else ""
+        self._roots = self.granted(folders)
+
+    def path(self, text: str) -> Path:
+        """A path as a call names it."""
+        at_home = text == "~" or text.startswith("~/")
+        written = os.path.join(self.start, _home() + text[1:] if at_home else text)
+        whole = os.path.normpath(written)
+        whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two slashes at the start
+        # A file tool takes ".." away as it is written, a command goes up from where a link led to: both are looked at.
+        spellings = (_slashed(whole), self._real_of(whole), self._real_of(written if ".." in written else whole))
+        return Path(tuple(dict.fromkeys(spellings)), self._roots)
+
+    def granted(self, folders: Sequence[str]) -> tuple[str, ...]:
+        """Folders as they are spelled, and with every link followed: a granted folder may itself be reached through one."""
+        return tuple(dict.fromkeys([*map(_slashed, folders), *map(self._real_of, folders)]))
+
+    def _real_of(self, path: str) -> str:
+        found = self._real.get(path)
+        if found is None:
+            found = self._real[path] = _slashed(os.path.realpath(path))
+        return found
 
 
-def _granted(folders: Sequence[str]) -> tuple[str, ...]:
-    """Folders as they are spelled, and with every link followed: a granted folder may itself be reached through one."""
-    return tuple(dict.fromkeys([*map(_slashed, folders), *(_slashed(os.path.realpath(folder)) for folder in folders)]))
-
-
-def _at_home(text: str) -> File:
-    return File.home() / text[2:] if text == "~" or text.startswith("~/") else File(text)
+def _home() -> str:
+    return os.path.expanduser("~")
 
 
 def _slashed(path: str) -> str:
-    return File(path).as_posix()
+    return File(path).as_posix() if os.sep != "/" else path
 
 
 def _commands(judgement: Judgement | None) -> tuple[Command, ...]:
@@ -243,19 +265,20 @@ def _commands(judgement: Judgement | None) -> tuple[Command, ...]:
     return tuple(Command(one.command.arguments, one.contained) for one in judgement.commands) if judgement is not None else ()
 
 
-def _changed(names: tuple[str, ...], roots: tuple[str, ...], folders: tuple[str, ...]) -> tuple[tuple[Path, ...], str]:
-    """The files that a command changes, patterns of names filled in; and the first pattern that nobody can be sure of."""
-    start = folders[0] if folders else ""
-    found: list[Path] = []
+def _changed(names: tuple[str, ...], disk: _Disk) -> tuple[list[tuple[Path, ...]], str]:
+    """The files that each name of what a command changes stands for; and the first pattern that nobody can be sure of, where it ends."""
+    patterns = Patterns(disk.start, _ALIKE)
+    found: list[tuple[Path, ...]] = []
     for name in names:
         if "[" in name:
             # bash reads classes and negations otherwise than Python does.
-            return tuple(found), name
-        alike = list(islice(iglob(name, root_dir=start), _ALIKE + 1)) if any(mark in name for mark in "*?") else []  # noqa: PTH207
-        if len(alike) > _ALIKE:
-            return tuple(found), name
-        found += [_path(each, roots, folders) for each in (name, *alike)]
-    return tuple(found), ""
+            return found, name
+        try:
+            alike = patterns.names(name) if any(mark in name for mark in "*?") else []
+        except TooManyError:
+            return found, name
+        found.append(tuple(disk.path(each) for each in (name, *alike)))
+    return found, ""
 
 
 _ALIKE = 1_000

@@ -41,6 +41,8 @@ def call_finished(
         parts=tuple(parts),
         state=result.state,
         state_of=state_of,
+        skill=result.skill,
+        tainted=result.tainted,
         end=result.end,
         end_summary=result.end_summary,
     )

@@ -32,8 +32,8 @@ from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, always, refusal
-from atelier_desk.engine.run.reducer.state import CallState, RunState
+from atelier_desk.engine.run.permissions import Judge, refusal
+from atelier_desk.engine.run.reducer.state import CallState, RunState, attachments_of
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
 from atelier_desk.engine.team.port import TeamPort
@@ -68,7 +68,8 @@ EFFECT_UNKNOWN = (
 class Prepared:
     """A call as it will run. ``failure`` is set when it cannot: the error goes straight to the model.
 
-    ``described`` is what the tool says of it, None with a failure; ``asks`` is the verdict that makes a person allow it first.
+    ``described`` is what the tool says of it, None with a failure; ``asks`` is the verdict that makes a person allow it first, ``always``
+    the rules that would allow it from then on.
     """
 
     call: ToolCall
@@ -77,6 +78,7 @@ class Prepared:
     described: Call | None = None
     failure: ToolResult | None = None
     asks: Verdict | None = None
+    always: tuple[str, ...] = ()
 
 
 def question_id(run_id: str, call_id: str) -> str:
@@ -106,10 +108,11 @@ class ToolCalls:
         """
         state = self._handle.current
         prepared = [await self._tried(self.prepare(state, call.call, allowed=call.allowed)) for call in calls]
-        requests = [self._request(state, one) for one in prepared if one.asks]
-        if requests:
-            named = [await self._named(request) for request in requests]
-            await self._env.journal.append(self._handle, *(ApprovalRequested(approval=request) for request in named))
+        asking = [one for one in prepared if one.asks]
+        if asking:
+            named = [(await self._named(self._request(state, one)), one.intent.grounds) for one in asking]
+            asked = (ApprovalRequested(approval=request, grounds=grounds) for request, grounds in named)
+            await self._env.journal.append(self._handle, *asked)
             return
         await self._env.journal.append(self._handle, *self._intents(state, prepared), follow=self._follow)
 
@@ -173,16 +176,18 @@ class ToolCalls:
                 failure = ToolResult.failure(str(error), error.code)
         intent = self._intent(state, call, tool, described, name=name, arguments=arguments, via=via)
         asks: Verdict | None = None
+        always: tuple[str, ...] = ()
         if described is not None and tool is not None and self._is_judged(tool, described):
             tainted = self._teams.tainted(state)
-            said, reads = self._judge.judged(state, intent, described, repaired=call.repaired, tainted=tainted)
-            intent = intent.model_copy(update={"verdict": said, "taint": reads if said.action is not Action.DENY else ""})
+            said, grounds, reads, always = self._judge.judged(state, intent, described, repaired=call.repaired, tainted=tainted)
+            taint = reads if said.action is not Action.DENY else ""
+            intent = intent.model_copy(update={"verdict": said, "grounds": grounds, "taint": taint})
             if said.action is Action.DENY:
                 # Also when a person allowed the call: with other arguments it may touch what is forbidden.
                 failure, described = ToolResult.failure(refusal(said), "denied"), None
             elif said.action is Action.ASK and not allowed:
                 asks = said
-        return Prepared(call=call, intent=intent, tool=tool, described=described, failure=failure, asks=asks)
+        return Prepared(call=call, intent=intent, tool=tool, described=described, failure=failure, asks=asks, always=always)
 
     @staticmethod
     def _intent(
@@ -258,7 +263,7 @@ class ToolCalls:
             reason=prepared.asks.reason,
             rule=prepared.asks.rule,
             about=prepared.asks.about,
-            always=always(state, intent, described, own=self._env.own, tainted=self._teams.tainted(state)),
+            always=prepared.always,
             arguments=intent.arguments,
             details=described.details,
             presentation=intent.presentation,
@@ -429,8 +434,11 @@ class ToolCalls:
             enabled_tools=tuple(enabled_names(env, state)),
             workspace=Path(state.workspace[0]) if state.workspace else None,
             roots=tuple(map(Path, state.workspace)),
+            skills=state.skills_used,
             state=state.tool_state.get((prepared.tool.state_of if prepared.tool else "") or prepared.intent.tool, {}),
             team=self._teams.desk(self._handle),
+            attachments=attachments_of(state.conversation),
+            tainted=self._teams.tainted(state),
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             progress=progress,
             now=env.clock.now,

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import logging
 from asyncio import FIRST_COMPLETED, Lock, sleep, wait
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalSettings, Decision
+from atelier_desk.domain.approval import ApprovalRequest, Decision
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import Dispatch, Ended, LimitKind, RunStarted, UserMessage
-from atelier_desk.domain.permission import Action, RuleScope, snapshot
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.workflow import Message, Run, RunMode, Workflow
+from atelier_desk.domain.workflow import QUEUED, Message, Run, RunMode, Workflow
 from atelier_desk.engine import history
+from atelier_desk.engine.attachments import Prepared
 from atelier_desk.engine.choosing import other_agent
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.runs.answering import Answering
+from atelier_desk.engine.runs.attaching import Attaching
 from atelier_desk.engine.runs.editing import ContextEditing
 from atelier_desk.engine.runs.live import LiveRuns
-from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, check_message
+from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, calling, check_message
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.steering import Steering
 from atelier_desk.engine.runs.titles import Titles
@@ -36,6 +38,8 @@ from atelier_desk.engine.services.common.naming import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.progress import ProgressReporter
 from atelier_desk.i18n import N_, language
+from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions.scope import for_run
 from atelier_desk.storage.writing.commit import Rename
 
 __all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
@@ -69,6 +73,7 @@ class RunManager:
         steering: pause, resume, step, speak.
         answering: what runs wait for.
         editing: what is changed of the context that a model is sent.
+        attaching: what goes with messages.
         waiting: the messages that wait until the turn before them is answered.
         titles: names of workflows by the model.
         recovery: runs that a kill or the end of the program cut off.
@@ -82,6 +87,7 @@ class RunManager:
         self.steering = Steering(env, self._runs)
         self.answering = Answering(env, self._runs)
         self.editing = ContextEditing(env, self._runs)
+        self.attaching = Attaching(env)
         self.waiting = WaitingMessages(env, self._runs)
         self.recovery = Recovery(env, self._runs, self.steering)
         self.titles = Titles(env, self._runs)
@@ -119,6 +125,7 @@ class RunManager:
         agent_id: str = "",
         images: tuple[ImagePart, ...] = (),
         files: tuple[TextFile, ...] = (),
+        attachments: Sequence[Prepared | Attachment] = (),
         strategy: Dispatch = Dispatch.QUEUE,
         mode: RunMode = RunMode.AUTO,
         approval: ApprovalMode | None = None,
@@ -128,6 +135,8 @@ class RunManager:
 
         Args:
             agent: who answers when a run starts; None takes the stored agent ``agent_id``, else the workflow's, else the default one.
+            images, files: those of a program that sends its own, kept in the journal whole.
+            attachments: what a person attached: read just now, or kept with the workflow before (as of a draft).
             message_id: the id of the message in the transcript, for who has to find out later whether it was sent; empty takes a new one.
             approval: how often a person is asked in a run that starts; None takes the agent's own mode.
 
@@ -136,9 +145,8 @@ class RunManager:
             UsageError: the message is blank.
             NotFoundError: no such workflow.
         """
-        check_message(content, images, files)
+        check_message(content, images, files, attachments)
         files = tuple(file.model_copy(update={"text": mended(file.text)}) for file in files)
-        message = UserMessage(content=mended(content), images=images, files=files, strategy=strategy, message_id=message_id or new_id())
         async with self._runs.beginning(workflow_id):
             row = await self._env.repos.workflows.get(workflow_id)
             active = await self._find_active(row)
@@ -146,30 +154,46 @@ class RunManager:
                 await self.cancel(active)
                 active = None
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            message = UserMessage(
+                content=mended(content),
+                images=images,
+                files=files,
+                # Their bytes are on the disk before the event that names them is committed.
+                attachments=await self.attaching.make(workflow_id, attachments, who.agent),
+                strategy=strategy,
+                message_id=message_id or new_id(),
+            )
+            message = await calling(self._env, message, row.workspace)
             if active is not None and await self.steering.say(active, await self._answered_by(message, active, who)):
                 return active
             if approval is not None:
                 who = Who(who.agent.model_copy(update={"approval": approval}), who.agent_id)
             return await self._start(row, message, who, mode, row.head_run_id)
 
-    async def regenerate(self, workflow_id: str, run_id: str, *, provider: str = "", model: str = "") -> str:
-        """Answer a turn again with the same message. The old branch stays. Raises as ``edit_and_resend`` does.
+    async def regenerate(self, workflow_id: str, run_id: str, message_id: str = "", *, provider: str = "", model: str = "") -> str:
+        """Answer a turn again with what was said in it, up to message ``message_id`` (empty: all of it). The old branch stays. Raises as
+        ``edit_and_resend`` does.
 
         ``provider`` and ``model`` answer this one time; what the workflow has chosen stays as it is.
         """
-        return await self.edit_and_resend(workflow_id, run_id, None, model=(provider, model) if model else None)
+        return await self.edit_and_resend(workflow_id, run_id, None, message_id, model=(provider, model) if model else None)
 
     async def edit_and_resend(
         self,
         workflow_id: str,
         run_id: str,
         content: str | None,
+        message_id: str = "",
         *,
         agent: AgentConfig | None = None,
         agent_id: str = "",
         model: tuple[str, str] | None = None,
     ) -> str:
-        """Answer a turn again: a new run beside ``run_id`` with ``content`` (None: the same message). The old branch stays.
+        """Answer a turn again: a new run beside ``run_id`` with ``content`` (None: the same words). The old branch stays.
+
+        A turn has several messages when some waited, or steered it, while the agent worked. ``message_id`` is the one that is changed
+        (empty: the first), or the reply that is made again; those before it are said again as they were, those after it stay on the old
+        branch.
 
         Without an agent it is answered by whom the workflow names, or by the same one when that was made up for the turn. ``model``
         (provider and name) takes the place of the agent's own in this answer.
@@ -186,19 +210,45 @@ class RunManager:
             if run.workflow_id != workflow_id or run.deleted_at is not None:
                 raise NotFoundError(N_("There is no run {id}."), id=run_id)
             bodies = [event.body for event in await run_events(self._env.repos, run_id)]
-            first = next((body for body in bodies if isinstance(body, UserMessage)), None)
+            said = await self._said(run_id, [body for body in bodies if isinstance(body, UserMessage)], message_id)
             started = next((body for body in bodies if isinstance(body, RunStarted)), None)
-            if first is None or started is None:
+            if not said or started is None:
                 raise UsageError(N_("This turn has no message to answer again."))
-            text = first.content if content is None else mended(content)
-            check_message(text, first.images, first.files)
-            message = UserMessage(content=text, images=first.images, files=first.files)
+            if content is not None:
+                said = said if message_id else said[:1]
+                text = mended(content)
+                check_message(text, said[-1].images, said[-1].files, said[-1].attachments)
+                said[-1] = said[-1].model_copy(update={"content": text})
             if agent is None and not agent_id and not started.agent_id:
                 agent = started.agent
             who = Who(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
             if model is not None:
                 who = Who(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
-            return await self._start(row, message, who, RunMode.AUTO, run.previous_run_id)
+            said = [await self._again(row, each, who.agent) for each in said]
+            return await self._start(row, said[0], who, RunMode.AUTO, run.previous_run_id, said[1:])
+
+    async def _said(self, run_id: str, bodies: Sequence[UserMessage], message_id: str) -> list[UserMessage]:
+        """What a person said in a turn, in the order in which it was said and as it was sent at last, to be said again; with
+        ``message_id`` up to that message."""
+        repos = self._env.repos
+        last = await repos.messages.get(message_id) if message_id else None
+        if last is not None and last.run_id != run_id:
+            raise NotFoundError(N_("There is no message {id} in this turn."), id=message_id)
+        found: list[tuple[int, UserMessage]] = []
+        for body in bodies:
+            try:
+                row = await repos.messages.get(body.message_id)
+            except NotFoundError:
+                continue  # it was taken back before it was said
+            if row.kind != QUEUED and (last is None or row.seq <= last.seq):
+                again = UserMessage(content=row.content, images=body.images, files=body.files, attachments=body.attachments)
+                found.append((row.seq, again))
+        return [said for _seq, said in sorted(found, key=lambda each: each[0])]
+
+    async def _again(self, row: Workflow, said: UserMessage, agent: AgentConfig) -> UserMessage:
+        """A message that is said again: what it calls as that is now, what was attached as the model that answers now has room for it."""
+        attachments = await self.attaching.make(row.id, said.attachments, agent)
+        return await calling(self._env, said.model_copy(update={"attachments": attachments}), row.workspace)
 
     async def _answered_by(self, message: UserMessage, run_id: str, who: Who) -> UserMessage:
         """A message to a run at work, with who answers it when that was chosen anew since the run began."""
@@ -245,7 +295,10 @@ class RunManager:
             who = await self.resolve_agent(row, "")
             return await self._start(row, message.model_copy(update={"agent": None}), who, mode, row.head_run_id)
 
-    async def _start(self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None) -> str:
+    async def _start(
+        self, row: Workflow, message: UserMessage, who: Who, mode: RunMode, previous: str | None, then: Sequence[UserMessage] = ()
+    ) -> str:
+        """Begin a turn with ``message``; ``then`` is said in it after the answer, before what waits already."""
         run_id = new_id()
         settings = self._settings = self._settings or await self._env.repos.settings.load()
         after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
@@ -259,17 +312,19 @@ class RunManager:
             previous_run_id=previous,
             correlation_id=run_id,
             max_depth=settings.max_depth,
-            approvals=_policy(settings.approvals, who, row.id, run_id),
+            approvals=for_run(settings.approvals, who.agent.approval, run_id=run_id, workflow_id=row.id, agent_id=who.agent_id),
             language=language(),
             workspace=row.workspace,
             trusted=trusted,
             instructions=instructions,
-            tainted=before.tainted,
+            skills=await self._env.skills.catalogue(row.workspace),
+            # Whatever branch it is on: reports, files and commands are the workflow's.
+            tainted=taint.merged(before.tainted, await self._env.repos.runs.tainted(row.id)),
         )
         self._env.journal.learn(row)
         with self._runs.expect(run_id):
             try:
-                await self._env.journal.append(handle, started, message, *after, rename=_rename(row, message.content))
+                await self._env.journal.append(handle, started, message, *then, *after, rename=_rename(row, message.content))
             finally:
                 # Also when whoever sent it no longer waits: it is in the journal.
                 if handle.state is not None:
@@ -421,12 +476,3 @@ class RunManager:
                 self._runs.alive[forked.id] = row.id
         self._env.bus.changed("workflow", forked.id)
         return forked
-
-
-def _policy(chosen: ApprovalSettings, who: Who, workflow_id: str, run_id: str) -> ApprovalPolicy:
-    """What holds for a run: the settings and its agent's mode, with the rules in whose scope this run is."""
-    here = {"run_id": run_id, "workflow_id": workflow_id, "agent_id": who.agent_id}
-    # What another agent may not do goes along: it may become a sub-agent of this run.
-    others = [rule for rule in chosen.rules if rule.scope is RuleScope.AGENT and rule.action is not Action.ALLOW]
-    rules = tuple(rule.bare() for rule in chosen.rules if rule.holds_for(**here) or rule in others)
-    return ApprovalPolicy(**{**chosen.__dict__, "rules": rules}, mode=who.agent.approval, snapshot=snapshot(rules))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from atelier_desk.domain import limits
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.chat import ImagePart, TextFile
 from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.events.run import UserMessage
+from atelier_desk.engine.attachments import Prepared
+from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.i18n import N_
 
 MOST_IMAGES = 10
@@ -12,17 +18,27 @@ IMAGE_BYTES = 8 * 1024 * 1024
 """Base64 characters of one image; servers refuse larger ones."""
 
 
-def check_message(content: str, images: tuple[ImagePart, ...] = (), files: tuple[TextFile, ...] = ()) -> None:
+def check_message(
+    content: str,
+    images: tuple[ImagePart, ...] = (),
+    files: tuple[TextFile, ...] = (),
+    attachments: Sequence[Prepared | Attachment] = (),
+) -> None:
     """Refuse a message nobody could answer.
 
     Raises:
         UsageError: it is blank and nothing is attached.
         LimitError: it is longer than ``limits.MESSAGE`` characters, or has too many or too large images or text files.
     """
-    if not content.strip() and not images and not files:
+    if not content.strip() and not images and not files and not attachments:
         raise UsageError(N_("The message is empty. Write something, or attach an image."))
-    if len(images) > MOST_IMAGES:
-        raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=len(images), most=MOST_IMAGES)
+    pictures = len(images) + sum(each.width > 0 for each in attachments)
+    if pictures > MOST_IMAGES:
+        raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=pictures, most=MOST_IMAGES)
+    if len(attachments) > limits.ATTACHED_FILES:
+        raise LimitError(
+            N_("{count} things are attached; at most {most} go with one message."), count=len(attachments), most=limits.ATTACHED_FILES
+        )
     if any(len(image.data) > IMAGE_BYTES for image in images):
         raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
     if len(files) > limits.ATTACHED_FILES:
@@ -54,3 +70,11 @@ def check_text(content: str) -> None:
 def _check_length(content: str) -> None:
     if len(content) > limits.MESSAGE:
         raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=limits.MESSAGE)
+
+
+async def calling(env: RunEnvironment, message: UserMessage, folders: Sequence[str]) -> UserMessage:
+    """The message with what its ``/name`` calls, as that is at this moment; as it is when it calls nothing."""
+    if not message.content.lstrip().startswith("/"):
+        return message
+    invoked = await env.skills.invoked(message.content, folders)
+    return message if invoked is None else message.model_copy(update={"invoked": invoked})

@@ -28,7 +28,7 @@ from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
 from atelier_desk.engine.run.request.prompt import FINISH_NOTE
 from atelier_desk.engine.runs.live import LiveRuns, lost_reply
 from atelier_desk.engine.runs.live_run import LiveRun
-from atelier_desk.engine.runs.messages import check_text
+from atelier_desk.engine.runs.messages import calling, check_text
 from atelier_desk.i18n import N_
 
 
@@ -203,7 +203,9 @@ class Steering:
             ConflictError: its run is over.
         """
         check_text(content)
-        if not await self.say(run_id, UserMessage(content=mended(content), strategy=strategy)):
+        live = await self._runs.load(run_id)
+        said = UserMessage(content=mended(content), strategy=strategy)
+        if not await self.say(run_id, await calling(self._env, said, live.handle.current.workspace)):
             raise ConflictError(N_("This agent has finished. Write to the agent that started it instead."))
 
     async def say(self, run_id: str, message: UserMessage) -> bool:

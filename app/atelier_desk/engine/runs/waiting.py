@@ -17,7 +17,7 @@ from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.live_run import LiveRun
-from atelier_desk.engine.runs.messages import check_message
+from atelier_desk.engine.runs.messages import calling, check_message
 from atelier_desk.i18n import N_
 
 _GONE = N_("This message no longer waits: it was sent or taken back.")
@@ -65,10 +65,14 @@ class WaitingMessages:
             ConflictError: it no longer waits.
         """
         text = mended(content)
+        row = await self._env.repos.workflows.get(workflow_id)
+        invoked = (await calling(self._env, UserMessage(content=text), row.workspace)).invoked
+
+        calls = {message_id: invoked} if invoked is not None else {}
 
         def change(waiting: Sequence[UserMessage], at: int) -> QueueChanged:
-            check_message(text, waiting[at].images, waiting[at].files)
-            return QueueChanged(order=tuple(each.message_id for each in waiting), edited={message_id: text})
+            check_message(text, waiting[at].images, waiting[at].files, waiting[at].attachments)
+            return QueueChanged(order=tuple(each.message_id for each in waiting), edited={message_id: text}, invoked=calls)
 
         await self._change(workflow_id, message_id, change)
 

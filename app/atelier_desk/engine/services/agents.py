@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import json
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from atelier_desk.domain import limits
+from atelier_desk.domain import answers, limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.services.builtin_agents import builtin_agents
@@ -15,6 +16,9 @@ from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.i18n import N_, _, language
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.foreign_agents import ForeignAgent
 
 
 class AgentService:
@@ -39,12 +43,15 @@ class AgentService:
         return found
 
     async def save(self, config: AgentConfig, id: str | None = None) -> Agent:
-        """Store a new agent, or change the one with ``id``. The name must be free and every tool known.
+        """Store a new agent, or change the one with ``id``. The name must be free, every tool known, and the form of its
+        answers a JSON Schema of an object.
 
         A tool the stored agent has already may be unknown: a tool file that is not loaded now may be again, and must not hold up a change.
         """
         old = None if id is None else await self.get(id)
         self.check_tools(config, kept=() if old is None else old.config.tools)
+        if config.answer_schema is not None:
+            answers.check(config.answer_schema)
         other = await self._named(config.name)
         if other is not None and other.id != id:
             raise ConflictError(N_("There is an agent {name} already; names are unique."), name=config.name)
@@ -82,8 +89,31 @@ class AgentService:
 
     async def import_json(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Agent:
         """Store the agent of an agent file; ``on_conflict`` says what happens when its name is taken. At most 10 MB."""
+        OnConflict.parse(on_conflict)
+        return await self.import_config(checks.parse_json(AgentConfig, text, _("agent file")), on_conflict)
+
+    async def read_file(self, text: str, name: str) -> ForeignAgent:
+        """The agent of a file of another program, tools translated; nothing is stored. ``name`` is the file's.
+
+        A JSON file is one of Atelier's own, of which everything is taken.
+
+        Raises:
+            UsageError, LimitError: it is no agent's file, or its instructions are too long.
+        """
+        from atelier_desk.engine.foreign_agents import ForeignAgent, Surroundings, is_foreign, read
+        from atelier_desk.tools.sections import CONTEXT, CORE, FILES, SHELL
+
+        if not is_foreign(text, name):
+            return ForeignAgent(checks.parse_json(AgentConfig, text, _("agent file")))
+        registry, default = self._context.registry, (await self.default()).config
+        usual = [tool.name for section in (CORE, FILES, SHELL, CONTEXT) for tool in registry.get_tools_by_section(section)]
+        providers = [provider.name for provider in await self._context.providers.list()]
+        here = Surroundings(registry.get_all_tool_names(), usual, providers, default.provider, default.model)
+        return read(text, name, here)
+
+    async def import_config(self, config: AgentConfig, on_conflict: OnConflict | str = OnConflict.RENAME) -> Agent:
+        """Store an agent that was read from a file; ``on_conflict`` says what happens when its name is taken."""
         rule = OnConflict.parse(on_conflict)
-        config = checks.parse_json(AgentConfig, text, _("agent file"))
         other = await self._named(config.name)
         if other is None:
             return await self.save(config)

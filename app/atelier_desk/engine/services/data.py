@@ -33,6 +33,10 @@ class DataService:
         datadir = self._context.datadir
         return Folders(Path(datadir.root), Path(datadir.logs), Path(datadir.tools))
 
+    async def attachments(self) -> tuple[int, int]:
+        """Files that workflows keep, attachments and what tools made, and their bytes together."""
+        return await self._context.repos.artefacts.size()
+
     async def backup_create(self, target: Path) -> BackupInfo:
         """Write a backup to ``target``, open it and compare it with the database.
 

@@ -22,6 +22,8 @@ from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.instructions import instructions, paths
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.skills.find import in_project
 
 log = logging.getLogger(__name__)
 
@@ -137,11 +139,11 @@ class FileService:
         return [folder for folder in folders if decided[folder] is None and await self.told((folder,))]
 
     async def told(self, folders: Sequence[str]) -> builtins.list[str]:
-        """The files of folders that tell agents something, as paths below them; with several folders, absolute."""
+        """The files of folders that tell agents something, skills among them, as paths below them; with several folders, absolute."""
         found: builtins.list[str] = []
         for folder in folders:
             try:
-                names = await in_tool_thread(paths, self._files.root(folder))
+                names = await in_tool_thread(_telling, self._files.root(folder))
             except (AtelierError, OSError):
                 continue
             found += [name if len(folders) == 1 else str(Path(folder) / name) for name in names]
@@ -202,6 +204,10 @@ class FileService:
             if id not in known:
                 raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
         return [UndoneChange(each.change, each.problem) for each in undo(self._files, [known[id] for id in ids], force=force)]
+
+
+def _telling(root: ConfinedRoot) -> builtins.list[str]:
+    return [*paths(root), *(found.path for found in in_project(root))]
 
 
 def _decided(folder: Path, decided: Mapping[str, bool]) -> bool | None:

@@ -14,7 +14,7 @@ from atelier_desk.domain.workflow import Run
 from atelier_desk.engine.history import Conversations
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
+from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState, attachments_of
 from atelier_desk.engine.run.request import compaction, context, model_call, prompt
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.request.views import (
@@ -80,13 +80,15 @@ class InspectorService:
         system, tools = (frame.system, frame.tools) if frame is not None else _as_today(self._context.registry, state)
         if not replied.with_tools:
             tools = ()
-        sources = context.sources(context.sendable(state, sees=replied.with_images))
+        sources = context.sources(context.sendable(state, sees=replied.with_images, blind=replied.blind))
         messages = (ChatMessage(role=Role.SYSTEM, content=system), *(message for message, _entry in sources))
         now = await self._now(row, events)
         data = context.provider_sizes(state, ToolDialect(replied.dialect))
         memory_calls = _memory_calls(self._context.registry, state)
         folder = _folder_part(system, state)
-        items, parts = _sizes(messages, [None, *(entry for _message, entry in sources)], tools, replied, now, data, memory_calls, folder)
+        framed = folder, _skills_part(system, state)
+        entries = [None, *(entry for _message, entry in sources)]
+        items, parts = _sizes(messages, entries, tools, replied, now, data, memory_calls, framed)
         window = replied.context_window
         request = ChatRequest(model=state.agent.model, messages=messages, tools=tools)
         return SentRequest(
@@ -202,11 +204,13 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
 def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
     """The system message and the tools the agent would be given now."""
     agent = state.agent
-    enabled = registry.configured(agent.tools, agent.sections, workspace=bool(state.workspace))
+    enabled = model_call.configured_in(registry, state)
     how: dict[str, Any] = {"mode": agent.tool_mode, "enabled": enabled, "depth": state.depth, "max_depth": state.max_depth}
     asks = any(child.question for child in state.children)
-    names = visible_names(registry, **how, has_parent=state.parent_run_id is not None, child_asks=asks)
-    return prompt.system_prompt(state, tools_text(registry, **how)), tuple(registry.get_definitions_by_names(names))
+    attached = any(each.cut for each in attachments_of(state.conversation).values())
+    names = visible_names(registry, **how, has_parent=state.parent_run_id is not None, child_asks=asks, attached=attached)
+    tools = model_call.with_skill_names(registry.get_definitions_by_names(names), state)
+    return prompt.system_prompt(state, tools_text(registry, **how)), tools
 
 
 def _folder_part(system: str, state: RunState) -> str:
@@ -215,6 +219,15 @@ def _folder_part(system: str, state: RunState) -> str:
         return ""
     begin = system.index(prompt.FOLDER_NOTE)
     return system[begin : max(begin, system.rfind("</folder_instructions>"), system.rfind("Read it before you work there.]"))]
+
+
+def _skills_part(system: str, state: RunState) -> str:
+    """The catalogue of skills in a system message."""
+    if not state.skills or prompt.SKILLS_NOTE not in system:
+        return ""
+    end = "</available_skills>"
+    begin = system.index(prompt.SKILLS_NOTE)
+    return system[begin : system.index(end, begin) + len(end)] if end in system[begin:] else ""
 
 
 def _wire(request: ChatRequest, dialect: str) -> tuple[ChatMessage, ...] | None:
@@ -270,19 +283,27 @@ def _sizes(
     now: _Now,
     data: Mapping[str, tuple[int, int]],
     memory_calls: set[str],
-    folder: str,
+    framed: tuple[str, str],
 ) -> tuple[tuple[SentItem, ...], tuple[PartSize, ...]]:
-    """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are."""
+    """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are.
+
+    ``framed`` is what the system message says of folders and of skills.
+    """
     said_last = max((index for index, entry in enumerate(entries) if entry is not None and entry.kind is EntryKind.USER), default=-1)
     texts = [message_tokens(message.content, message.tool_calls, message.provider_data) for message in messages]
     images = [IMAGE_TOKENS * len(message.images) for message in messages]
-    parts: list[PartKind] = [_part(message, memory_calls, last=index == said_last) for index, message in enumerate(messages)]
+    parts: list[PartKind] = [
+        "skills"
+        if entry is not None and entry.skill is not None and entry.kind is EntryKind.RESULT
+        else _part(message, memory_calls, last=index == said_last)
+        for index, (message, entry) in enumerate(zip(messages, entries, strict=True))
+    ]
     estimates = dict.fromkeys(PARTS, 0)
     estimates["tools"] = model_call.tools_tokens(tools)
     estimates["images"] = sum(images)
     # What folders say stands in the system message, which is the first one.
-    estimates["folder"] = estimate(folder)
-    estimates["system"] -= estimates["folder"]
+    estimates["folder"], estimates["skills"] = map(estimate, framed)
+    estimates["system"] -= estimates["folder"] + estimates["skills"]
     for part, size in zip(parts, texts, strict=True):
         estimates[part] += size
     whole = sum(estimates.values())
@@ -338,4 +359,5 @@ def _item(
         can_pin=current is not None,
         returned_bytes=returned,
         withheld_bytes=withheld,
+        attached=entry.attachments,
     )

@@ -140,7 +140,8 @@ class MemoryService:
             allowed = ", ".join(sorted(EDITABLE))
             raise UsageError(N_("A memory's {names} cannot be changed; allowed: {allowed}."), names=", ".join(unknown), allowed=allowed)
         if "content" in fields:
-            fields["content"] = checks.text(fields["content"], _("text"), limits.MEMORY_CONTENT)
+            # The words are the person's own now, whatever an agent had read before it wrote its.
+            fields |= {"content": checks.text(fields["content"], _("text"), limits.MEMORY_CONTENT), "tainted": ()}
         if "tags" in fields:
             fields["tags"] = _tags(fields["tags"])
         memory = await self.get(memory_id)

@@ -24,6 +24,7 @@ from atelier_desk.tools.base import Call, Effect, Risk
 from atelier_desk.tools.validation import InvalidArgumentsError
 
 if TYPE_CHECKING:
+    from atelier_desk.engine.run.verdicts import Replayed
     from atelier_desk.policy.permissions.foreign import Line
 
 UNUSED_AFTER = timedelta(days=30)
@@ -128,6 +129,18 @@ class PermissionService:
         state = await self._state(mode, workspace, holding, agent_id)
         own = (self._context.datadir.root.resolve().as_posix(),)
         return verdict(state, _intent(tool, found.section, described, arguments), described, repaired=False, own=own)
+
+    async def replay(self, workflow_id: str) -> list[Replayed]:
+        """Every verdict of a workflow reached anew, from what was kept with it, and what today's rules and settings would say instead.
+
+        Nothing is run and no file is looked at. Raises NotFoundError.
+        """
+        from atelier_desk.engine.history import workflow_events
+        from atelier_desk.engine.run.verdicts import replayed
+
+        await self._context.repos.workflows.get(workflow_id)
+        settings = await self._context.repos.settings.load()
+        return await replayed(workflow_events(self._context.repos, workflow_id), settings.approvals)
 
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would allow the call, what is asked about always left aside."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget, Choices
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.branches import RunLink
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
@@ -223,11 +224,15 @@ class WorkflowService:
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=relative[0])
         return await self._update(workflow_id, workspace=workspace)
 
-    async def set_draft(self, workflow_id: str, draft: str) -> None:
-        """Keep what is typed and not sent. Not announced: only the composer that wrote it shows it."""
+    async def set_draft(self, workflow_id: str, draft: str, attachments: Sequence[Attachment] | None = None) -> None:
+        """Keep what is typed and attached (None: as it was) and not sent. Not announced: only the composer that wrote it shows it."""
         if len(draft) > DRAFT:
             raise LimitError(N_("A draft has at most {most} characters, not {length}."), most=DRAFT, length=len(draft))
-        await self._context.repos.workflows.update(workflow_id, draft=draft)
+        fields: dict[str, Any] = {"draft": draft}
+        if attachments is not None:
+            # Their texts are kept with their bytes; what a model is given of them is decided when they are sent.
+            fields["draft_attachments"] = tuple(each.model_copy(update={"text": ""}) for each in attachments)
+        await self._context.repos.workflows.update(workflow_id, **fields)
 
     async def duplicate(self, workflow_id: str) -> Workflow:
         """A copy with everything in it, under a numbered name, with identifiers of its own."""
@@ -236,8 +241,13 @@ class WorkflowService:
 
         file = await self._export.collect(workflow_id)
         copy = await in_storage_thread(with_new_ids, file)
-        for part in artefacts_of(file.events):
-            await self._context.repos.artefacts.copy(workflow_id, copy.workflow.id, part)
+        artefacts, parts = self._context.repos.artefacts, artefacts_of(file.events)
+        try:
+            for part in parts:
+                await artefacts.copy(workflow_id, copy.workflow.id, part)
+        except StorageError:
+            await artefacts.remove(copy.workflow.id, [part.sha256 for part in parts])  # no workflow would ever take them along
+            raise
         return await self._write(copy, name=await self._free_name(copy.workflow.name))
 
     async def delete(self, workflow_id: str) -> Workflow:

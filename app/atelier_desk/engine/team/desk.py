@@ -206,6 +206,8 @@ class TeamDesk:
             "mcp_servers": parent.mcp_servers if servers is None else servers,
             "tool_mode": ToolMode.DIRECT if request.sections or request.tools is not None else parent.tool_mode,
             "max_tokens": min(parent.max_tokens, request.max_tokens or parent.max_tokens),
+            # The form of an agent's answers is its own.
+            "answer_schema": None,
         }
         config = parent.model_copy(update=changes)
         if request.provider or request.model:

@@ -29,7 +29,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.events.team import AnsweredBy
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, snapshot
+from atelier_desk.domain.permission import PermissionRule, snapshot
 from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
@@ -44,6 +44,7 @@ from atelier_desk.engine.team.port import NO_ANSWER
 from atelier_desk.policy import approvals as approval_rules
 from atelier_desk.policy import budget
 from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions.scope import handed_down
 from atelier_desk.tools.base import Team, ToolResult
 from atelier_desk.tools.teams.results import with_earlier
 
@@ -305,16 +306,8 @@ def _answers_itself(state: RunState, bodies: Sequence[EventBody]) -> bool:
 
 
 def _handed_down(parent: RunState, plan: ChildPlan) -> tuple[PermissionRule, ...]:
-    """The rules of a sub-agent: what binds its parent binds it too, what its parent alone is allowed does not come with it."""
     root = parent.root_run_id or parent.run_id
-    handed: list[PermissionRule] = []
-    for rule in (*parent.approvals.rules, *parent.granted):
-        if rule.scope is RuleScope.AGENT and rule.scope_id == parent.agent_id and plan.agent_id != parent.agent_id:
-            if rule.action is Action.ALLOW:
-                continue
-            rule = rule.model_copy(update={"scope": RuleScope.RUN, "scope_id": root})
-        handed.append(rule)
-    return tuple(handed)
+    return handed_down((*parent.approvals.rules, *parent.granted), parent.agent_id, plan.agent_id, root)
 
 
 def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted:
@@ -341,6 +334,7 @@ def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted
         workspace=parent.workspace,
         trusted=parent.trusted,
         instructions=parent.instructions,
+        skills=parent.skills,
         tainted=parent.tainted,
     )
 

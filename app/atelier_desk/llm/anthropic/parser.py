@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
-from atelier_desk.llm.anthropic.turns import BLOCKS, THOUGHTS, Block
+from atelier_desk.llm.anthropic.turns import BLOCKS, THOUGHTS
 from atelier_desk.llm.errors import Where, payload_error
-from atelier_desk.llm.replies.chat_completion import count, is_count
 from atelier_desk.llm.replies.event_stream import EventStreamParser
+from atelier_desk.llm.replies.fields import count, is_count, object_of, string_of
+from atelier_desk.llm.replies.layout import GAP, Block
 from atelier_desk.llm.wire.sse import Event
 
 _REASONS = {
@@ -20,8 +21,6 @@ _REASONS = {
 }
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature", "input_json_delta": "partial_json"}
 """The field of each kind of piece; a signature comes after the thought it is of."""
-GAP = "\n\n"
-"""Stands between texts, and between thoughts, that came in blocks of their own."""
 
 
 class MessageParser(EventStreamParser):
@@ -30,6 +29,7 @@ class MessageParser(EventStreamParser):
     def __init__(self, request: ChatRequest, where: Where) -> None:
         super().__init__(request, where)
         self._blocks: dict[int, Block] = {}
+        self._wrote: set[str] = set()
         self._usage: dict[str, Any] = {}
 
     def event(self, event: Event) -> list[ChatDelta]:
@@ -40,15 +40,15 @@ class MessageParser(EventStreamParser):
         if failure is not None:
             raise failure
         if kind == "message_start":
-            return self._start(_object(data, "message"))
+            return self._start(object_of(data, "message"))
         if kind == "content_block_start":
-            return self._open(index, _object(data, "content_block"))
+            return self._open(index, object_of(data, "content_block"))
         if kind == "content_block_delta":
-            return self._piece(index, _object(data, "delta"))
+            return self._piece(index, object_of(data, "delta"))
         if kind == "content_block_stop":
             return self._closed(index)
         if kind == "message_delta":
-            self._finish(_object(data, "delta").get("stop_reason"), _object(data, "usage"))
+            self._finish(object_of(data, "delta").get("stop_reason"), object_of(data, "usage"))
         elif kind == "message_stop":
             self.ended = True
         return []
@@ -71,37 +71,43 @@ class MessageParser(EventStreamParser):
     def _start(self, message: dict[str, Any]) -> list[ChatDelta]:
         if isinstance(message.get("model"), str) and message["model"]:
             self.assembler.model = message["model"]
-        self._count(_object(message, "usage"))
+        self._count(object_of(message, "usage"))
         return []
 
     def _open(self, index: int, block: Block) -> list[ChatDelta]:
         """A block begins; some servers send all of it at once."""
         kind = block.get("type")
         if kind in THOUGHTS:
-            gap = GAP if kind == "thinking" and any(each.get("thinking") for each in self._blocks.values()) else ""
+            gap = GAP if kind == "thinking" and "thinking" in self._wrote else ""
             self._blocks[index] = dict(block)
-            return self.assembler.reasoning(gap + _string(block, "thinking"))
+            return self.assembler.reasoning(gap + self._written("thinking", string_of(block, "thinking")))
         if kind == "text":
-            gap = GAP if any(each.get("length") for each in self._blocks.values()) else ""
-            self._blocks[index] = {"type": "text", "length": len(_string(block, "text")), "gap": len(gap)}
-            return self.assembler.text(gap + _string(block, "text"))
+            gap = GAP if "text" in self._wrote else ""
+            self._blocks[index] = {"type": "text", "length": len(string_of(block, "text")), "gap": len(gap)}
+            return self.assembler.text(gap + self._written("text", string_of(block, "text")))
         if kind == "tool_use":
             self._blocks[index] = {"type": "tool_use", "input": block.get("input") or None}
-            return self.assembler.call(index, _string(block, "id"), _string(block, "name"))
+            return self.assembler.call(index, string_of(block, "id"), string_of(block, "name"))
         return []
+
+    def _written(self, kind: str, text: str) -> str:
+        """The text; that there was some of its kind is remembered, so that no block has to look at all before it."""
+        if text:
+            self._wrote.add(kind)
+        return text
 
     def _piece(self, index: int, delta: dict[str, Any]) -> list[ChatDelta]:
         block = self._blocks.get(index, {})
-        kind, piece = block.get("type"), _string(delta, _TEXTS.get(str(delta.get("type")), ""))
+        kind, piece = block.get("type"), string_of(delta, _TEXTS.get(str(delta.get("type")), ""))
         match delta.get("type"), kind:
             case "text_delta", "text":
                 block["length"] += len(piece)
-                return self.assembler.text(piece)
+                return self.assembler.text(self._written("text", piece))
             case "thinking_delta", "thinking":
-                block["thinking"] = _string(block, "thinking") + piece
-                return self.assembler.reasoning(piece)
+                block["thinking"] = string_of(block, "thinking") + piece
+                return self.assembler.reasoning(self._written("thinking", piece))
             case "signature_delta", "thinking":
-                block["signature"] = _string(block, "signature") + piece
+                block["signature"] = string_of(block, "signature") + piece
             case "input_json_delta", "tool_use" if piece:
                 block["input"] = None
                 return self.assembler.call(index, arguments=piece)
@@ -129,19 +135,9 @@ class MessageParser(EventStreamParser):
                 tokens_output=self._usage["output_tokens"],
                 tokens_cached=read,
                 tokens_stored=stored,
-                tokens_reasoning=count(_object(self._usage, "output_tokens_details").get("thinking_tokens")),
+                tokens_reasoning=count(object_of(self._usage, "output_tokens_details").get("thinking_tokens")),
             )
 
 
 def _kept(block: Block) -> Block:
     return {"type": "tool_use"} if block["type"] == "tool_use" else block
-
-
-def _object(data: dict[str, Any], field: str) -> dict[str, Any]:
-    value = data.get(field)
-    return value if isinstance(value, dict) else {}
-
-
-def _string(data: dict[str, Any], field: str) -> str:
-    value = data.get(field)
-    return value if isinstance(value, str) else ""

@@ -19,6 +19,7 @@ from atelier_desk.llm.profiles import merge_profile, profile
 from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
+from atelier_desk.llm.replies.fields import flag, object_of, positive
 from atelier_desk.llm.replies.provider_data import wants_data
 from atelier_desk.llm.wire.transport import checked_base_url
 
@@ -127,9 +128,9 @@ class AnthropicProvider(HttpProvider):
 
     def _info(self, item: dict[str, Any]) -> ModelInfo:
         name, label = item["id"], item.get("display_name")
-        capabilities = item["capabilities"] if isinstance(item.get("capabilities"), dict) else {}
+        capabilities = object_of(item, "capabilities")
         self._takes[name] = told(takes(name), capabilities)
-        window, longest = (_positive(item.get(field)) for field in ("max_input_tokens", "max_tokens"))
+        window, longest = (positive(item.get(field)) for field in ("max_input_tokens", "max_tokens"))
         if longest:
             self._longest[name] = longest
         return ModelInfo(
@@ -155,10 +156,4 @@ def _output(request: ChatRequest, known: Takes, refused: frozenset[str]) -> dict
 
 
 def _flag(capabilities: dict[str, Any], name: str) -> bool | None:
-    value = capabilities.get(name)
-    supported = value.get("supported") if isinstance(value, dict) else None
-    return supported if isinstance(supported, bool) else None
-
-
-def _positive(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return flag(object_of(capabilities, name).get("supported"))

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart, Role
-from atelier_desk.llm.replies.messages import arguments_object, arrange, function_name, mistral_id
+from atelier_desk.llm.replies.layout import Block, blocks_of, laid_out
+from atelier_desk.llm.replies.messages import arguments_object, arrange, function_name, unused_id
 from atelier_desk.llm.replies.provider_data import returned
 
-Block = dict[str, Any]
 BLOCKS = "blocks"
-"""The field of ``provider_data``: the blocks of a reply in their order. Thoughts are kept whole; of a text its length, and of a call
-that it stood there, since both are in the reply itself; ``gap`` are characters before a text that are not the model's."""
+"""The field of ``provider_data``: the layout of a reply. Thoughts are kept whole."""
 THOUGHTS = ("thinking", "redacted_thinking")
 MARK = {"type": "ephemeral"}
 MARKED_TURNS = 2
@@ -36,7 +35,7 @@ def turns(messages: Sequence[ChatMessage]) -> tuple[str, list[dict[str, Any]]]:
     open_ids: list[str] = []
     for message in arranged:
         if message.role is Role.ASSISTANT:
-            open_ids = [_unused(call.id, used) for call in message.tool_calls]
+            open_ids = [unused_id(call.id, used, _ID) for call in message.tool_calls]
             _append(out, "assistant", _said(message, open_ids))
         elif message.role is Role.TOOL:
             _append(out, "user", [_result(message, open_ids.pop(0))])
@@ -103,28 +102,9 @@ def _said(message: ChatMessage, ids: list[str]) -> list[Block]:
         for id, call in zip(ids, message.tool_calls, strict=True)
     ]
     kept = returned(message.provider_data).get(BLOCKS)
-    layout = [block for block in kept if isinstance(block, dict)] if isinstance(kept, list) else []
-    thoughts = [block for block in layout if block.get("type") in THOUGHTS]
-    found = _laid_out(layout, message.content, calls) if thoughts else None
+    thoughts = [block for block in blocks_of(kept) if block.get("type") in THOUGHTS]
+    found = laid_out(kept, message.content, calls, text=lambda text, _block: _text(text)) if thoughts else None
     return found if found is not None else [*thoughts, *_text(message.content), *calls]
-
-
-def _laid_out(layout: list[Block], content: str, calls: list[Block]) -> list[Block] | None:
-    """Thoughts, text and calls in the order in which they came; None when text or calls are no longer those that came."""
-    lengths = [block.get(field, 0) for block in layout for field in ("gap", "length") if block.get("type") == "text"]
-    came = sum(1 for block in layout if block.get("type") == "tool_use")
-    if came != len(calls) or not all(isinstance(length, int) and length >= 0 for length in lengths) or sum(lengths) != len(content):
-        return None
-    out: list[Block] = []
-    at, waiting = 0, iter(calls)
-    for block in layout:
-        if block.get("type") == "text":
-            at += block.get("gap", 0)
-            out += _text(content[at : at + block.get("length", 0)])
-            at += block.get("length", 0)
-        else:
-            out.append(next(waiting) if block.get("type") == "tool_use" else block)
-    return out
 
 
 def _result(message: ChatMessage, id: str) -> Block:
@@ -139,13 +119,3 @@ def _text(text: str) -> list[Block]:
 
 def _image(image: ImagePart) -> Block:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
-
-
-def _unused(id: str, used: set[str]) -> str:
-    """The id of a call as the API takes it, and another one for an id that another call has."""
-    found, number = id if _ID.fullmatch(id) else mistral_id(id), 1
-    while found in used:
-        number += 1
-        found = mistral_id(f"{id} {number}")
-    used.add(found)
-    return found

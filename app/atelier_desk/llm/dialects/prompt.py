@@ -94,4 +94,6 @@ def text_request(request: ChatRequest) -> ChatRequest:
     if request.tools:
         messages = _with_section(messages, tools_section(request.tools))
     stop = (*request.stop, RESULT_STOP) if request.tools and RESULT_STOP not in request.stop else request.stop
-    return request.model_copy(update={"messages": tuple(messages), "tools": (), "stop": stop})
+    # A reply held to the form of an answer could hold no call.
+    form = None if request.tools else request.response_schema
+    return request.model_copy(update={"messages": tuple(messages), "tools": (), "stop": stop, "response_schema": form})

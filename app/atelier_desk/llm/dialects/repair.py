@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 
 from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
 
-_FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(?P<body>.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 CUT = (
@@ -103,10 +102,24 @@ def parse_strict(text: str) -> dict[str, Any]:
     except RecursionError as error:
         raise _Refused(f"The arguments are nested more than {CALL_DEPTH} levels deep. Flatten them.") from error
     except json.JSONDecodeError:
-        fenced = _FENCED.match(text)
+        fenced = _in_fence(text)
         if fenced is None:
             raise
-        return _as_object(_loads(fenced["body"]))
+        return _as_object(_loads(fenced))
+
+
+def _in_fence(text: str) -> str | None:
+    """What stands in the code fence that is the whole text; None when it is none. Each character is looked at a few times only, whatever a
+    model wrote."""
+    opening, _line_end, rest = text.strip().partition("\n")
+    mark = opening[:1]
+    fence = opening[: len(opening) - len(opening.lstrip(mark))] if mark in ("`", "~") else ""
+    if len(fence) < _FENCE_LENGTH or "`" in opening[len(fence) :] or not rest.endswith(fence):
+        return None
+    return rest.rstrip(mark)
+
+
+_FENCE_LENGTH = 3
 
 
 def _mend(text: str) -> dict[str, Any] | None:

@@ -53,7 +53,7 @@ class XmlModel:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         wire = text_request(request)
-        if self._grammar and request.tools and not (request.grammar or request.response_schema):
+        if self._grammar and request.tools and not request.grammar:
             from atelier_desk.llm.dialects.grammar import tools_grammar
 
             wire = wire.model_copy(update={"grammar": tools_grammar(request.tools)})

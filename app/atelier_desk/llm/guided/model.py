@@ -6,6 +6,7 @@ action, and which part of the message, when no pattern can tell. Left to itself,
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
@@ -35,6 +36,8 @@ from atelier_desk.llm.guided.select import Example, Examples, fill_prompt, selec
 if TYPE_CHECKING:
     from atelier_desk.llm.base import ChatModel, Embedder
 
+_ATTACHED = re.compile(r"(?:\A|\n\n)<(?:attached|mentioned)_\w+[ >].*", re.DOTALL)
+"""What goes along with a message, in its frames (``engine.run.reducer.state.with_files``): its numbers and orders are not the person's."""
 LONGEST_MESSAGE = 2_000
 """Characters of a message that are looked at; the starter cannot make use of more."""
 NEAR = 0.25
@@ -72,7 +75,8 @@ class GuidedModel:
         asked = next((index for index in reversed(range(len(request.messages))) if _from_person(request.messages[index])), None)
         if asked is None:
             raise ProviderError(N_("The request holds no message of the user."), code="no_message")
-        text = plain(request.messages[asked].content)[:LONGEST_MESSAGE]
+        said = request.messages[asked].content
+        text = plain(_ATTACHED.sub("", said) or said)[:LONGEST_MESSAGE]
         words = language(detect(text, self._default_language))
         actions = offered(request.tools)
         turn = Turn(request, words, text, actions, find(text, words))

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from atelier_desk.i18n import N_
 from atelier_desk.llm.prices import Prices
-from atelier_desk.llm.registry import ProviderType, register
-
-if TYPE_CHECKING:
-    from atelier_desk.domain.clock import Clock
-    from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.llm.base import Provider
-    from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.llm.registry import ProviderType, register, server
 
 # Source: mistral.ai/pricing.
 PRICES = (
@@ -36,18 +27,12 @@ PRICES = (
 )
 
 
-def create(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
-    from atelier_desk.llm.mistral import MistralProvider
-
-    return MistralProvider(config, vault, clock)
-
-
 register(
     ProviderType(
         kind="mistral",
         title=N_("Mistral"),
         name="Mistral",
-        create=create,
+        create=server("atelier_desk.llm.mistral", "MistralProvider"),
         order=20,
         url="https://api.mistral.ai/v1",
         hint=N_("A key from console.mistral.ai. Your messages go to Mistral's servers."),

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atelier_desk.i18n import N_
-from atelier_desk.llm.registry import ProviderType, Recognised, register
-
-if TYPE_CHECKING:
-    from atelier_desk.domain.clock import Clock
-    from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.llm.base import Provider
-    from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.llm.registry import ProviderType, Recognised, register, server
 
 VERSION, MODELS = "/api/version", "/api/tags"
-
-
-def create(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
-    from atelier_desk.llm.ollama import OllamaProvider
-
-    return OllamaProvider(config, vault, clock)
 
 
 def recognise(answers: Mapping[str, dict[str, Any]]) -> Recognised | None:
@@ -37,7 +24,7 @@ register(
         kind="ollama",
         title=N_("Ollama"),
         name="Ollama",
-        create=create,
+        create=server("atelier_desk.llm.ollama", "OllamaProvider"),
         order=10,
         url="http://localhost:11434",
         embeds=True,

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atelier_desk.i18n import N_
 from atelier_desk.llm.prices import Prices
-from atelier_desk.llm.registry import ProviderType, Recognised, register
-
-if TYPE_CHECKING:
-    from atelier_desk.domain.clock import Clock
-    from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.llm.base import Provider
-    from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.llm.registry import ProviderType, Recognised, register, server
 
 LM_STUDIO, LLAMA_CPP, MODELS = "/api/v0/models", "/props", "/v1/models"
 # Source: openai.com/api/pricing.
@@ -32,12 +25,6 @@ PRICES = (
     (r"text-embedding-3-small", Prices(0.02, 0.0, "2025-07-04")),
     (r"text-embedding-3-large", Prices(0.13, 0.0, "2025-07-04")),
 )
-
-
-def create(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
-    from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
-
-    return OpenAICompatibleProvider(config, vault, clock)
 
 
 def recognise(answers: Mapping[str, dict[str, Any]]) -> Recognised | None:
@@ -61,7 +48,7 @@ register(
         kind="openai",
         title=N_("OpenAI-compatible"),
         name="OpenAI",
-        create=create,
+        create=server("atelier_desk.llm.openai_compatible", "OpenAICompatibleProvider"),
         order=30,
         url="https://api.openai.com/v1",
         any_server=True,

@@ -7,6 +7,7 @@ from typing import Any
 from atelier_desk.domain.chat import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.errors import Where, payload_error, provider_error
 from atelier_desk.llm.replies.event_stream import EventStreamParser
+from atelier_desk.llm.replies.fields import count, is_count
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.wire.sse import Event
 
@@ -136,14 +137,6 @@ def usage_of(chunk: dict[str, Any]) -> Usage | None:
             tokens_input=count(timings.get("prompt_n")) + cached, tokens_output=count(timings["predicted_n"]), tokens_cached=cached
         )
     return None
-
-
-def is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def count(value: Any) -> int:
-    return value if is_count(value) else 0
 
 
 def _dollars(value: Any) -> float:

@@ -46,7 +46,7 @@ class EventStreamParser(ABC):
         if self._head is not None:
             data = self._head + data
             first = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
-            self._head = None if first else data
+            self._head = None if first else b""  # blanks before an answer say nothing, however many there are
             if first == b"<":
                 raise provider_error(self.where, "bad_response", "HTML", say="web_page")
             if first in (b"{", b"["):

@@ -87,6 +87,17 @@ def mistral_id(call_id: str) -> str:
     return digits.zfill(9)[:9]
 
 
+def unused_id(id: str, used: set[str], allowed: re.Pattern[str]) -> str:
+    """A call's identifier as a server accepts it whose identifiers match ``allowed``, and another one for an id that another call has;
+    it is added to those that are used."""
+    found, number = id if allowed.fullmatch(id) else mistral_id(id), 1
+    while found in used:
+        number += 1
+        found = mistral_id(f"{id} {number}")
+    used.add(found)
+    return found
+
+
 def data_url(image: ImagePart) -> str:
     """An image as a ``data:`` URL."""
     return f"data:{image.media_type};base64,{image.data}"

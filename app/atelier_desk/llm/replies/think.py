@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 PAIRS = {"<think>": "</think>", "<thinking>": "</thinking>", "[THINK]": "[/THINK]"}
@@ -10,6 +11,10 @@ PAIRS = {"<think>": "</think>", "<thinking>": "</thinking>", "[THINK]": "[/THINK
 ALL_BEFORE = (True, "")
 """The piece that says that the text given so far was reasoning: its end was seen, and never its beginning."""
 _ALONE = tuple(f"\n{closing}" for closing in PAIRS.values())
+_ALONE_AT = re.compile("|".join(map(re.escape, _ALONE)))
+_BLANKS = re.compile(r"\s*")
+_MOST_BLANKS = 1_000
+"""White space before a mark; after more of it no mark counts, so that what is held back stays small."""
 _FENCE = "```"
 
 
@@ -26,27 +31,30 @@ class ThinkSplitter:
     counts: a first closing mark on a line of its own, outside of code, without an opening one (chat templates of DeepSeek R1 and Qwen put
     that into the prompt); what was given as text until then is reasoning (``ALL_BEFORE``).
     Only as much text is held back as could still be the start of a mark. White space around the marks is dropped.
+    However long the text is and however it is cut, each character is looked at a few times only: it is a server that writes it.
     """
 
     def __init__(self) -> None:
         self._state = _State.START
-        self._held = ""
+        self._text = ""
+        self._at = 0
         self._close = ""
         self._begun = False
         self._thought = False
-        self._given: list[str] = []
+        self._fences = self._ticks = 0
 
     def feed(self, text: str) -> list[tuple[bool, str]]:
         """The pieces that are certain after this text."""
-        self._held += text
+        self._text = self._text[self._at :] + text
+        self._at = 0
         pieces: list[tuple[bool, str]] = []
-        while self._held and self._step(pieces):
+        while self._at < len(self._text) and self._step(pieces):
             pass
         return pieces
 
     def flush(self) -> list[tuple[bool, str]]:
         """What was held back, when the stream ends: reasoning if its mark was never closed, else text."""
-        held, self._held = self._held, ""
+        held, self._text, self._at = self._text[self._at :], "", 0
         if self._state is _State.THINKING:
             return self._piece(True, held)
         if self._state is _State.ANSWER and not self._thought and held in _ALONE and self._outside_code(""):
@@ -61,69 +69,74 @@ class ThinkSplitter:
             return self._answer(pieces)
         if self._state is _State.START:
             return self._start()
-        at = self._held.find(self._close)
+        at = self._text.find(self._close, self._at)
         if at >= 0:
-            pieces.extend(self._piece(True, self._held[:at]))
-            self._held = self._held[at + len(self._close) :]
+            pieces.extend(self._piece(True, self._text[self._at : at]))
+            self._at = at + len(self._close)
             self._state, self._thought = _State.START, True
             return True
-        keep = _suffix_that_starts(self._held, self._close)
-        pieces.extend(self._piece(True, self._held[: len(self._held) - keep]))
-        self._held = self._held[len(self._held) - keep :]
+        end = len(self._text) - _suffix_that_starts(self._text, self._at, self._close)
+        pieces.extend(self._piece(True, self._text[self._at : end]))
+        self._at = end
         return False
 
     def _start(self) -> bool:
-        bare = self._held.lstrip()
-        for opening, closing in PAIRS.items():
-            if bare.startswith(opening):
-                self._held, self._close = bare[len(opening) :], closing
-                self._state, self._begun = _State.THINKING, False
-                return True
-        for closing in PAIRS.values():
-            if bare.startswith(closing) and not self._thought:
-                self._held, self._thought = bare[len(closing) :], True
-                return True
-        # Also when nothing but white space came yet.
-        if any(mark.startswith(bare) for pair in PAIRS.items() for mark in pair):
-            return False
-        self._state = _State.ANSWER
+        found = _BLANKS.match(self._text, self._at)
+        bare = found.end() if found else self._at
         if self._thought:
-            self._held = bare
+            self._at = bare
+        if bare - self._at <= _MOST_BLANKS:
+            for opening, closing in PAIRS.items():
+                if self._text.startswith(opening, bare):
+                    self._at, self._close = bare + len(opening), closing
+                    self._state, self._begun = _State.THINKING, False
+                    return True
+            for closing in PAIRS.values():
+                if self._text.startswith(closing, bare) and not self._thought:
+                    self._at, self._thought = bare + len(closing), True
+                    return True
+            # Also when nothing but white space came yet.
+            rest = self._text[bare : bare + _LONGEST]
+            if any(mark.startswith(rest) for pair in PAIRS.items() for mark in pair):
+                return False
+        self._state = _State.ANSWER
         return True
 
     def _answer(self, pieces: list[tuple[bool, str]]) -> bool:
         """Give the text on, up to what may be a closing mark on its own line."""
-        held = self._held
-        if self._thought or "\n" not in held:
-            self._give(pieces, held)
+        text, whole = self._text, len(self._text)
+        if self._thought:
+            self._give(pieces, whole)
             return False
-        at, mark = min(((held.find(mark), mark) for mark in _ALONE if mark in held), default=(-1, ""))
-        if at < 0:
-            self._give(pieces, held, keep=max(_suffix_that_starts(held, mark) for mark in _ALONE))
+        found = _ALONE_AT.search(text, self._at)
+        if found is None:
+            self._give(pieces, whole - max(_suffix_that_starts(text, self._at, mark) for mark in _ALONE))
             return False
-        after = held[at + len(mark) :]
-        if not after:
-            self._give(pieces, held, keep=len(mark))
+        at, after = found.span()
+        if after == whole:
+            self._give(pieces, at)
             return False
-        if after[0] in "\r\n" and self._outside_code(held[:at]):
-            if at:
-                pieces.append((False, held[:at]))
+        if text[after] in "\r\n" and self._outside_code(text[self._at : at]):
+            self._give(pieces, at)
             pieces.append(ALL_BEFORE)
-            self._held, self._state, self._thought = after, _State.START, True
+            self._at, self._state, self._thought = after, _State.START, True
             return True
-        self._give(pieces, held, keep=len(after))
-        return bool(after)
+        self._give(pieces, after)
+        return True
 
-    def _give(self, pieces: list[tuple[bool, str]], text: str, keep: int = 0) -> None:
-        """All of the text but its last ``keep`` characters, which are looked at again."""
-        given, self._held = text[: len(text) - keep], text[len(text) - keep :]
+    def _give(self, pieces: list[tuple[bool, str]], end: int) -> None:
+        """The text up to there; the rest is looked at again."""
+        given, self._at = self._text[self._at : end], end
         if given:
             pieces.append((False, given))
             if not self._thought:
-                self._given.append(given)
+                ticked = "`" * self._ticks + given
+                self._fences += ticked.count(_FENCE)
+                self._ticks = (len(ticked) - len(ticked.rstrip("`"))) % len(_FENCE)
 
     def _outside_code(self, text: str) -> bool:
-        return ("".join(self._given) + text).count(_FENCE) % 2 == 0
+        """Whether as many fences were closed as opened, in all that was given and in this text after it."""
+        return (self._fences + ("`" * self._ticks + text).count(_FENCE)) % 2 == 0
 
     def _piece(self, reasoning: bool, text: str) -> list[tuple[bool, str]]:
         if not self._begun:
@@ -132,9 +145,12 @@ class ThinkSplitter:
         return [(reasoning, text)] if text else []
 
 
-def _suffix_that_starts(text: str, mark: str) -> int:
-    """Length of the longest end of ``text`` that is a beginning of ``mark``."""
-    for length in range(min(len(mark) - 1, len(text)), 0, -1):
+_LONGEST = max(len(mark) for pair in PAIRS.items() for mark in pair)
+
+
+def _suffix_that_starts(text: str, start: int, mark: str) -> int:
+    """Length of the longest end of ``text``, from ``start`` on, that is a beginning of ``mark``."""
+    for length in range(min(len(mark) - 1, len(text) - start), 0, -1):
         if mark.startswith(text[-length:]):
             return length
     return 0

@@ -6,6 +6,8 @@ it is allowed by rules only when each part is.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +19,11 @@ from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Part, Path, Target
 from atelier_desk.policy.permissions.pattern import Pattern
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
+
+VERSION = 1
+"""Raised whenever the same facts under the same rules may come to another verdict."""
+_NAME = 16
+"""Hexadecimal digits of a level's name: it tells the levels of one run apart."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,13 @@ class Level:
     def read(self) -> RuleSet:
         """The rules, read when they are needed first."""
         return RuleSet(self.rules)
+
+    @cached_property
+    def name(self) -> str:
+        """A hash of all that decides here: the rules in their order, the mode and the settings."""
+        rules = [(rule.id, rule.action, rule.text) for rule in self.rules]
+        said = self.policy.model_dump(mode="json", exclude={"rules", "snapshot"})
+        return hashlib.sha256(json.dumps([rules, said]).encode()).hexdigest()[:_NAME]
 
 
 def decide(levels: Sequence[Level], facts: Facts) -> Verdict:
@@ -63,9 +77,10 @@ _NOT_IN_AUTO = frozenset({Concern.TAINTED, Concern.REPAIRED})
 
 def _first(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
     """The first rule that covers any part of the call: for rules that forbid or ask."""
+    every = _parts(facts)
     for one in rules:
         rule, read = one.rule, one.read
-        parts = _parts(facts) if read.names(facts) else facts.paths if read.argument and read.name in facts.path_tools else ()
+        parts = every if read.names(facts) else facts.paths if read.argument and read.name in facts.path_tools else ()
         for part in parts:
             if _covers(read, part, facts, strictly=False):
                 return _verdict(rule, part)

@@ -40,6 +40,13 @@ _OPENCODE = {
 }  # fmt: skip
 
 
+def tools_for(name: str) -> tuple[str, ...]:
+    """The tools here that do what another program's tool does, in the spelling of Claude Code, opencode or Copilot; none for an unknown."""
+    spelled = _OPENCODE.get(name.casefold(), name)
+    known = {each.casefold(): tools for each, tools in _TOOLS.items()}
+    return _TOOLS.get(spelled) or known.get(spelled.casefold(), ())
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One rule of the file as it stands there, what it becomes, and in words why it becomes nothing."""

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -161,37 +162,66 @@ def covers_path(argument: str, path: Path, home: str, *, strictly: bool) -> bool
     Allowing (``strictly``) needs every spelling of the path and the exact letters; forbidding is content with one spelling, in any
     letter case and Unicode form, since some file systems take them for the same name.
     """
+    seen = _seen(path, home, folded=not strictly)
     if strictly:
-        return all(_covers_spelling(argument, spelling, path.roots, home) for spelling in path.spellings)
-    argument, home = _folded(argument), _folded(home)
-    roots = tuple(_folded(root) for root in path.roots)
-    return any(_covers_spelling(argument, _folded(spelling), roots, home) for spelling in path.spellings)
+        return all(_covers_spelling(argument, each) for each in seen)
+    argument = _folded(argument)
+    return any(_covers_spelling(argument, each) for each in seen)
 
 
-def _covers_spelling(argument: str, spelling: str, roots: tuple[str, ...], home: str) -> bool:
+class _Spelling(NamedTuple):
+    """One spelling of a path, as patterns see it: from the root of the file system, from home where it lies there, and from each granted
+    folder it lies in."""
+
+    whole: str
+    at_home: str | None
+    below: tuple[str, ...]
+
+
+@lru_cache(maxsize=256)
+def _seen(path: Path, home: str, *, folded: bool) -> tuple[_Spelling, ...]:
+    """The spellings of a path, taken apart once for all rules that it is held against."""
+    as_written = _folded if folded else str
+    home, roots = as_written(home), [as_written(root) for root in path.roots]
+    found = []
+    for spelling in map(as_written, path.spellings):
+        at_home = spelling[len(home) :].lstrip("/") if home and within(home, spelling) else None
+        below = tuple(spelling[len(root) :].lstrip("/") for root in roots if within(root, spelling))
+        found.append(_Spelling(spelling.lstrip("/"), at_home, below))
+    return tuple(found)
+
+
+def _covers_spelling(argument: str, seen: _Spelling) -> bool:
     if argument.startswith("//"):
-        return _line_covers("/" + argument.lstrip("/"), spelling.lstrip("/"))
+        return _line_covers("/" + argument.lstrip("/"), seen.whole)
     if argument.startswith("~/"):
-        return home != "" and within(home, spelling) and _line_covers(argument[1:], spelling[len(home) :].lstrip("/"))
-    line = argument.removeprefix(".") if argument.startswith("./") else argument
-    return any(_line_covers(line, spelling[len(root) :].lstrip("/")) for root in roots if within(root, spelling))
+        return seen.at_home is not None and _line_covers(argument[1:], seen.at_home)
+    read = _line(argument.removeprefix(".") if argument.startswith("./") else argument)
+    return read is not None and any(read.match_file(name) is not None for name in seen.below)
 
 
 def folder(argument: str) -> str:
-    """The name, in any letter case, that every path covered by the argument begins with below a granted folder; empty when that is not
-    certain. A line of .gitignore with a slash before its end starts at the top (gitignore(5))."""
-    found = _FOLDER.match(argument.removeprefix(".") if argument.startswith("./") else argument)
-    return _folded(found[1]) if found else ""
+    """What every path covered by the argument begins with below a granted folder, whole names in any letter case: ``src`` of
+    ``src/**``, all of ``/src/a.py``; empty when that is not certain. A line of .gitignore with a slash before its end starts at the top
+    (gitignore(5))."""
+    line = argument.removeprefix(".") if argument.startswith("./") else argument
+    start = line.removeprefix("/")
+    if "/" not in line.rstrip("/"):
+        return ""
+    plain = _PLAIN.match(start)
+    head = plain[0] if plain else ""
+    head = head.removesuffix("/") if head == start else head.rpartition("/")[0]
+    return "" if {"", ".", ".."} & set(head.split("/")) else _folded(head)
 
 
-_FOLDER = re.compile(r"/?([\w.-]+)/.", re.ASCII | re.DOTALL)
+_PLAIN = re.compile(r"[\w./-]+", re.ASCII)
 
 
 def folders(path: Path) -> set[str]:
-    """The names that a path begins with below its granted folders, in all its spellings, as ``folder`` spells them."""
+    """All that a path begins with below its granted folders, in all its spellings, as ``folder`` spells it."""
     roots = [_folded(root) for root in path.roots]
-    spellings = [_folded(spelling) for spelling in path.spellings]
-    return {each[len(root) :].lstrip("/").partition("/")[0] for each in spellings for root in roots if within(root, each)}
+    below = {each[len(root) :].lstrip("/") for each in map(_folded, path.spellings) for root in roots if within(root, each)}
+    return {"/".join(parts[: end + 1]) for each in below for parts in (each.split("/"),) for end in range(len(parts))}
 
 
 def _line_covers(line: str, path: str) -> bool:
@@ -217,11 +247,8 @@ def _folded(text: str) -> str:
 
 
 def path_text(path: Path, home: str) -> str:
-    """The argument of a rule that covers this path alone, seen from its folder when it lies in one."""
+    """The argument of a rule that covers this path alone. Seen from its granted folder it would cover the same name in every other one."""
     spelling = path.spellings[-1]
-    for root in path.roots:
-        if within(root, spelling) and spelling != root:
-            return "/" + _escaped(spelling[len(root.rstrip("/")) + 1 :])
     if home and within(home, spelling) and spelling != home:
         return "~/" + _escaped(spelling[len(home.rstrip("/")) + 1 :])
     return "//" + _escaped(spelling.lstrip("/"))

@@ -5,6 +5,7 @@ Source: the specification, "What asks even when allowed"; the start-up files and
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -33,6 +34,8 @@ _FILES = (
 _HOLDERS = tuple({name.rpartition("/")[0] for name in (*_FOLDERS, *_FILES) if name.startswith(".") and "/" in name})
 """Folders that hold such names: one that is moved to this place, or away from it, takes them along."""
 
+_IN_FOLDERS = re.compile("/(?:" + "|".join(map(re.escape, _FOLDERS)) + ")/")
+_ENDS = tuple(f"/{name}/" for name in (*_FILES, *_HOLDERS))
 _LAST = frozenset(name.rpartition("/")[2] for name in (*_FOLDERS, *_FILES))
 
 
@@ -56,9 +59,7 @@ def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
 
 def _named(spelling: str) -> bool:
     padded = f"/{spelling.strip('/')}/"
-    if any(f"/{folder}/" in padded for folder in _FOLDERS):
-        return True
-    return any(padded.endswith(f"/{name}/") for name in (*_FILES, *_HOLDERS))
+    return padded.endswith(_ENDS) or _IN_FOLDERS.search(padded) is not None
 
 
 def _folded(path: str) -> str:

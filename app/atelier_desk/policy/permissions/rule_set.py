@@ -19,7 +19,7 @@ class ReadRule:
         place: its number in the run's rules: of several that cover a call the first is named.
         prefix: what the names of its tools begin with.
         program: the word that the commands it covers begin with; empty when that is not certain.
-        folder: the name that the paths it covers begin with, below a granted folder; empty when that is not certain.
+        folder: what the paths it covers begin with, below a granted folder; empty when that is not certain.
     """
 
     place: int

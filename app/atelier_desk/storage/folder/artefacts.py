@@ -1,10 +1,12 @@
-"""Artefacts: files that tools made and a workflow keeps. They are found by the SHA-256 that the journal has of them."""
+"""Artefacts: files that tools made or a person attached, and a workflow keeps, found by the SHA-256 that the journal has of them."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
@@ -27,19 +29,35 @@ class Artefacts:
 
     def __init__(self, datadir: DataDir) -> None:
         self._folder = datadir.attachments
+        self._lock = threading.Lock()
+        self._tentative: Counter[Path] = Counter()
+        self._named: set[Path] = set()
 
-    async def keep(self, workflow_id: str, name: str, data: bytes, media_type: str) -> ArtefactPart:
+    async def keep(self, workflow_id: str, name: str, data: bytes, media_type: str, *, tentative: bool = False) -> ArtefactPart:
         """Keep a file; begun, it is done to its end.
 
+        Args:
+            tentative: for a draft, which gives it up again with ``give_up``; else for an event that will name it.
+
         Raises:
-            StorageError: ``read_only``, it cannot be written.
+            StorageError: it cannot be written: ``disk_full``, ``read_only`` …
         """
         part = ArtefactPart(name=name, media_type=media_type, size=len(data), sha256=files.sha256(data))
         path = self._path(workflow_id, part.sha256)
+
+        def keep() -> None:
+            with self._lock:
+                if not _holds(path, data):
+                    files.write_atomic(path, data)
+                if tentative:
+                    self._tentative[path] += 1
+                else:
+                    self._named.add(path)
+
         try:
-            await asyncio.shield(in_storage_thread(files.write_atomic, path, data))
+            await asyncio.shield(in_storage_thread(keep))
         except OSError as error:
-            raise StorageError(errors.READ_ONLY, code="read_only", path=path) from error
+            raise errors.from_os_error(error, path) from error
         return part
 
     async def read(self, workflow_id: str, part: ArtefactPart) -> bytes:
@@ -58,14 +76,40 @@ class Artefacts:
         return data
 
     async def copy(self, source_id: str, target_id: str, part: ArtefactPart) -> None:
-        """Have another workflow keep it too; one that is missing is left missing."""
+        """Have another workflow keep it too; one that is missing is left missing.
+
+        Raises:
+            StorageError: as ``keep``.
+        """
         source, target = self._path(source_id, part.sha256), self._path(target_id, part.sha256)
 
         def copy() -> None:
             if source.is_file():
                 files.write_atomic(target, source.read_bytes())
 
-        await in_storage_thread(copy)
+        try:
+            await in_storage_thread(copy)
+        except OSError as error:
+            raise errors.from_os_error(error, target) from error
+
+    async def give_up(self, workflow_id: str, sha256: Iterable[str], needed: Collection[str]) -> None:
+        """Delete what a draft had and no event names. What stays is ``needed``, was kept for a draft again meanwhile, or was kept by this
+        process for an event, which may not be committed yet."""
+
+        def give_up() -> None:
+            with self._lock:
+                for digest in sha256:
+                    path = self._path(workflow_id, digest)
+                    self._tentative[path] -= 1
+                    if self._tentative[path] > 0:
+                        continue
+                    del self._tentative[path]
+                    if digest not in needed and path not in self._named:
+                        path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    self._path(workflow_id, "0").parent.rmdir()
+
+        await in_storage_thread(give_up)
 
     async def remove(self, workflow_id: str, sha256: Iterable[str]) -> None:
         """Delete files that no event names, and their folder when it is empty then."""
@@ -78,9 +122,34 @@ class Artefacts:
 
         await in_storage_thread(remove)
 
+    async def intact(self, workflow_id: str, sha256: str) -> bool:
+        """Whether the file of this hash is there as it was kept."""
+        try:
+            await self.read(workflow_id, ArtefactPart(name="", size=0, sha256=sha256))
+        except StorageError:
+            return False
+        return True
+
+    async def size(self) -> tuple[int, int]:
+        """Files of all workflows, and their bytes together."""
+
+        def size() -> tuple[int, int]:
+            sizes = [each.stat().st_size for each in self._folder.rglob("*") if each.is_file()]
+            return len(sizes), sum(sizes)
+
+        return await in_storage_thread(size)
+
     def has(self, workflow_id: str, sha256: str) -> bool:
         """Whether there is a file of this hash; it may be damaged."""
         return self._path(workflow_id, sha256).is_file()
 
     def _path(self, workflow_id: str, sha256: str) -> Path:
         return self._folder / files.plain_name(workflow_id) / files.plain_name(sha256)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether the file has this content already, so that a full disk is no reason to refuse it."""
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False

@@ -43,6 +43,13 @@ class RunRepository(Repository[Run]):
         )
         return [RunLink(*row[:3]) for row in sorted(rows, key=lambda row: (row[3], row[0]))]
 
+    async def tainted(self, workflow_id: str) -> builtins.list[str]:
+        """What the runs of a workflow read from outside, on all its branches: each name once."""
+        rows = await self._store.query(
+            "SELECT VALUE tainted FROM run WHERE workflow = $workflow AND tainted != []", workflow=record("workflow", workflow_id)
+        )
+        return list(dict.fromkeys(name for names in rows for name in names))
+
     async def deleted(self, workflow_id: str) -> set[str]:
         """The runs of a workflow's deleted branches."""
         rows = await self._store.query(

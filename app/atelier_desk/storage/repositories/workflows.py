@@ -227,6 +227,16 @@ class WorkflowRepository(Repository[Workflow]):
         )
         return {row["id"].id: row for row in rows}
 
+    async def names_file(self, workflow_id: str, sha256: str) -> bool:
+        """Whether a message or a call of the workflow names the file of this hash, on whatever branch."""
+        found = await self._store.query(
+            "RETURN array::len((SELECT id FROM message WHERE workflow = $workflow AND string::contains(details, $hash) LIMIT 1))"
+            " + array::len((SELECT id FROM tool_execution WHERE workflow = $workflow AND string::contains(parts, $hash) LIMIT 1))",
+            workflow=record("workflow", workflow_id),
+            hash=sha256,
+        )
+        return bool(found[0])
+
     async def _names(self, ids: set[str]) -> dict[str, str]:
         """Names of those workflows that are not in the bin."""
         rows = await self._store.query(

@@ -17,11 +17,13 @@ _SENT = ("type", "enum", "items", "properties", "required")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """When definitions are sent: ``has_parent`` in a sub-agent's run, ``child_asks`` while a sub-agent of the run waits for an answer."""
+    """When definitions are sent: ``has_parent`` in a sub-agent's run, ``child_asks`` while a sub-agent of the run waits for an answer,
+    ``attached`` when a message has an excerpt of something attached."""
 
     mode: ToolMode
     has_parent: bool
     child_asks: bool
+    attached: bool = False
 
 
 class ControlTool(BuiltinTool):

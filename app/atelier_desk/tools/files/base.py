@@ -47,10 +47,11 @@ class FileTool(DescribedTool):
         return files
 
     def place(self, text: str, context: ToolContext) -> Place:
-        """Where a path leads; relative to the first granted folder."""
-        if not context.roots:
+        """Where a path leads; relative to the first granted folder. What only reads also reaches the skills that were taken up."""
+        roots = context.readable if self.effect is Effect.READ else context.roots
+        if not roots:
             raise ToolError(NO_WORKSPACE, code="no_workspace")
-        return place(text, context.roots)
+        return place(text, roots)
 
     def root(self, where: Place, context: ToolContext) -> ConfinedRoot:
         return self.files(context).root(where.root)

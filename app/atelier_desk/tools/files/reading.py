@@ -87,7 +87,7 @@ class ReadFileTool(FileTool):
         if picture and (picture != "image/webp" or data[8:12] == b"WEBP"):
             return _picture(where, data, picture)
         if is_pdf(data):
-            return ToolResult(pdf_pages(where, data, input.offset, input.limit, PAGE), state=seen(where, data))
+            return ToolResult(pdf_pages(where, data, input.offset, input.limit, PAGE, lambda: context.cancelled), state=seen(where, data))
         text = decode(data)
         if text is None:
             raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=len(data))

@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.memory import Memory
+from atelier_desk.policy.permissions.taint import merged
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import MemoryRepository
@@ -27,5 +28,6 @@ async def same_again(memory: Memory, memories: MemoryRepository, workflow_id: st
     for known in await memories.with_origin(memory):
         if known.run_id == memory.run_id or await memories.left_behind(known.run_id, memory.run_id, workflow_id):
             kept = {"id": known.id, "created_at": known.created_at, "retrieved_by": known.retrieved_by}
-            return known if known.edited else memory.model_copy(update=kept)
+            tainted = merged(known.tainted, memory.tainted)
+            return known if known.edited else memory.model_copy(update={**kept, "tainted": tainted})
     return memory

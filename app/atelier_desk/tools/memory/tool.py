@@ -10,6 +10,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.i18n import N_
+from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
@@ -122,13 +123,14 @@ class MemoryTool(DescribedTool):
             agent_source=input.metadata.agent_source or context.agent_name or context.agent_id,
             run_id=context.run_id,
             origin=origin_of(input.content),
+            tainted=context.tainted,
             created_at=now,
             updated_at=now,
             expires_at=now + lifetime if lifetime is not None else None,
         )
         memory = await same_again(memory, self._memories, context.workflow_id)
         stored = memory if memory.edited else await self._store(memory)
-        return ToolResult.ok(
+        result = ToolResult.ok(
             memory_id=stored.id,
             type=stored.type.value,
             embedding_generated=bool(stored.embedder),
@@ -137,6 +139,7 @@ class MemoryTool(DescribedTool):
             importance=stored.importance,
             message=f"It was there already; the user changed it to: {stored.content[:200]}" if stored.edited else "Memory added",
         )
+        return _reading(result, stored)
 
     async def _get(self, input: inputs.Get, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
@@ -147,14 +150,14 @@ class MemoryTool(DescribedTool):
         page = memory.content[input.offset : input.offset + inputs.READ_DEFAULT]
         following = input.offset + len(page)
         more = {"next_offset": following, "total_chars": len(memory.content)} if following < len(memory.content) else {}
-        return ToolResult.ok(memory={**_shown(memory), "content": page}, **more)
+        return _reading(ToolResult.ok(memory={**_shown(memory), "content": page}, **more), memory)
 
     async def _list(self, input: inputs.List, context: ToolContext) -> ToolResult:
         workflow_id, scope = _looked_at(input.scope, context)
         kind = MemoryType(input.type_filter) if input.type_filter else None
         found = await self._memories.list(workflow_id=workflow_id, scope=scope, type=kind, tags=tuple(input.tags), limit=input.limit)
         shown = [_compact(memory) if input.mode == "compact" else _shown(memory) for memory in found]
-        return ToolResult.ok(count=len(shown), scope=scope.value, memories=shown)
+        return _reading(ToolResult.ok(count=len(shown), scope=scope.value, memories=shown), *found)
 
     async def _search(self, input: inputs.Search, context: ToolContext) -> ToolResult:
         search = self.services.memory_search
@@ -166,13 +169,14 @@ class MemoryTool(DescribedTool):
         if found.hits:
             await self._memories.mark_retrieved([hit.memory.id for hit in found.hits], context.run_id)
         note = {"note": found.note} if found.note else {}
-        return ToolResult.ok(
+        result = ToolResult.ok(
             count=len(found.hits), search_type=found.search_type, scope=scope.value, results=[_hit(hit) for hit in found.hits], **note
         )
+        return _reading(result, *(hit.memory for hit in found.hits))
 
     async def _update(self, input: inputs.Update, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
-        changed: dict[str, Any] = {"updated_at": context.now()}
+        changed: dict[str, Any] = {"updated_at": context.now(), "tainted": merged(memory.tainted, context.tainted)}
         if input.content is not None:
             if not input.content.strip():
                 raise ToolError("content must not be blank")
@@ -181,7 +185,7 @@ class MemoryTool(DescribedTool):
             changed["tags"] = _tags(input.tags)
         if input.importance is not None:
             changed["importance"] = input.importance
-        if len(changed) == 1:
+        if len(changed) == 2:
             raise ToolError("Nothing to update: give content, tags or importance.", code="invalid_arguments")
         stored = await self._store(memory.model_copy(update=changed))
         return ToolResult.ok(memory_id=stored.id, embedding_generated=bool(stored.embedder), message="Memory updated")
@@ -248,6 +252,11 @@ class MemoryTool(DescribedTool):
         return memory
 
 
+def _reading(result: ToolResult, *memories: Memory) -> ToolResult:
+    """The result of a call that gives these memories: what was read from outside before they were stored is read again."""
+    return replace(result, tainted=merged((), *(memory.tainted for memory in memories)))
+
+
 def _scoped(workflow_id: str | None, message: str) -> ToolResult:
     """From here on in this run memory means this workflow's and the general ones, or with None the general ones alone."""
     result = ToolResult.ok(workflow_id=workflow_id, message=message)
@@ -296,7 +305,7 @@ def _scope_of(memory: Memory) -> str:
 
 
 def _shown(memory: Memory) -> dict[str, Any]:
-    data = memory.model_dump(mode="json", exclude={"embedder", "origin", "edited"})
+    data = memory.model_dump(mode="json", exclude={"embedder", "origin", "edited", "tainted"})
     return {**data, "scope": _scope_of(memory)}
 
 

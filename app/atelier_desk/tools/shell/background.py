@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -9,7 +10,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
@@ -27,6 +28,11 @@ class _OfCommands(DescribedTool):
     section = SHELL
     icon = "terminal"
     needs_workspace = True
+
+    def network(self, command_id: str) -> bool:
+        """Whether what is written to the command may leave the machine."""
+        kept = next((each for each in running.commands_of(self.services).of("") if each.id == command_id), None)
+        return kept is not None and (kept.process.order.sandbox or {}).get("kind") not in ("reading", "workspace")
 
     def found(self, command_id: str, context: ToolContext) -> Kept:
         """The command; raises ``ToolError``."""
@@ -144,6 +150,11 @@ class CommandInput(_OfCommands):
         example={"command_id": "cmd_1a2b3c4d", "text": "yes\n"},
         limits=(f"text {limits.COMMAND_INPUT} characters",),
     )
+
+    def describe(self, input: InputInput) -> Call:
+        # That the command may reach the network was allowed for what it was started with, and not for all that is written to it later.
+        said = super().describe(input)
+        return replace(said, effect=Effect.NETWORK) if self.network(input.command_id) else said
 
     async def run(self, input: InputInput, context: ToolContext) -> ToolResult:
         kept = self.found(input.command_id, context)

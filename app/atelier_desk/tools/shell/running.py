@@ -25,6 +25,7 @@ from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
 from atelier_desk.workspace.processes.process import Order
 from atelier_desk.workspace.processes.sandbox import Kind
+from atelier_desk.workspace.skills.find import folders_of
 
 BUILT_IN = frozenset({"cd"})
 """Words of the shell that must stay words; every other program is named by its file."""
@@ -35,11 +36,15 @@ SETTINGS_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The workspace of a call and the folder in it where a command runs; ``roots``: all granted folders, ``root`` first."""
+    """The workspace of a call and the folder in it where a command runs.
+
+    ``roots``: all granted folders, ``root`` first; ``skills``: those of skills that were taken up, whose scripts can be read.
+    """
 
     root: Path
     folder: Path
     roots: tuple[Path, ...]
+    skills: tuple[Path, ...] = ()
 
 
 def where(context: ToolContext, folder: str = "") -> Where:
@@ -54,7 +59,7 @@ def where(context: ToolContext, folder: str = "") -> Where:
         raise ToolError(f"cwd {folder!r} is outside of the workspace. Give a folder in it, relative to {root}.", code="outside")
     if not wanted.is_dir():
         raise ToolError(f"cwd {folder!r} is not a folder of the workspace. Leave it out to run in the workspace itself.", code="not_found")
-    return Where(root, wanted, context.roots or (root,))
+    return Where(root, wanted, context.roots or (root,), folders_of(context.skills))
 
 
 def commands_of(services: ToolServices) -> Commands:
@@ -69,7 +74,8 @@ def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_i
     if kind not in ("workspace", "network"):
         return order
     temporary = commands.temporary(workflow_id)
-    box = sandbox.working(place.roots, temporary, (*commands.hidden, commands.folder), network=kind == "network")
+    hidden = (*commands.hidden, commands.folder)
+    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills)
     if box is None:
         return order
     # Its own folders of the home cannot be written, nor settings with tokens be read.
@@ -223,7 +229,7 @@ async def until_end(kept: Kept, context: ToolContext, timeout_s: float) -> None:
                 break
             if process.output.size != shown:
                 shown = process.output.size
-                context.progress(0, process.output.last(TOLD_LINES, TOLD_CHARACTERS))
+                context.progress(0, process.output.last(TOLD_LINES, TOLD_CHARACTERS, in_colour=True))
     finally:
         if process.running:
             # Also when the call itself is cancelled: nothing of it goes on.
@@ -267,9 +273,10 @@ def facts(kept: Kept) -> dict[str, Any]:
 def result(kept: Kept) -> ToolResult:
     """The result of a command that is over: a success when its exit status is 0. Its output is a part of it that its card shows."""
     said = facts(kept)
-    text = str(said["output"]).rstrip("\n")
-    title = TITLES[said["sandbox"]]
-    return replace(_ended(kept, said), parts=(TextPart(title=title, text=text),) if text else ())
+    title, shown = TITLES[said["sandbox"]], kept.process.output.shown()
+    text, in_colour = shown.text.rstrip("\n"), shown.coloured.rstrip("\n")
+    part = TextPart(title=title, text=in_colour, language="ansi") if "\x1b[" in in_colour else TextPart(title=title, text=text)
+    return replace(_ended(kept, said), parts=(part,) if text else ())
 
 
 TITLES = {
@@ -285,7 +292,7 @@ def _ended(kept: Kept, said: dict[str, Any]) -> ToolResult:
     process = kept.process
     if process.ended_by:
         code = "timeout" if process.ended_by == "timeout" else "ended"
-        return ToolResult.failure(ENDED_BY[process.ended_by](kept), code, **said)
+        return ToolResult.failure(ENDED_BY[process.ended_by](kept), code, ended_by=process.ended_by, **said)
     if process.status == 0:
         return ToolResult.ok(**said)
     why = f"The command ended with exit status {process.status}."

@@ -1,12 +1,13 @@
 """What a command changes in a workspace: remembered before it, compared after it, kept so that it can be taken back.
 
 A command says nothing of the files it writes, so all are looked at. Not covered: what ignore files leave out, what is inside of ``.git``,
-links, files over ``ONE_BYTES``, and what lies beyond ``ALL_BYTES``, ``CHANGES`` or ``SECONDS``. What others change in the meantime counts
-as the command's.
+links, files over ``ONE_BYTES``, and what lies beyond ``ALL_BYTES``, ``CHANGES`` or twice ``SECONDS``. What others change in the meantime
+counts as the command's.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ ONE_BYTES = 1024 * 1024
 ALL_BYTES = 32 * 1024 * 1024
 CHANGES = 500
 SECONDS = 3.0
-"""Of one look at all folders together."""
+"""Of one look at all folders together, and of reading what stands in their files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,18 @@ class Around:
         self._files, self._roots = files, roots
         self._held: dict[tuple[Path, str], bytes] = {}
         self._found, self._partly = self._look()
-        left = ALL_BYTES
-        for (root, path), found in self._found.items():
-            if found.kind == "file" and found.size <= min(ONE_BYTES, left):
-                content = self._read(root, path)
-                if content is not None:
-                    self._held[root, path] = content
-                    left -= len(content)
+        left, until = ALL_BYTES, time.monotonic() + SECONDS
+        # Who works on files works on the newest: where there is no time for all, those can be taken back.
+        newest = sorted((item for item in self._found.items() if item[1].kind == "file"), key=lambda item: item[1].modified, reverse=True)
+        for key, found in newest:
+            if found.size > min(ONE_BYTES, left):
+                continue
+            if time.monotonic() > until:
+                break
+            content = self._read(*key) if found.size else b""
+            if content is not None:
+                self._held[key] = content
+                left -= len(content)
 
     def compare(self, author: Author) -> Changed:
         """Keep what is otherwise now, as changes of ``author``."""

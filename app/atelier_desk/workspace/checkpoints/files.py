@@ -37,13 +37,17 @@ _TRASHED = "content"
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Whose call makes a change; ``command``: it ran a command, which may have done more than change these files."""
+    """Whose call makes a change; ``command``: it ran a command, which may have done more than change these files.
+
+    ``undoes``: the change that is taken back. Its record says so from the beginning: a kill leaves no change that nobody made.
+    """
 
     workflow_id: str
     run_id: str = ""
     call_id: str = ""
     agent_name: str = ""
     command: bool = False
+    undoes: str = ""
 
 
 class WorkspaceFiles:
@@ -143,7 +147,7 @@ class WorkspaceFiles:
                             _take(trash, _TRASHED, folder, name)
                         except FileExistsError:
                             # A third one stands there by now: what was taken is listed as deleted, and can be brought back.
-                            done(before=found)
+                            done(before=found, undoes="")
                         raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
                     os.fsync(folder)
                     return done()
@@ -360,6 +364,7 @@ class WorkspaceFiles:
                 "call_id": author.call_id,
                 "agent_name": author.agent_name,
                 "command": author.command,
+                "undoes": author.undoes,
                 "at": self._now(),
                 "root": str(place.root),
                 "path": place.path,

@@ -74,10 +74,13 @@ def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> 
 
 
 def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
-    author = Author(change.workflow_id)
+    author = Author(change.workflow_id, undoes=change.id)
     here = Place(Path(change.root), change.path, change.path)
     by: Change | None = None
     match change.action:
+        case _ if _is_as_before(files, change):
+            # A kill came before it was written down that it was taken back, or somebody did it by hand.
+            by = next((each for each in files.kept.of(change.workflow_id) if each.undoes == change.id), None)
         case "created":
             _expect(files, change.root, change.path, change.after, force)
             by = files.delete(author, here, was="" if force else change.after)
@@ -85,20 +88,26 @@ def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
             _expect(files, change.root, change.path, change.after, force, follow=True)
             by = files.write(author, here, files.kept.content(change.before), mode=change.mode, was="" if force else change.after)
         case "deleted":
-            _make_room(files, author, here, force)
+            _make_room(files, here, force, change)
             files.bring_back(change, files.root(change.root))
         case "moved":
             there = Place(Path(change.moved_root), change.moved_to, change.moved_to)
             _expect(files, change.moved_root, change.moved_to, change.after, force)
-            _make_room(files, author, here, force)
+            _make_room(files, here, force, change)
             by = files.move(author, there, here)[-1]
     for made in reversed(change.made):
         with contextlib.suppress(AtelierError):
             files.root(change.moved_root or change.root).remove_empty(made)
-    if by is None:
-        return change.id
-    files.kept.save(by.model_copy(update={"undoes": change.id}))
-    return by.id
+    return by.id if by is not None else change.id
+
+
+def _is_as_before(files: WorkspaceFiles, change: Change) -> bool:
+    """Whether everything is as it was before the change."""
+    root = files.root(change.root)
+    now = files.digest_at(root, change.path, follow=change.action == "changed")
+    if change.action == "moved" and files.digest_at(files.root(change.moved_root), change.moved_to, follow=False):
+        return False
+    return now == change.before and (change.action != "changed" or change.before != change.after)
 
 
 def _expect(files: WorkspaceFiles, root: str, path: str, wanted: str, force: bool, *, follow: bool = False) -> None:
@@ -106,12 +115,12 @@ def _expect(files: WorkspaceFiles, root: str, path: str, wanted: str, force: boo
         raise _conflict(path)
 
 
-def _make_room(files: WorkspaceFiles, author: Author, place: Place, force: bool) -> None:
+def _make_room(files: WorkspaceFiles, place: Place, force: bool, change: Change) -> None:
     """Make sure that nothing stands where something comes back to; with ``force`` what is there goes to the trash."""
     if files.digest_at(files.root(place.root), place.path, follow=False):
         if not force:
             raise _conflict(place.path)
-        files.delete(author, place)
+        files.delete(Author(change.workflow_id), place)
 
 
 def _conflict(path: str) -> ConflictError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from posixpath import join, normpath
 
 from atelier_desk.i18n import N_
@@ -127,8 +128,12 @@ class Judgement:
         return tuple(dict.fromkeys(file for command in self.commands for file in command.redirected))
 
 
+@lru_cache(maxsize=64)
 def judge(text: str, home: str = "") -> Judgement:
-    """What a line does; never raises. ``home`` takes the place of ``~``."""
+    """What a line does; never raises. ``home`` takes the place of ``~``.
+
+    Kept, since a call's line is judged when it is described, when it is decided about and when it runs.
+    """
     try:
         line = read(text, home)
     except UnreadableError as error:

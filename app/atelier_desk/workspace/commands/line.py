@@ -20,6 +20,9 @@ from atelier_desk.i18n import N_
 
 LONGEST = 20_000
 """Characters of a line that is read; a longer one asks."""
+_MARKS, _MOST_MARKS = "|&;<>(){}$`\n", 1_000
+"""Characters of the shell's own, and how many of them a line that is read has: of lines of nothing else the grammar makes something in the
+square of their number, seconds for 10 000."""
 
 GLOB = "*?["
 _SHELL_WORDS = """
@@ -139,7 +142,7 @@ def read(text: str, home: str = "") -> Line:
 
     ``home`` takes the place of a leading ``~``; without it such a word is unreadable.
     """
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or sum(text.count(mark) for mark in _MARKS) > _MOST_MARKS:
         raise UnreadableError(N_("it is too long"))
     if any(ord(character) < 32 and character not in "\n\t" for character in text) or "\x7f" in text or "\ufffd" in text:
         raise UnreadableError(N_("it holds control characters"))

@@ -14,6 +14,7 @@ import os
 import platform
 import struct
 import sys
+from functools import cache
 from typing import Any
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
@@ -72,6 +73,7 @@ def available() -> bool:
     return sys.platform == "linux" and platform.machine() in _ARCHITECTURES and abi() >= 3
 
 
+@cache
 def abi() -> int:
     """The version of Landlock that the kernel has; 0 for none."""
     if sys.platform != "linux":

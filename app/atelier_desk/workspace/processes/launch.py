@@ -22,6 +22,8 @@ ENDS_S = 0.3
 GONE_S = 5.0
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+SANDBOX_EXEC = "/usr/bin/sandbox-exec"
+"""The sandbox of macOS (see ``seatbelt``)."""
 LINUX = sys.platform == "linux"
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -123,11 +125,14 @@ def become(order: dict[str, Any]) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         limit(order)
-        if order.get("sandbox"):
+        box = order.get("sandbox")
+        if box and box.get("profile"):
+            os.execv(SANDBOX_EXEC, ["sandbox-exec", "-p", box["profile"], order["program"], *order["arguments"][1:]])
+        if box:
             here()
             from confine import confine  # type: ignore[import-not-found]
 
-            confine(order["sandbox"])
+            confine(box)
         os.execv(order["program"], order["arguments"])
     except OSError as error:
         os.write(2, f"{order['arguments'][0]}: {error.strerror or error}\n".encode())

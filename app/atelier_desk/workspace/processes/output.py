@@ -12,17 +12,25 @@ MOST_BYTES = 50 * 1024
 """Output longer than either is shown by its head and tail, with the file. Source: the specification, "Hands"."""
 SHOWN_EACH = 12 * 1024
 """Bytes of head and of tail."""
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_COLOUR = re.compile(r"\x1b\[[\d;:]*m")
+"""Select graphic rendition: colours and weights (ECMA-48, 8.3.117)."""
+_CONTROL = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_](?:[^\x1b]*\x1b\\|[^\x1b\n]*)|[ -/]+[0-~]?|[0-~])"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+)
+"""Escape sequences, whole or cut off (ECMA-48, 5.3 to 5.6; titles and links of xterm), and all control characters but tab and the ends of
+lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Output as it is handed on: ``text`` whole, or head and tail with a line between that says what is missing."""
+    """Output as it is handed on: ``text`` whole, or head and tail with a line between that says what is missing; ``coloured`` is the same
+    with the sequences of its colours."""
 
     text: str
     whole: bool
     lines: int
+    coloured: str
 
 
 class Output:
@@ -74,11 +82,14 @@ class Output:
     def shown(self) -> Shown:
         """The text, or its head and tail."""
         if not self.long:
-            return Shown(readable(bytes(self._head)), True, self.lines)
+            whole = coloured(bytes(self._head))
+            return Shown(_plain(whole), True, self.lines, whole)
         head, tail = bytes(self._head[:SHOWN_EACH]), bytes(self._tail[-SHOWN_EACH:])
         head, tail = head[: head.rfind(b"\n") + 1] or head, tail[tail.find(b"\n") + 1 :] or tail
         missing = self.size - len(head) - len(tail)
-        return Shown(f"{readable(head)}[… {missing} bytes are missing here …]\n{readable(tail)}", False, self.lines)
+        # What stands between may have ended the colours of the head.
+        cut = f"{coloured(head)}\x1b[m[… {missing} bytes are missing here …]\n{coloured(tail)}"
+        return Shown(_plain(cut), False, self.lines, cut)
 
     def part(self, offset: int, most: int) -> tuple[str, int]:
         """Text from a byte on, and the byte after it."""
@@ -95,15 +106,36 @@ class Output:
                 return file.read(most)
         return bytes(self._head[offset : offset + most])
 
-    def last(self, lines: int, characters: int) -> str:
-        """The newest lines, for a card."""
-        text = readable(bytes(self._tail[-4 * characters :]))
-        return "\n".join(text.rstrip("\n").split("\n")[-lines:])[-characters:]
+    def last(self, lines: int, characters: int, *, in_colour: bool = False) -> str:
+        """The newest lines, for a card; ``in_colour`` with the sequences of their colours, unless a line is too long to be shown whole."""
+        newest = coloured(bytes(self._tail[-4 * characters :])).split("\n")
+        while newest and not _plain(newest[-1]):
+            newest.pop()
+        shown = "\n".join(newest[-lines:])
+        plain = _plain(shown)
+        return shown if in_colour and len(plain) <= characters else plain[-characters:]
 
 
 def readable(data: bytes) -> str:
     """Text without colours and control characters; of a line that was written over, what stood there last."""
-    text = _ESCAPE.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
-    if "\r" in text:
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    return _CONTROL.sub("", text)
+    return _plain(coloured(data))
+
+
+def coloured(data: bytes) -> str:
+    """The same with the sequences of its colours, and no others."""
+    text = _CONTROL.sub(_only_colour, data.decode("utf-8", "replace")).replace("\r\n", "\n")
+    return "\n".join(map(_written_over, text.split("\n"))) if "\r" in text else text
+
+
+def _only_colour(sequence: re.Match[str]) -> str:
+    return sequence[0] if _COLOUR.fullmatch(sequence[0]) else ""
+
+
+def _written_over(line: str) -> str:
+    """What a line ends with, in the colours that were chosen before."""
+    before, _return, last = line.rstrip("\r").rpartition("\r")
+    return "".join(_COLOUR.findall(before)) + last
+
+
+def _plain(coloured: str) -> str:
+    return _COLOUR.sub("", coloured)

@@ -12,7 +12,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import Any, Literal
 
-from atelier_desk.workspace.processes import confine
+from atelier_desk.workspace.processes import confine, seatbelt
 from atelier_desk.workspace.processes.process import SUPERVISED
 
 Kind = Literal["reading", "workspace", "network", "none"]
@@ -41,7 +41,7 @@ KEPT = (".git/hooks", ".git/config", ".gitmodules")
 
 def available() -> bool:
     """Whether commands can be confined on this system."""
-    return SUPERVISED and confine.available()
+    return SUPERVISED and (confine.available() or seatbelt.available())
 
 
 def reading(root: Path, *, everything: bool = False) -> dict[str, Any] | None:
@@ -51,15 +51,21 @@ def reading(root: Path, *, everything: bool = False) -> dict[str, Any] | None:
     """
     if not available():
         return None
+    if seatbelt.available():
+        read = ["/"] if everything else [*seatbelt.SYSTEM, realpath(root)]
+        return {"kind": "reading", "profile": seatbelt.profile(read, ["/dev/null", "/dev/zero"])}
     return {"kind": "reading", "read": ["/"] if everything else [*SYSTEM, realpath(root)], "write": list(NOWHERE)}
 
 
-def working(roots: Sequence[Path], temporary: Path, hidden: Iterable[Path] = (), *, network: bool = False) -> dict[str, Any] | None:
+def working(
+    roots: Sequence[Path], temporary: Path, hidden: Iterable[Path] = (), *, network: bool = False, shown: Iterable[Path] = ()
+) -> dict[str, Any] | None:
     """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets; None where there is no sandbox.
 
     Args:
         hidden: folders besides that cannot be read: the program's own data.
         network: it may open connections.
+        shown: folders that are read although they lie beside secrets, as those of skills do; without links.
     """
     if not available():
         return None
@@ -67,16 +73,36 @@ def working(roots: Sequence[Path], temporary: Path, hidden: Iterable[Path] = (),
     closed = {realpath(path) for path in [*map(Path, _CLOSED), *(home / name for name in SECRETS), *hidden]}
     written = [realpath(root) for root in roots]
     (temporary / "shm").mkdir(parents=True, exist_ok=True, mode=0o700)
+    kind = "network" if network else "workspace"
+    keep = [path for root in written for name in KEPT if os.path.lexists(path := f"{root}/{name}")]
+    # What a command can write it could put a link in the place of.
+    opened = [str(each) for each in shown if not _below(each, written) or _below(each, closed)]
+    if seatbelt.available():
+        # Devices are left to the rights of their files.
+        limits = seatbelt.profile(
+            ["/"],
+            [*written, "/dev/null", "/dev/zero"],
+            keep=keep,
+            closed=sorted(closed - {"/dev"}),
+            own=[realpath(temporary)],
+            shown=opened,
+            network=network,
+        )
+        return {"kind": kind, "roots": written, "profile": limits}
     return {
-        "kind": "network" if network else "workspace",
+        "kind": kind,
         "works": True,
         "network": network,
         "roots": written,
-        "read": [*_without("/", closed), *DEVICES],
+        "read": [*_without("/", closed), *DEVICES, *opened],
         "write": [*(found for root in written for found in _without(root, closed)), realpath(temporary), *NOWHERE],
-        "keep": [path for root in written for name in KEPT if os.path.lexists(path := f"{root}/{name}")],
+        "keep": keep,
         "shared": realpath(temporary / "shm"),
     }
+
+
+def _below(path: Path, folders: Iterable[str]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _without(path: str, closed: set[str]) -> list[str]:

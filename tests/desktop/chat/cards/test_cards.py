@@ -66,6 +66,15 @@ def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: Transc
     assert "Read from outside: evil.example" in [each.text() for each in card.findChildren(QLabel)]
 
 
+def test_an_open_card_is_measured_again_after_a_language_switch(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c1", "t", {"command": "make"}, "error", {"success": False, "code": "no_workspace"}, error="No folder.")
+    widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
+    card = widget.findChild(ToolCard, "tool-card")
+    card.toggle()
+    with qtbot.waitSignal(widget.height_changed):
+        switch_language("fr")
+
+
 def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "t", {"command": "make"}, "running", section=SHELL)
     entry = Entry("a", "assistant", run_id="r", calls=[call])
@@ -224,6 +233,17 @@ def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: Tran
     assert button.isHidden()
 
 
+def test_a_question_that_is_over_is_as_high_when_its_workflow_is_opened_again(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c", "UserQuestionTool", presentation=Presentation(summary=Words(text="Question to you: {q}", params={"q": "Which?"})))
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=[Asked("q1", "Which?", call_id="c")])
+    lived = show(qtbot, entry, host)
+    call.status, entry.asked[0].status = "error", "skipped"
+    lived.refresh()
+    height = lived.fit(700)
+    again = show(qtbot, entry, host)
+    assert again.height() == height, "what it was given before anything was painted"
+
+
 def test_reasoning_is_folded_until_asked_for(qtbot: QtBot, host: TranscriptHost) -> None:
     entry = Entry("a", "assistant", run_id="r", content="Yes.", reasoning="Because.", reasoning_ms=2300)
     widget = show(qtbot, entry, host)
@@ -252,10 +272,28 @@ def test_user_message_is_edited_in_place_and_sent_again(qtbot: QtBot, host: Tran
     bubble.edit()
     field = bubble.findChild(QPlainTextEdit, "edit-field")
     assert field.toPlainText() == "Helo"
+    qtbot.keyClicks(field, "!")
+    assert field.toPlainText() == "Helo!", "one writes on where it ends"
     field.setPlainText("Hello")
     with qtbot.waitSignal(host.resend_requested) as told:
         qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert told.args == ["r", "Hello"]
+    assert told.args == ["r", "u", "Hello"]
+
+
+def test_what_was_attached_is_named_while_the_message_is_edited(qtbot: QtBot, host: TranscriptHost) -> None:
+    files = [{"name": name, "source": "file", "size": 5, "text": "x", "sha256": "0"} for name in ("a.pdf", "b.txt")]
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Look", attachments=files), host)
+    assert isinstance(bubble, UserBubble)
+    bubble.edit()
+    assert bubble.findChild(QLabel, "edit-attached").text() == "Goes along again: a.pdf, b.txt"
+
+
+def test_the_time_beside_a_wide_message_is_left_out_rather_than_cut_off(qtbot: QtBot, host: TranscriptHost) -> None:
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="word " * 200, time=datetime(2026, 1, 2, 3, 4)), host)
+    note = bubble.findChild(QLabel, "message-note")
+    for width, shown in ((2_000, True), (500, False)):
+        bubble.fit(width)
+        assert note.isHidden() is not shown
 
 
 def test_copy_takes_the_message_as_written(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -388,3 +426,10 @@ def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBo
     words = card._card.title.mapTo(card, QPoint()).x()
     qtbot.waitUntil(lambda: retry.mapTo(card, QPoint()).x() == words)
     assert card.height() >= retry.mapTo(card, QPoint(0, retry.height())).y()
+
+
+def test_what_is_not_counted_yet_is_not_said_to_be_nothing() -> None:
+    entry = Entry("n", "notice", topic="context_compacted", details={"tokens_before": 5_800})
+    assert notice_words(entry)[-1] == "There were 5.8\u202fk tokens; older parts are sent in short form."
+    entry.details = {"tokens_before": 5_800, "tokens_after": 1_200}
+    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are sent in short form."

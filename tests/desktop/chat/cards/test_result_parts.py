@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+from PySide6.QtGui import QColor, QFont, QImage, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QFileDialog, QLabel, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
+from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.result_parts import PartView
 from atelier_desk.desktop.chat.cards.team_card import TeamCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.compose.attachments import encode
+from atelier_desk.desktop.chat.compose.attachments import encoded
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
+from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.domain.chat import ImagePart
 from atelier_desk.domain.parts import ArtefactPart, FileChange, PicturePart, ResultPart, TextPart
@@ -43,7 +46,7 @@ def views(card: ToolCard) -> list[PartView]:
 def picture(width: int) -> PicturePart:
     image = QImage(width, 40, QImage.Format.Format_ARGB32)
     image.fill(QColor("red"))
-    return PicturePart(title="Plan", image=ImagePart(**encode(image)))
+    return PicturePart(title="Plan", image=ImagePart(media_type="image/png", data=base64.b64encode(encoded(image)).decode()))
 
 
 def test_a_picture_is_shown_within_the_card_and_folds(qtbot: QtBot) -> None:
@@ -132,6 +135,34 @@ def test_a_call_that_starts_agents_has_their_card(qtbot: QtBot) -> None:
     assert not isinstance(card_of(qtbot, Call("c", "anything", effect="write")), TeamCard)
 
 
+def printed(card: ToolCard) -> QTextDocument:
+    """What the card shows of a running call's output."""
+    document = QTextDocument()
+    document.setHtml(card._live.text())
+    return document
+
+
+def test_what_a_call_prints_has_its_colours_while_it_runs(qtbot: QtBot) -> None:
+    call = Call("c", "run", status="running", progress_text="a <b>  &amp;\n\x1b[31mred\nstill\x1b[0m plain")
+    card = card_of(qtbot, call)
+    card.fit(600)
+    card.refresh()
+    document = printed(card)
+    assert document.toPlainText().replace("\u00a0", " ") == "a <b>  &amp;\nred\nstill plain"
+    assert card._live.accessibleName() == "a <b>  &amp;\nred\nstill plain"
+    err = QColor(theme().tokens.err).name()
+    coloured = [found.position() for found in (document.find("red"), document.find("still"))]
+    for at in coloured:
+        cursor = QTextCursor(document)
+        cursor.setPosition(at)
+        assert cursor.charFormat().foreground().color().name() == err
+    cursor = document.find("plain")
+    assert cursor.charFormat().foreground().color().name() != err
+    call.progress_text = "\x1b[32mone line\x1b[m"
+    card.refresh()
+    assert card._summary.text() == "one line"
+
+
 def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
     presentation = Presentation(title="Run a command", summary=Words(text="Run “{command}”", params={"command": "make"}))
     call = Call("c", "run", status="running", presentation=presentation)
@@ -153,3 +184,20 @@ def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
     (view,) = views(card)
     view.retranslate()
     assert view.button.text() == "Sortie"
+
+
+def test_what_a_command_printed_is_shown_in_its_colours(qtbot: QtBot) -> None:
+    part = TextPart(title="Output", text="ok\n\x1b[1;31mFAILED\x1b[0m test_é😀 \x1b[32mdone\x1b[0m\n", language="ansi")
+    (view,) = views(card_of(qtbot, Call("c", "run_command", status="ok", parts=(part,))))
+    qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
+    body = view.body
+    assert isinstance(body, CodeCard)
+    assert body.code == "ok\nFAILED test_é😀 done\n", "what is copied has no sequences"
+    text = body.findChild(QPlainTextEdit)
+    qtbot.waitUntil(lambda: len(text.document().findBlockByNumber(1).layout().formats()) == 2)
+    red, green = text.document().findBlockByNumber(1).layout().formats()
+    tokens = theme().tokens
+    assert (red.start, red.length, red.format.fontWeight()) == (0, 6, QFont.Weight.Bold)
+    assert red.format.foreground().color().name() == QColor(tokens.err).name()
+    assert (green.start, green.length) == (16, 4), "counted as Qt counts, in UTF-16"
+    assert text.document().findBlockByNumber(0).layout().formats() == []

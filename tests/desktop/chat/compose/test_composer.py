@@ -10,7 +10,11 @@ from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.compose.attachments import MAX_SIDE, Item, opened, smaller
 from atelier_desk.desktop.chat.compose.composer import MAX_LENGTH, Composer
+from atelier_desk.desktop.chat.compose.field import LONG
+from atelier_desk.engine.attachments import text_file
+from tests.support.pictures import png
 
 
 @pytest.fixture
@@ -88,21 +92,89 @@ def test_while_the_agent_works_there_is_stop_and_a_strategy(qtbot: QtBot, compos
     assert told.args[2] == "queue"
 
 
-def test_pictures_are_pasted_shown_removed_and_sent(qtbot: QtBot, composer: Composer, picture: Path) -> None:
+def test_files_pictures_and_long_texts_that_are_pasted_go_along_and_others_are_written(composer: Composer, picture: Path) -> None:
+    files: list[Any] = []
+    pictures: list[Any] = []
+    texts: list[str] = []
+    composer.files_given.connect(files.append)
+    composer.pictures_given.connect(pictures.append)
+    composer.text_given.connect(texts.append)
     mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(picture)), QUrl.fromLocalFile(str(picture.with_name("no.txt")))])
+    mime.setUrls([QUrl.fromLocalFile(str(picture)), QUrl("https://example.org/a.png")])
     assert composer.field.canInsertFromMimeData(mime)
     composer.field.insertFromMimeData(mime)
+    assert files == [[str(picture)]]
+    mime = QMimeData()
+    mime.setImageData(QImage(str(picture)))
     composer.field.insertFromMimeData(mime)
-    assert len(composer.attachments.images) == 2
-    assert not composer.attachments.isHidden()
-    composer.attachments._thumbnails[0].remove.click()
-    assert len(composer.attachments.images) == 1
+    assert [image.width() for image in pictures[0]] == [40]
+    for text in ("short", "x" * (LONG + 1)):
+        mime = QMimeData()
+        mime.setText(text)
+        composer.field.insertFromMimeData(mime)
+    assert [len(text) for text in texts] == [LONG + 1]
+    assert composer.field.toPlainText() == "short"
+
+
+def test_a_composer_without_attachments_takes_no_files(qtbot: QtBot, picture: Path) -> None:
+    composer = Composer(pictures=False)
+    qtbot.addWidget(composer)
+    mime = QMimeData()
+    mime.setImageData(QImage(str(picture)))
+    assert not composer.field.canInsertFromMimeData(mime)
+
+
+def test_chips_are_shown_taken_away_by_mouse_and_keyboard_and_sent(qtbot: QtBot, composer: Composer) -> None:
+    row, items = composer.attachments, [Item(name, text_file(name, name, "file")) for name in ("a.txt", "b.txt", "c.txt")]
+    for item in items:
+        row.add(item)
+    assert not row.isHidden()
+    assert row.chips[0].facts.text() == "5 bytes"
+    row.chips[0].remove.click()
+    row.chips[1].setFocus()
+    qtbot.keyClick(row.chips[1], Qt.Key.Key_Left)
+    assert row.chips[0].hasFocus()
+    with qtbot.waitSignal(row.opened) as told:
+        qtbot.keyClick(row.chips[0], Qt.Key.Key_Return)
+    assert told.args == [items[1]]
+    qtbot.keyClick(row.chips[0], Qt.Key.Key_Delete)
+    assert [chip.hasFocus() for chip in row.chips] == [True]
     with qtbot.waitSignal(composer.sent) as told:
         qtbot.mouseClick(composer.send, Qt.MouseButton.LeftButton)
     assert told.args[0] == ""
-    assert [image.width() for image in told.args[1]] == [40]
-    assert composer.attachments.isHidden()
+    assert [item.name for item in told.args[1]] == ["c.txt"]
+    assert row.isHidden()
+
+
+def test_nothing_is_sent_while_a_file_is_read(composer: Composer) -> None:
+    composer.field.setPlainText("Look")
+    item = Item("large.pdf")
+    composer.attachments.add(item)
+    assert not composer.send.isEnabled()
+    assert composer.attachments.chips[0].facts.text() == "reading…"
+    item.what = text_file("large.pdf", "x")
+    composer.attachments.refresh(item)
+    assert composer.send.isEnabled()
+
+
+def test_a_picture_that_claims_to_be_gigantic_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "bomb.png").write_bytes(png(claims=(50_000, 50_000)))
+    assert opened(tmp_path / "bomb.png").isNull()
+    assert smaller(tmp_path / "bomb.png") is None
+    assert opened(b"no picture").isNull()
+
+
+def test_pictures_that_are_too_large_or_of_another_kind_are_made_ready(tmp_path: Path) -> None:
+    large = QImage(MAX_SIDE + 500, 300, QImage.Format.Format_RGB32)
+    large.fill(Qt.GlobalColor.red)
+    large.save(str(tmp_path / "large.png"))
+    large.scaled(20, 20).save(str(tmp_path / "small.bmp"))
+    large.scaled(20, 20).save(str(tmp_path / "small.png"))
+    made = smaller(tmp_path / "large.png")
+    assert made is not None
+    assert max(QImage.fromData(made).width(), QImage.fromData(made).height()) == MAX_SIDE
+    assert (smaller(tmp_path / "small.bmp") or b"").startswith(b"\x89PNG")
+    assert smaller(tmp_path / "small.png") is None, "it goes as it is"
 
 
 def test_quote_goes_after_the_draft(composer: Composer) -> None:

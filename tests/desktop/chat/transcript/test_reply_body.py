@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.search import highlight
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
-from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
+from atelier_desk.desktop.chat.transcript.reply_body import MOST, ReplyBody
 from atelier_desk.desktop.theme import theme
 
 TEXT = """# Title
@@ -94,6 +93,41 @@ def test_flush_waits_four_times_its_cost(qtbot: QtBot) -> None:
     body.last_cost = 100.0
     body.stream_to("a and much more")
     assert body.parts[0].toPlainText() == "a"  # type: ignore[union-attr]
+
+
+def test_what_waited_is_drawn_in_pieces(qtbot: QtBot) -> None:
+    """After a hold-up of the machine thousands of characters come at once."""
+    body = ReplyBody(ImageGate())
+    qtbot.addWidget(body)
+    body.stream_to("Begun.\n\n")
+    text = "Begun.\n\n" + "One line of a long paragraph.\n\n" * 400
+    body.stream_to(text)
+    body.flush()
+    drawn = [len(body.parts[0].toPlainText())]  # type: ignore[union-attr]
+    assert drawn[0] < 2 * MOST
+    shown = lambda: sum(part.toPlainText().count("One line") for part in body.parts if isinstance(part, ProseBlock))  # noqa: E731
+    qtbot.waitUntil(lambda: shown() == 400)
+
+
+def test_listings_share_one_slice(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many came at once, the window gets its turn after one slice of time."""
+    highlight.lexer_for("python")
+    code = "\n".join(f"value_{number} = compute({number})  # why" for number in range(200))
+    body = ReplyBody(ImageGate())
+    qtbot.addWidget(body)
+    body.set_text("\n\n".join(f"```python\n{code}\n```" for _ in range(6)))
+    cards = body.findChildren(CodeCard)
+    assert len(cards) == 6
+    begun = [card for card in cards if card._highlighter.busy]
+    assert len(begun) == 6
+    clock = iter(range(10_000))
+    monkeypatch.setattr(highlight.time, "perf_counter", lambda: next(clock) * highlight.SLICE_S * 0.6)
+    highlight._turns()._step()
+    coloured = [card for card in cards if card._text.document().begin().layout().formats()]
+    assert len(coloured) <= 1
+    monkeypatch.undo()
+    qtbot.waitUntil(lambda: not any(card._highlighter.busy for card in cards))
+    assert all(card._text.document().begin().layout().formats() for card in cards)
 
 
 def test_pictures_only_from_the_workspace(tmp_path: Path, qtbot: QtBot) -> None:
@@ -179,13 +213,13 @@ def test_wide_tables_scroll_inside_themselves(qtbot: QtBot) -> None:
 
 
 def test_png_bytes_of_a_thumbnail_round_trip() -> None:
-    from atelier_desk.desktop.chat.compose.attachments import MAX_SIDE, encode
+    from atelier_desk.desktop.chat.compose.attachments import MAX_SIDE, encoded
 
     image = QImage(MAX_SIDE * 2, 100, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.blue)
-    made = encode(image)
-    back = QImage.fromData(base64.b64decode(made["data"]))
-    assert made["media_type"] == "image/jpeg"
+    made = encoded(image)
+    back = QImage.fromData(made)
+    assert made.startswith(b"\xff\xd8\xff")
     assert (back.width(), back.height()) == (MAX_SIDE, 50)
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QSplitter, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
+from atelier_desk.desktop import start_folder
 from atelier_desk.desktop.panes.activity.agent_tree import ALWAYS
 from atelier_desk.desktop.panes.activity.list import EntryRole, entry_icon
 from atelier_desk.desktop.panes.activity.pane import LEAST_LOG, ActivityPane
@@ -113,6 +114,35 @@ async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane:
     assert titles(pane)[-1] == "Calculator"
 
 
+async def test_what_went_wrong_is_said_in_words_and_not_in_codes(pane: ActivityPane, qtbot: QtBot) -> None:
+    said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
+    error = "Invalid arguments for UserQuestionTool: options.0: Input should be an object"
+    again = {"reason": "server_error", "details": {"attempt": 2, "delay_s": 2.5}}
+    await live(
+        pane,
+        qtbot,
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=said),
+        event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", success=False, error=error, duration_ms=9),
+        event(52, ChunkType.RETRY, **again),
+        event(53, ChunkType.LIMIT_REACHED, reason="tokens", details={}),
+        event(54, ChunkType.CONTEXT_COMPACTED, reason="digest", details={}),
+        event(55, ChunkType.CONTEXT_CHANGED, reason="unpinned", origin="r:2"),
+        event(56, ChunkType.ERROR, code="bad_request", message="Refused. {'error': 400}", words="The server refused it."),
+    )
+    model = pane.list.model()
+    rows = [str(model.index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)).rpartition(", ")[0] for row in range(2, model.rowCount())]
+    assert rows == [
+        "Question to you, failed, Which colour?",
+        "Trying the model again, Attempt 2 in 2.5 s: the server had an error of its own",
+        "Limit of tokens reached",
+        "Older messages shortened, older messages were summed up",
+        "Context changed, pin taken away",
+        "Error, The server refused it.",
+    ]
+    pane.list.setCurrentIndex(model.index(2, 0))
+    assert error in pane.details.toPlainText(), "whoever looks for it finds what the model was told"
+
+
 async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
     said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
     result = {"success": False, "error": "Question skipped by user", "code": "skipped"}
@@ -127,6 +157,20 @@ async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot
     assert entry_icon(row.data(EntryRole)) == ("minus", "muted")
     pane.group.setCurrentIndex(pane.group.findData("errors"))
     assert titles(pane) == []
+
+
+async def test_a_call_that_was_stopped_with_its_run_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
+    result = {"success": False, "error": "Stopped by the user"}
+    end = {"status": "cancelled", "result": result, "error": result["error"], "duration_ms": 9}
+    await live(
+        pane,
+        qtbot,
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation={"title": "Question to you"}),
+        event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", **end),
+    )
+    row = pane.list.model().index(2, 0)
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Question to you, stopped")
+    assert entry_icon(row.data(EntryRole)) == ("minus", "muted")
 
 
 async def test_a_refused_call_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
@@ -166,6 +210,18 @@ async def test_the_tree_says_what_runs_in_words(pane: ActivityPane, qtbot: QtBot
     await live(pane, qtbot, event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", presentation=said))
     assert "Calculator" in pane.tree._rows["r1"].accessibleName()
     assert "CalculatorTool" not in pane.tree._rows["r1"].accessibleName()
+
+
+async def test_the_export_begins_in_the_folder_used_last(pane: ActivityPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "started").mkdir()
+    monkeypatch.chdir(tmp_path / "started")
+    monkeypatch.setattr(start_folder, "_last", tmp_path)
+    pane.export()
+    dialog = pane.window().findChild(QFileDialog)
+    assert dialog is not None
+    assert Path(dialog.directory().absolutePath()) == tmp_path
+    assert [Path(name).name for name in dialog.selectedFiles()] == ["activity.json"]
+    dialog.reject()
 
 
 async def test_filter_and_export(pane: ActivityPane, qtbot: QtBot, tmp_path: Path) -> None:

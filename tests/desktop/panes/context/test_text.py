@@ -6,7 +6,8 @@ import json
 from datetime import UTC, datetime
 
 from atelier_desk.desktop.panes.context import text as words
-from atelier_desk.domain.chat import ChatMessage, Role, ToolCall
+from atelier_desk.domain.attachment import Attachment
+from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.engine.services.request.views import RequestSummary, SentItem, SentRequest
 
@@ -35,3 +36,19 @@ def test_a_copied_request_has_its_size_alone() -> None:
     copied = json.loads(words.as_json(request))
     assert copied["messages"][0]["tool_calls"][0]["provider_data"] == {"provider": "server", "model": "m", "size": SIGNED.size}
     assert SIGNED.data not in words.as_json(request)
+
+
+def test_of_each_attachment_it_is_said_what_the_model_was_given() -> None:
+    some = "a" * 64
+    text = Attachment(name="notes.txt", media_type="text/plain", size=9, sha256=some, text_sha256=some, characters=4, text="blue")
+    cut = text.model_copy(update={"name": "log", "characters": 2_000, "text": "x" * 500})
+    picture = Attachment(name="dot.png", media_type="image/png", size=9, sha256="b" * 64, width=40, height=30)
+    sent = SentItem(1, "r:1", "user", "message", 900, attached=(text, cut, picture))
+    seen = ChatMessage(role=Role.USER, content="Look", images=(ImagePart(media_type="image/png", sha256="b" * 64),))
+    assert words.item_facts(sent).endswith("3 attachments")
+    assert words.item_text(sent, seen).splitlines()[:3] == [
+        "[notes.txt, as text: all 4 characters]",
+        "[log, as an excerpt: 500 of 2,000 characters]",
+        "[dot.png, as a picture, 40 × 30 pixels]",
+    ]
+    assert "[dot.png, only its name: this model cannot see pictures]" in words.item_text(sent, ChatMessage(role=Role.USER, content="Look"))

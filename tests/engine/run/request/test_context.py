@@ -10,6 +10,7 @@ from atelier_desk.domain.chat import Role, ToolSpec
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied
 from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.state import EntryKind, carried
 from atelier_desk.engine.run.request import context, prompt
@@ -183,3 +184,28 @@ def test_what_goes_back_to_the_server_is_counted_and_leaves_with_its_reply() -> 
     assert isinstance(switched, Ready)
     assert all(message.provider_data is None for message in switched.request.messages)
     assert switched.tokens < ready.tokens
+
+
+def with_skill(size: int, turns: int = 6) -> Script:
+    script = Script(message="first " + "a" * 400)
+    script.add(reply("", call("s", "activate_skill")), started("s", "activate_skill"))
+    script.add(finished("s", "activate_skill", text="skill " + "s" * size, skill=SkillUse(name="notes", folder="/x", digest="1")))
+    for number in range(turns):
+        script.add(reply("", call(f"c{number}")), started(f"c{number}"), finished(f"c{number}", text=f"result {number} " + "b" * 3000))
+    return script
+
+
+def test_instructions_of_a_skill_are_kept_whole_through_compaction() -> None:
+    script = with_skill(3000, turns=20)
+    ready = fitted(script, 3500)
+    assert any(message.content == "skill " + "s" * 3000 for message in ready.request.messages)
+    assert script.state.skills_used == (SkillUse(name="notes", folder="/x", digest="1"),)
+    again = evolve(script.state, history=carried(script.state), entries=())
+    assert again.skills_used == script.state.skills_used, "the next turn has them, too"
+
+
+def test_instructions_too_long_for_the_window_give_way_in_the_end() -> None:
+    script = with_skill(40_000)
+    ready = fitted(script, 3000)
+    assert ready.tokens <= 3000
+    assert script.state.skills_used == (), "what is not whole can be taken up again"

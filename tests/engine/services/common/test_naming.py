@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from, numbered, placeholders
+from atelier_desk.engine.services.common.naming import NAME_LENGTH, branch_name, name_from, numbered, placeholders
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,17 @@ def test_numbers_are_counted_up_and_the_length_is_kept() -> None:
 
 def test_the_placeholder_is_known_in_every_language() -> None:
     assert "New workflow" in placeholders()
+
+
+def test_a_pasted_megabyte_of_brackets_takes_no_longer_than_a_line() -> None:
+    assert name_from("Look: " + "[" * 1_000_000).startswith("Look: [[")
+
+
+def test_a_branch_is_named_in_words_and_numbered_when_there_are_several() -> None:
+    assert branch_name("Plan", {"Plan"}) == "Plan (branch)"
+    assert branch_name("Plan", {"Plan", "Plan (branch)"}) == "Plan (branch) (2)"
+    assert branch_name("Plan (branch)", {"Plan (branch)"}) == "Plan (branch) (2)"
+    assert branch_name("Plan (branch) (2)", {"Plan (branch)", "Plan (branch) (2)"}) == "Plan (branch) (3)"
+    assert branch_name("Plan (2)", set()) == "Plan (2) (branch)"
+    longest = "x" * 256
+    assert len(branch_name(longest, {branch_name(longest, set())})) <= 256

@@ -142,8 +142,8 @@ class QuestionPart(QWidget):
         self._text = label("", "", self, wrap=True)
         self._answer = label("", "muted", self, wrap=True)
         self._button = _answer_button(lambda: self._asked, host, self)
-        words = fill(QVBoxLayout(), self._text, self._answer, spacing=4)
-        self._row = fill(QHBoxLayout(self), (words, 1), (self._button, 0, Qt.AlignmentFlag.AlignTop), spacing=12)
+        self._words = fill(QVBoxLayout(), self._text, self._answer, spacing=4)
+        self._row = fill(QHBoxLayout(self), (self._words, 1), (self._button, 0, Qt.AlignmentFlag.AlignTop), spacing=12)
 
     def show_asked(self, asked: Asked) -> None:
         self._asked = asked
@@ -155,6 +155,7 @@ class QuestionPart(QWidget):
 
     def fit(self, width: int) -> int:
         """The height it needs at this width."""
+        self._words.invalidate()  # it does not hear of an answer that was hidden before it was shown
         self._row.invalidate()
         return self._row.totalHeightForWidth(width) if self._row.hasHeightForWidth() else self._row.sizeHint().height()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram
+from atelier_desk.desktop.chat.markdown.ansi import Span
 from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
@@ -35,7 +37,7 @@ class _CodeText(QPlainTextEdit):
 
 
 class CodeCard(Translated, QFrame):
-    """Shows ``code``; ``update_code`` while it grows, ``freeze`` when it is final.
+    """Shows ``code``; ``update_code`` while it grows, ``freeze`` when it is final. ``spans`` are colours that the code brings along.
 
     Signals:
         height_changed: call ``fit`` again.
@@ -43,9 +45,10 @@ class CodeCard(Translated, QFrame):
 
     height_changed = Signal()
 
-    def __init__(self, code: str = "", language: str = "", parent: QWidget | None = None) -> None:
+    def __init__(self, code: str = "", language: str = "", parent: QWidget | None = None, *, spans: Sequence[Span] = ()) -> None:
         super().__init__(parent)
         mark(self, "card-sunken")
+        self._spans = spans
         self.language = language
         self._code = ""
         self._frozen = False
@@ -99,7 +102,7 @@ class CodeCard(Translated, QFrame):
     def freeze(self) -> None:
         """The code is final: colour it, and draw it when it is a diagram."""
         self._frozen = True
-        self._highlighter.start(self._code, self.language)
+        self._highlighter.start(self._code, self.language, self._spans)
         self._browser.setVisible(self._kind in PAGES)
         if self._kind == "mermaid" and self._diagram is None:
             self._diagram = Diagram(self)
@@ -221,7 +224,7 @@ class CodeCard(Translated, QFrame):
         self._copy.setIcon(look.icon("copy"))
         self._copy.setIconSize(QSize(look.px(13), look.px(13)))
         if self._frozen:
-            self._highlighter.start(self._code, self.language if self.shown == self._code else "")
+            self._highlighter.start(self._code, self.language if self.shown == self._code else "", self._spans)
 
     def _on_wrap(self, on: bool) -> None:
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap)

@@ -18,7 +18,7 @@ from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, Translated, control, label
-from atelier_desk.engine.notice_words import LIMITS, nudge_words, retry_words, too_little
+from atelier_desk.engine.notice_words import LIMITS, misfit_words, nudge_words, retry_words, too_little
 from atelier_desk.figures import duration, tokens
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -155,15 +155,16 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         )
         return "refresh-cw", "warn", "card-warn", _("The agent repeats itself"), text
     if entry.topic == "context_compacted":
-        text = _(
-            "{before} → {after} tokens; older parts are sent in short form.",
-            before=tokens(int(details.get("tokens_before") or 0)),
-            after=tokens(int(details.get("tokens_after") or 0)),
-        )
+        before, after = (int(details.get(name) or 0) for name in ("tokens_before", "tokens_after"))
+        text = _("{before} → {after} tokens; older parts are sent in short form.", before=tokens(before), after=tokens(after))
+        if not after:  # results are shortened before anybody has counted what is left
+            text = _("There were {before} tokens; older parts are sent in short form.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
     if entry.topic == "nudge":
-        title = nudge_words(int(details.get("tasks") or 0))
+        title = nudge_words(str(details.get("reason", "")), int(details.get("tasks") or 0))
         return "list-todo", "muted", "card", title, _("The agent had answered already, and answers once more.")
+    if entry.topic == "misfit":
+        return "triangle-alert", "warn", "card-warn", *misfit_words(str(details.get("problem", "")))
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":

@@ -9,6 +9,7 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import mark, theme
@@ -141,8 +142,11 @@ class PartView(Translated, QWidget):
             self.body.setObjectName("result-picture")
         elif not isinstance(part, ArtefactPart):
             text, language = (part.diff, "diff") if isinstance(part, FileChange) else (part.text, part.language)
+            spans: tuple[ansi.Span, ...] = ()
+            if language == ansi.LANGUAGE:
+                (text, spans), language = ansi.read(text), ""
             more = "\n" + _("… {count} more characters", count=number(len(text) - SHOWN)) if len(text) > SHOWN else ""
-            card = self.body = CodeCard(text[:SHOWN] + more, language, self)
+            card = self.body = CodeCard(text[:SHOWN] + more, language, self, spans=spans)
             card.freeze()
             card.height_changed.connect(self.height_changed)
         if self.body is not None:

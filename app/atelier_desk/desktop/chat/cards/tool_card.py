@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
@@ -9,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 from atelier_desk.desktop.chat.cards.cards import QuestionPart, asked_state
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.result_parts import ResultParts
+from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.call_texts import call_words, details_of
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
@@ -68,7 +71,6 @@ class ToolCard(Translated, QFrame):
         self._live = QLabel(self)
         self._live.setObjectName("tool-live")
         mark(self._live, "mono")
-        self._live.setTextFormat(Qt.TextFormat.PlainText)
         self._live.setContentsMargins(13, 0, 11, 10)
         self._live.hide()
         self._box.addWidget(self._live)
@@ -101,10 +103,10 @@ class ToolCard(Translated, QFrame):
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
         first, rest = self.words()
         self._name.setText(f"{call.server} · {first}" if call.server else first)
-        told = call.progress_text if call.status == "running" else ""
-        lines = told.split("\n")
-        self._summary.setText(rest if len(lines) > 1 else told or rest)
-        self._show_live(lines if len(lines) > 1 else [])
+        told, spans = ansi.read(call.progress_text.expandtabs(4) if call.status == "running" else "")
+        several = "\n" in told
+        self._summary.setText(rest if several else told or rest)
+        self._show_live(told if several else "", spans)
         self._show_asked()
         self._show_state()
         self._show_details()
@@ -182,6 +184,7 @@ class ToolCard(Translated, QFrame):
     def retranslate(self) -> None:
         self._drop_details()
         self.refresh()
+        self.height_changed.emit()  # what stands open was made anew and was not measured
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
@@ -189,17 +192,22 @@ class ToolCard(Translated, QFrame):
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
 
-    def _show_live(self, lines: list[str]) -> None:
-        """What the call prints while it runs: the newest lines, each cut at the card's edge."""
-        if not lines and not self._live.isVisibleTo(self):
+    def _show_live(self, text: str, spans: Sequence[ansi.Span]) -> None:
+        """What the call prints while it runs, in its colours: the newest lines, each cut at the card's edge."""
+        if not text and not self._live.isVisibleTo(self):
             return
         edge = self._live.fontMetrics()
         room = max(80, self.width() - 26)
-        shown = [edge.elidedText(line.expandtabs(4), Qt.TextElideMode.ElideRight, room) for line in lines[-LIVE_LINES:]]
-        self._live.setText("\n".join(shown))
-        grown = bool(lines) != self._live.isVisibleTo(self) or len(shown) != self._lines
+        found = list(ansi.lines(text, spans))[-LIVE_LINES:]
+        shown = [edge.elidedText(line, Qt.TextElideMode.ElideRight, room) for line, _part in found]
+        plain = "\n".join(shown)
+        self._live.setAccessibleName(plain)
+        self._live.setTextFormat(Qt.TextFormat.RichText if spans else Qt.TextFormat.PlainText)
+        coloured = (ansi.html(line, part, theme().tokens) for line, (_whole, part) in zip(shown, found, strict=True))
+        self._live.setText("<br>".join(coloured) if spans else plain)
+        grown = bool(text) != self._live.isVisibleTo(self) or len(shown) != self._lines
         self._lines = len(shown)
-        self._live.setVisible(bool(lines))
+        self._live.setVisible(bool(text))
         if grown:
             self.height_changed.emit()
 

@@ -1,43 +1,59 @@
-"""Pictures that go with a message: read, made smaller, and shown as thumbnails until they are sent."""
+"""What will go with a message: a chip each, with its preview, name and size, until it is sent or taken away."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt, Signal
+from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, IconButton, Translated, fill
-from atelier_desk.i18n import _
+from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Translated, fill
+from atelier_desk.desktop.widgets.format import size
+from atelier_desk.domain.limits import ATTACHED_PICTURE, PICTURE_PIXELS
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QImage
+    from atelier_desk.domain.attachment import Attachment
+    from atelier_desk.engine.attachments import Prepared
 
 MAX_SIDE = 2048
 """Longest side of a picture that is sent, in pixels; larger ones are made smaller."""
-MAX_PICTURES = 10
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
-_THUMBNAIL = 56
+THUMBNAIL = 36
+"""Pixels at 100 % of a chip's picture."""
+_NAME = 150
+"""Pixels at 100 % of a chip's name, at most."""
+ICONS = {"folder": "folder", "agent": "bot", "memory": "brain", "task": "list-todo", "clipboard": "copy"}
+SOURCES = {"folder": N_("Folder"), "agent": N_("Agent"), "memory": N_("Memory"), "task": N_("Task"), "report": N_("Report")}
 
 
-def read_picture(path: Path) -> QImage | None:
-    """The picture in a file, upright; None when there is none in it."""
+def opened(data: bytes | Path, side: int = 0) -> QImage:
+    """A picture, upright, no longer than ``side`` pixels (0: as it is); a null one when it cannot be opened. Its size is known by its
+    header: one of more than ``PICTURE_PIXELS`` is not decoded. Takes a moment: use a thread."""
     from PySide6.QtGui import QImageReader
 
-    reader = QImageReader(str(path))
+    buffer = QBuffer()
+    if isinstance(data, Path):
+        reader = QImageReader(str(data))
+    else:
+        buffer.setData(QByteArray(data))
+        buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+        reader = QImageReader(buffer)
     reader.setAutoTransform(True)
-    image = reader.read()
-    return None if image.isNull() else image
+    whole = reader.size()
+    if whole.isValid() and whole.width() * whole.height() > PICTURE_PIXELS:
+        return QImage()
+    if side and whole.isValid() and max(whole.width(), whole.height()) > side:
+        reader.setScaledSize(whole.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio))
+    return reader.read()
 
 
-def encode(image: QImage) -> dict[str, str]:
-    """Media type and base64 data, as the model gets it. JPEG unless the picture has transparency. Takes a moment: use a thread."""
-    import base64
-
-    from PySide6.QtCore import QBuffer, QByteArray, QIODevice
-
+def encoded(image: QImage) -> bytes:
+    """A picture as it is sent: at most ``MAX_SIDE`` a side, JPEG unless it has transparency. Takes a moment: use a thread."""
     if max(image.width(), image.height()) > MAX_SIDE:
         image = image.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
     kind = "PNG" if image.hasAlphaChannel() or image.width() * image.height() < 256 * 256 else "JPEG"
@@ -45,83 +61,246 @@ def encode(image: QImage) -> dict[str, str]:
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image.save(buffer, kind, 90 if kind == "JPEG" else -1)  # type: ignore[call-overload]
-    return {"media_type": f"image/{kind.lower()}", "data": base64.b64encode(bytes(data.data())).decode()}
+    return bytes(data.data())
 
 
-class _Thumbnail(QFrame):
-    """One picture with a button that removes it."""
+def smaller(path: Path) -> bytes | None:
+    """A picture file as it is sent, when it cannot go as it is: too large, turned by its camera, or of a kind no server takes. None for
+    any other file, and for a picture that cannot be opened. Takes a moment: use a thread."""
+    from PySide6.QtGui import QImageIOHandler, QImageReader
+
+    reader = QImageReader(str(path))
+    reader.setDecideFormatFromContent(True)
+    kind = bytes(reader.format().data()).decode()
+    if not kind or kind in ("svg", "svgz", "pdf") or not reader.canRead():
+        return None
+    whole = reader.size()
+    turned = reader.transformation() != QImageIOHandler.Transformation.TransformationNone
+    fits = kind in ("png", "jpeg", "jpg", "gif", "webp") and max(whole.width(), whole.height()) <= MAX_SIDE and not turned
+    try:
+        if fits and path.stat().st_size <= ATTACHED_PICTURE:
+            return None
+    except OSError:
+        return None
+    image = opened(path, MAX_SIDE)
+    return None if image.isNull() else encoded(image)
+
+
+@dataclass(eq=False)
+class Item:
+    """One thing in the row. ``what`` is None while it is read; ``thumbnail`` is that of a picture."""
+
+    name: str
+    what: Prepared | Attachment | None = None
+    thumbnail: QImage | None = None
+
+    @property
+    def source(self) -> str:
+        return self.what.source if self.what is not None else "file"
+
+    @property
+    def picture(self) -> bool:
+        return self.what is not None and self.what.width > 0
+
+    @property
+    def secret(self) -> bool:
+        """It looks by its name as if it held secrets."""
+        from atelier_desk.engine.attachments import looks_secret
+
+        return self.source in ("file", "folder") and looks_secret(self.name)
+
+    @property
+    def bytes(self) -> int:
+        if self.what is None:
+            return 0
+        return self.what.size if hasattr(self.what, "size") else len(self.what.data)
+
+    @property
+    def characters(self) -> int:
+        """Of its text."""
+        if self.what is None:
+            return 0
+        return self.what.characters if hasattr(self.what, "characters") else len(self.what.text or "")
+
+    def facts(self) -> str:
+        """What it is and how large, short."""
+        if self.what is None:
+            return _("reading…")
+        if self.source in SOURCES:
+            return _(SOURCES[self.source])
+        return size(self.bytes)
+
+
+class Chip(Translated, QFrame):
+    """``attachment``: preview, name, size and a button that takes it away. Enter opens it large, Delete and Backspace take it away.
+
+    Signals:
+        removed, opened.
+        step: another chip is to have the focus; -1 the one before, 1 the next.
+    """
 
     removed = Signal()
+    opened = Signal()
+    step = Signal(int)
 
-    def __init__(self, image: QImage, parent: QWidget) -> None:
-        from PySide6.QtGui import QPixmap
-
+    def __init__(self, item: Item, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("attachment")
-        mark(self, "card-sunken")
-        self.image = image
-        side = theme().px(_THUMBNAIL)
-        ratio = self.devicePixelRatioF()
-        picture = QPixmap.fromImage(
-            image.scaled(
-                QSize(round(side * ratio), round(side * ratio)),
-                Qt.AspectRatioMode.KeepAspectRatio,
-                Qt.TransformationMode.SmoothTransformation,
-            )
-        )
-        picture.setDevicePixelRatio(ratio)
-        shown = QLabel(self)
-        shown.setPixmap(picture)
-        shown.setAccessibleName(_("Attached picture"))
-        self.remove = IconButton("x", _("Remove the picture"), self, size=12)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.item = item
+        self.shown = QLabel(self)
+        self.name = ElidedLabel("", self, Qt.TextElideMode.ElideMiddle)
+        self.facts = ElidedLabel("", self)
+        mark(self.facts, "small")
+        self.remove = IconButton("x", parent=self, size=12)
+        self.remove.setObjectName("attachment-remove")
+        self.remove.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Delete on the chip does the same
         self.remove.clicked.connect(self.removed)
-        fill(QHBoxLayout(self), shown, (self.remove, 0, Qt.AlignmentFlag.AlignTop), margins=(4, 4, 2, 4), spacing=2)
+        words = fill(QVBoxLayout(), self.name, self.facts, margins=(0, 0, 0, 0), spacing=0)
+        fill(QHBoxLayout(self), self.shown, (words, 1), (self.remove, 0, Qt.AlignmentFlag.AlignTop), margins=(6, 5, 3, 5), spacing=7)
+        theme().changed.connect(self.retranslate)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        item = self.item
+        mark(self, "card-warn" if item.secret else "card-sunken")
+        side, ratio = theme().px(THUMBNAIL), self.devicePixelRatioF()
+        if item.thumbnail is not None and not item.thumbnail.isNull():
+            from PySide6.QtGui import QPixmap
+
+            whole = QSize(round(side * ratio), round(side * ratio))
+            scaled = item.thumbnail.scaled(whole, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
+            picture = QPixmap.fromImage(scaled)
+            picture.setDevicePixelRatio(ratio)
+            self.shown.setPixmap(picture)
+        else:
+            name = "triangle-alert" if item.secret else ICONS.get(item.source, "image" if item.picture else "file-text")
+            icon = theme().icon("loader-circle" if item.what is None else name, "warn" if item.secret else "muted")
+            self.shown.setPixmap(icon.pixmap(theme().px(18), theme().px(18)))
+        self.name.setText(item.name)
+        self.facts.setText(item.facts())
+        metrics = max(self.name.fontMetrics().horizontalAdvance(item.name), self.facts.fontMetrics().horizontalAdvance(item.facts()))
+        for part in (self.name, self.facts):
+            part.setFixedWidth(min(theme().px(_NAME), metrics + 4))
+        self.remove.describe(_("Remove {name}", name=item.name))
+        self.setAccessibleName(_("Attached: {name}, {facts}", name=item.name, facts=item.facts()))
+        self.setToolTip(_("{name}\nEnter opens it, Delete takes it away", name=item.name))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        match event.key():
+            case Qt.Key.Key_Delete | Qt.Key.Key_Backspace:
+                self.removed.emit()
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_Space:
+                self.opened.emit()
+            case Qt.Key.Key_Left | Qt.Key.Key_Right:
+                self.step.emit(-1 if event.key() == Qt.Key.Key_Left else 1)
+            case _:
+                super().keyPressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.opened.emit()
 
 
 class AttachmentRow(Translated, QWidget):
-    """The pictures that will be sent.
+    """What will be sent.
 
     Signals:
-        changed: one was added or removed.
+        changed: one was added, read or removed.
+        taken_away: a person removed this one.
+        opened: one is to be shown large.
+        left: the last one was taken away by the keyboard.
     """
 
     changed = Signal()
+    taken_away = Signal(object)
+    opened = Signal(object)
+    left = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setObjectName("attachment-row")
         self._flow = FlowLayout(self, 6)
-        self._thumbnails: list[_Thumbnail] = []
+        self.chips: list[Chip] = []
         self.hide()
 
     @property
-    def images(self) -> list[QImage]:
-        return [thumbnail.image for thumbnail in self._thumbnails]
+    def items(self) -> list[Item]:
+        return [chip.item for chip in self.chips]
 
-    def add(self, image: QImage) -> bool:
-        """Add a picture; false when there are ten already."""
-        if len(self._thumbnails) >= MAX_PICTURES or image.isNull():
-            return False
-        thumbnail = _Thumbnail(image, self)
-        thumbnail.removed.connect(lambda: self._remove(thumbnail))
-        self._thumbnails.append(thumbnail)
-        self._flow.addWidget(thumbnail)
-        thumbnail.show()
+    @property
+    def ready(self) -> list[Prepared | Attachment]:
+        """What has been read."""
+        return [item.what for item in self.items if item.what is not None]
+
+    @property
+    def reading(self) -> bool:
+        return any(item.what is None for item in self.items)
+
+    def add(self, item: Item) -> None:
+        chip = Chip(item, self)
+        chip.removed.connect(lambda: self._on_removed(chip))
+        chip.opened.connect(lambda: self.opened.emit(item) if item.what is not None else None)
+        chip.step.connect(lambda by: self._step(chip, by))
+        QWidget.setTabOrder(self.chips[-1] if self.chips else self._before(), chip)  # where it stands, not when it came
+        self.chips.append(chip)
+        self._flow.addWidget(chip)
+        chip.show()
         self.show()
         self.changed.emit()
-        return True
+
+    def _before(self) -> QWidget:
+        """What Tab visits before this row: Qt puts nothing behind a widget that takes no focus itself, as the row."""
+        widget: QWidget | None = self.previousInFocusChain()
+        while widget is not None and widget is not self and not widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            widget = widget.previousInFocusChain()
+        return widget or self
+
+    def refresh(self, item: Item) -> None:
+        """It was read."""
+        for chip in self.chips:
+            if chip.item is item:
+                chip.retranslate()
+        self.changed.emit()
+
+    def remove(self, item: Item) -> None:
+        chip = next((each for each in self.chips if each.item is item), None)
+        if chip is None:
+            return
+        self.chips.remove(chip)
+        self._flow.removeWidget(chip)
+        chip.hide()
+        chip.deleteLater()
+        self.setVisible(bool(self.chips))
+        self.changed.emit()
 
     def clear(self) -> None:
-        for thumbnail in list(self._thumbnails):
-            self._remove(thumbnail)
+        for item in self.items:
+            self.remove(item)
+
+    def show_items(self, items: Sequence[Item]) -> None:
+        """These and no others, without announcing it."""
+        self.blockSignals(True)
+        self.clear()
+        for item in items:
+            self.add(item)
+        self.blockSignals(False)
+
+    def _on_removed(self, chip: Chip) -> None:
+        at, had_focus = self.chips.index(chip), chip.hasFocus()
+        self.remove(chip.item)
+        self.taken_away.emit(chip.item)
+        if had_focus and self.chips:
+            self.chips[min(at, len(self.chips) - 1)].setFocus()
+        elif had_focus:
+            self.left.emit()
+
+    def _step(self, chip: Chip, by: int) -> None:
+        at = self.chips.index(chip) + by
+        if 0 <= at < len(self.chips):
+            self.chips[at].setFocus()
 
     def retranslate(self) -> None:
-        for thumbnail in self._thumbnails:
-            thumbnail.remove.describe(_("Remove the picture"))
-
-    def _remove(self, thumbnail: _Thumbnail) -> None:
-        self._thumbnails.remove(thumbnail)
-        self._flow.removeWidget(thumbnail)
-        thumbnail.hide()
-        thumbnail.deleteLater()
-        self.setVisible(bool(self._thumbnails))
-        self.changed.emit()
+        for chip in self.chips:
+            chip.retranslate()

@@ -1,25 +1,25 @@
-"""Where a message is written: several lines, pictures, send, stop, and how it is taken while the agent works."""
+"""Where a message is written: several lines, what goes along, send, stop, and how it is taken while the agent works."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.compose.attachments import SUFFIXES, AttachmentRow, read_picture
-from atelier_desk.desktop.chat.compose.field import MessageField, pictures_of
+from atelier_desk.desktop.chat.compose.attachments import AttachmentRow
+from atelier_desk.desktop.chat.compose.field import MessageField, files_of, picture_of
 from atelier_desk.desktop.chat.compose.profile import ProfilePicker
+from atelier_desk.desktop.folders.desk import folders_of
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QImage
+    from atelier_desk.desktop.chat.compose.attachments import Item
 
 MAX_LENGTH = 100_000
 """Characters of a message (``domain.limits.MESSAGE``)."""
@@ -42,12 +42,16 @@ class Composer(Translated, QFrame):
     """The field with its buttons.
 
     Signals:
-        sent: text, list of QImage and strategy (queue, redirect, terminate, silent).
+        sent: text, what goes along (``Item``s that were read) and strategy (queue, redirect, terminate, silent).
+        files_given, pictures_given, text_given: these are to go along: paths, list of QImage, a long text.
         stopped: the run is to be cancelled.
         draft_changed: the text changed.
     """
 
     sent = Signal(str, object, str)
+    files_given = Signal(object)
+    pictures_given = Signal(object)
+    text_given = Signal(str)
     stopped = Signal()
     draft_changed = Signal(str)
 
@@ -60,8 +64,11 @@ class Composer(Translated, QFrame):
         self._agent = ""
         self._enabled = True
         self.attachments = AttachmentRow(self)
+        self._note = control(label("", "small-warn", self, wrap=True), "attachment-note")
+        self._note.hide()
         self.field = MessageField(self)
-        self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach pictures"))
+        self.field.takes_files = pictures
+        self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach files"))
         self.attach.setVisible(pictures)
         self.profiles = ProfilePicker(self)
         self._hint = control(_Hint("", self), look="small")
@@ -112,10 +119,16 @@ class Composer(Translated, QFrame):
         self.field.moveCursor(self.field.textCursor().MoveOperation.End)
         self.field.setFocus()
 
-    def add_pictures(self, images: Sequence[QImage]) -> None:
-        for image in images if self._pictures else ():
-            self.attachments.add(image)
-        self.field.setFocus()
+    def show_items(self, items: Sequence[Item]) -> None:
+        """Show another workflow's attachments, without announcing it."""
+        self.attachments.show_items(items)
+        self._refresh()
+
+    def show_note(self, text: str) -> None:
+        """What is to be known of the attachments before they are sent; empty for nothing."""
+        self._note.setText(text)
+        self._note.setAccessibleName(text)
+        self._note.setVisible(bool(text))
 
     # -- building -------------------------------------------------------------------------------------------------------------
     def choose_strategy(self, name: str) -> None:
@@ -125,11 +138,13 @@ class Composer(Translated, QFrame):
 
     def _lay_out(self) -> None:
         row = fill(QHBoxLayout(), self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8)
-        fill(QVBoxLayout(self), self.attachments, self.field, row, margins=(16, 14, 11, 11), spacing=10)
+        fill(QVBoxLayout(self), self.attachments, self._note, self.field, row, margins=(16, 14, 11, 11), spacing=10)
 
     def _connect(self) -> None:
         self.field.submitted.connect(self.submit)
-        self.field.pictures_given.connect(self.add_pictures)
+        self.field.files_given.connect(self.take_files)
+        self.field.pictures_given.connect(self.pictures_given)
+        self.field.text_given.connect(self.text_given)
         self.field.focus_changed.connect(self._on_focus)
         self.field.textChanged.connect(self._on_text)
         self.attachments.changed.connect(self._refresh)
@@ -140,11 +155,12 @@ class Composer(Translated, QFrame):
         theme().changed.connect(self._dress)
 
     def pick(self) -> None:
-        """Choose picture files; the dialog is not modal to the program's loop."""
+        """Choose files; the dialog is not modal to the program's loop."""
         from PySide6.QtWidgets import QFileDialog
 
-        patterns = " ".join(f"*{suffix}" for suffix in SUFFIXES)
-        dialog = QFileDialog(self, _("Attach pictures"), "", _("Pictures ({patterns})", patterns=patterns))
+        from atelier_desk.desktop.start_folder import start_folder
+
+        dialog = QFileDialog(self, _("Attach files"), str(start_folder()))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.filesSelected.connect(self._on_picked)
@@ -153,17 +169,30 @@ class Composer(Translated, QFrame):
     def submit(self) -> None:
         """Send what is written, if there is anything and it may be sent."""
         text = self.field.toPlainText().strip()
-        images = self.attachments.images
-        if not self._enabled or not (text or images) or len(text) > MAX_LENGTH:
+        items = self.attachments.items
+        if not self._enabled or not (text or items) or len(text) > MAX_LENGTH or self.attachments.reading:
             return
-        self.sent.emit(text, images, self.strategy if self._running else "queue")
-        self.attachments.clear()
+        self.sent.emit(text, items, self.strategy if self._running else "queue")
+        # The stored draft stays until the engine has the message: nothing is announced.
+        self.attachments.show_items(())
+        self.show_note("")
         self.set_draft("")
         self._refresh()
 
     # -- reactions ------------------------------------------------------------------------------------------------------------
     def _on_picked(self, files: list[str]) -> None:
-        self.add_pictures([image for name in files if (image := read_picture(Path(name))) is not None])
+        from pathlib import Path
+
+        from atelier_desk.desktop.start_folder import remember_folder
+
+        if files:
+            remember_folder(Path(files[0]).parent)
+            self.take_files(files)
+
+    def take_files(self, files: list[str]) -> None:
+        """Files, by their paths, are to go along with the message."""
+        self.files_given.emit(files)
+        self.field.setFocus()
 
     def _on_text(self) -> None:
         self._refresh()
@@ -177,7 +206,8 @@ class Composer(Translated, QFrame):
     def _refresh(self) -> None:
         text = self.field.toPlainText()
         too_long = len(text) > MAX_LENGTH
-        self.send.setEnabled(self._enabled and bool(text.strip() or self.attachments.images) and not too_long)
+        reading = self.attachments.reading
+        self.send.setEnabled(self._enabled and bool(text.strip() or self.attachments.items) and not too_long and not reading)
         self.send.setIcon(theme().icon("arrow-up", "on_accent" if self.send.isEnabled() else "muted"))
         names = self._strategy_names()
         self._hint.cut = too_long
@@ -233,9 +263,15 @@ class Composer(Translated, QFrame):
         self._refresh()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if pictures_of(event.mimeData()):
+        """A folder is let go over the window to be worked in: that is not taken here."""
+        data = event.mimeData()
+        if not folders_of(data) and (files_of(data) or picture_of(data) is not None):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        self.add_pictures(pictures_of(event.mimeData()))
+        files, picture = files_of(event.mimeData()), picture_of(event.mimeData())
+        if files:
+            self.take_files(files)
+        elif picture is not None:
+            self.pictures_given.emit([picture])
         event.acceptProposedAction()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from atelier_desk.desktop.chat.compose.attachments import SUFFIXES, read_picture
 from atelier_desk.desktop.folders.desk import folders_of
 from atelier_desk.desktop.theme import mark, theme
 
@@ -18,6 +16,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
 _LINES = (1, 10)
+LONG = 10_000
+"""Characters of a text that is pasted, after which it goes along as a file."""
 
 
 class MessageField(QPlainTextEdit):
@@ -25,12 +25,16 @@ class MessageField(QPlainTextEdit):
 
     Signals:
         submitted: Enter was pressed.
-        pictures_given: pictures were pasted or dropped, as a list of QImage.
+        files_given: files were pasted or dropped, as a list of paths.
+        pictures_given: a picture was pasted or dropped, as a list of one QImage.
+        text_given: a text was pasted that is too long to be read in a field.
         focus_changed: it got or lost the keyboard.
     """
 
     submitted = Signal()
+    files_given = Signal(object)
     pictures_given = Signal(object)
+    text_given = Signal(str)
     focus_changed = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -41,6 +45,8 @@ class MessageField(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.document().setDocumentMargin(0)
+        self.takes_files = False
+        """What is pasted and dropped may go along, instead of being written."""
         self.history: Callable[[], Sequence[str]] = tuple
         """What was sent before, the oldest first."""
         self._recalled = -1
@@ -94,14 +100,19 @@ class MessageField(QPlainTextEdit):
         return True
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return source.hasImage() or bool(pictures_of(source)) or super().canInsertFromMimeData(source)
+        return (self.takes_files and (source.hasImage() or bool(files_of(source)))) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        pictures = pictures_of(source)
-        if pictures:
-            self.pictures_given.emit(pictures)
-            return
-        super().insertFromMimeData(source)
+        if not self.takes_files:
+            super().insertFromMimeData(source)
+        elif files := files_of(source):
+            self.files_given.emit(files)
+        elif (picture := picture_of(source)) is not None:
+            self.pictures_given.emit([picture])
+        elif source.hasText() and len(source.text()) > LONG:
+            self.text_given.emit(source.text())
+        else:
+            super().insertFromMimeData(source)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """A folder is no text: the window takes it."""
@@ -119,17 +130,17 @@ class MessageField(QPlainTextEdit):
         self.focus_changed.emit(False)
 
 
-def pictures_of(source: QMimeData) -> list[QImage]:
-    """Pictures in a paste or a drop: files that are pictures, or the picture itself."""
+def files_of(source: QMimeData) -> list[str]:
+    """The files and folders of this machine in a paste or a drop."""
+    return [url.toLocalFile() for url in source.urls() if url.isLocalFile() and url.toLocalFile()]
+
+
+def picture_of(source: QMimeData) -> QImage | None:
+    """The picture in a paste or a drop; what has words, too, as cells of a table do, is taken as these."""
     from PySide6.QtGui import QImage
 
-    found: list[QImage] = []
-    for url in source.urls():
-        path = Path(url.toLocalFile()) if url.isLocalFile() else None
-        if path is not None and path.suffix.lower() in SUFFIXES and (image := read_picture(path)) is not None:
-            found.append(image)
-    if not found and source.hasImage() and not source.hasText():
+    if source.hasImage() and not source.hasText():
         data = source.imageData()
         if isinstance(data, QImage) and not data.isNull():
-            found.append(data)
-    return found
+            return data
+    return None

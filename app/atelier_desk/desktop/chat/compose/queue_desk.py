@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage
 
 from atelier_desk.i18n import _
 
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 
 
 class QueueDesk(QObject):
-    """Between the strip, the engine and the composer of one workflow at a time."""
+    """Between the strip, the engine and the composer of one workflow at a time.
+
+    Signals:
+        given_back: the attachments of a message that was taken back.
+    """
+
+    given_back = Signal(object)
 
     def __init__(self, bridge: Bridge, strip: QueueStrip, composer: Composer, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -49,8 +56,8 @@ class QueueDesk(QObject):
                     Waiting(
                         message_id=each.message_id,
                         content=each.content,
-                        images=len(each.images),
-                        files=tuple(file.name for file in each.files),
+                        images=len(each.images) + sum(one.picture for one in each.attachments),
+                        files=(*(one.name for one in each.files), *(one.name for one in each.attachments if not one.picture)),
                     )
                     for each in found or ()
                 ]
@@ -80,16 +87,17 @@ class QueueDesk(QObject):
         else:
             # Another workflow is in view by now: it is there when this one is opened again.
             row = await self._bridge.engine.workflows.get(workflow_id)
-            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content))
+            kept = (*row.draft_attachments, *message.attachments)
+            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content), kept)
 
     def _put_back(self, message: UserMessage) -> None:
-        """Text and pictures into the composer, after what stands there."""
-        from PySide6.QtGui import QImage
-
+        """Text and attachments into the composer, after what stands there."""
         field = self._composer.field
         field.setPlainText(joined(field.toPlainText(), message.content))
         field.moveCursor(field.textCursor().MoveOperation.End)
-        self._composer.add_pictures([QImage.fromData(base64.b64decode(each.data)) for each in message.images])
+        self.given_back.emit(message.attachments)
+        for each in message.images:
+            self._composer.pictures_given.emit([QImage.fromData(base64.b64decode(each.data))])
         if message.files:
             names = ", ".join(file.name for file in message.files)
             self._bridge.failed.emit(_("Attach these files again: {names}", names=names))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QObject, Signal
 
+from atelier_desk.desktop.chat.compose.attaching import AttachmentDesk, shown_of
 from atelier_desk.desktop.chat.compose.queue_desk import joined
-from atelier_desk.desktop.chat.compose.sending import encoded
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.limits import MESSAGE
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.compose.attachments import Item
     from atelier_desk.desktop.chat.compose.choices import WorkflowChoices
     from atelier_desk.desktop.chat.compose.composer import Composer
     from atelier_desk.desktop.chat.transcript.entries import Entry
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.folders.desk import FolderDesk
     from atelier_desk.domain.agent import Choices
+    from atelier_desk.domain.attachment import Attachment
     from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.workflow import RunMode, Workflow
 
@@ -35,6 +37,7 @@ class Sender(QObject):
     """Sends what a person says in the workflow in view, also again and as another version.
 
     Attributes:
+        attaching: what goes along with the next message.
         workflow_id: whose text the composer has; empty while the next message begins a workflow.
         running: a run works there, so that a message may wait its turn.
         stepping: the next message starts a run that waits before each step.
@@ -63,14 +66,19 @@ class Sender(QObject):
         self.stepping = False
         self._sent = 0
         self._new_draft = ""
-        """What was written for a new workflow, while another one is shown."""
+        self._new_items: list[Item] = []
+        """What was written and attached for a new workflow, while another one is shown."""
+        self._items_changed = False
         self._opening: asyncio.Task[Any] | None = None
         self._shown_yet = False
         """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
         self._draft_timer = Soon(self, DRAFT_MS, lambda: self._keep(True))
+        self.attaching = AttachmentDesk(bridge, composer, choices, folders, self)
         composer.field.history = self._sent_before
         composer.sent.connect(self.send)
         composer.draft_changed.connect(lambda *_: self._draft_timer.start())
+        composer.attachments.changed.connect(self._on_items)
+        composer.attachments.taken_away.connect(self._on_taken_away)
 
     def attach(self, host: TranscriptHost) -> None:
         """Do what is asked for in a transcript."""
@@ -96,18 +104,24 @@ class Sender(QObject):
         if self._opening is not None:
             self._opening.cancel()  # one that was chosen a moment before would come over it
         self.keep_draft()
-        self.workflow_id = ""
+        self.workflow_id = self.attaching.workflow_id = ""
         self._composer.set_draft(self._new_draft)
+        self._show_items(self._new_items)
 
     def show(self, workflow: Workflow) -> None:
         """What is typed goes away only when another workflow takes its place: one that is read again has nothing newer to show."""
         if workflow.id != self.workflow_id:
             self.keep_draft()  # what was typed while this one was read
-            self.workflow_id = workflow.id
+            self.workflow_id = self.attaching.workflow_id = workflow.id
             self._composer.set_draft(workflow.draft)
+            self._show_items(())
+            self._read_items(workflow)
         elif not self._shown_yet and workflow.draft:
             self._composer.set_draft(joined(workflow.draft, self._composer.field.toPlainText()))
             self._draft_timer.start()
+        if not self._shown_yet:
+            self.attaching.workflow_id = workflow.id
+            self._read_items(workflow)
         self._shown_yet = True
 
     def keep_draft(self) -> None:
@@ -116,17 +130,74 @@ class Sender(QObject):
         self._draft_timer.stop()
         self._keep(pending)
 
+    def _on_items(self) -> None:
+        self._items_changed = True
+        self._draft_timer.start()
+
+    def _on_taken_away(self, item: Item) -> None:
+        """What the draft kept of it goes, after the draft without it is stored."""
+        if self.workflow_id and hasattr(item.what, "sha256"):
+            self._bridge.jobs.start(self._take_away(self.workflow_id, cast("Attachment", item.what)))
+
+    async def _take_away(self, workflow_id: str, attachment: Attachment) -> None:
+        if self.workflow_id == workflow_id:
+            self._items_changed = False
+            await self._store(workflow_id, self._composer.field.toPlainText(), self._composer.attachments.items)
+        await self._bridge.engine.attachments.drop(workflow_id, attachment)
+
+    def _show_items(self, items: Sequence[Item]) -> None:
+        self._composer.show_items(items)
+        self._items_changed = False
+        self.attaching.say()
+
+    def take_back(self, attachments: tuple[Attachment, ...]) -> None:
+        """Put what went with a message that is not sent after what is attached already."""
+        self._bridge.jobs.start(self._take_back(self.workflow_id, attachments))
+
+    async def _take_back(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> None:
+        for item in await self.attaching.items_of(workflow_id, attachments):
+            if self.workflow_id == workflow_id:
+                self._composer.attachments.add(item)
+
+    def _read_items(self, workflow: Workflow) -> None:
+        """Show what its draft has besides text, before what was attached meanwhile."""
+        if workflow.draft_attachments:
+            self._bridge.jobs.start(self._load_items(workflow))
+
+    async def _load_items(self, workflow: Workflow) -> None:
+        items = await self.attaching.items_of(workflow.id, workflow.draft_attachments)
+        if self.workflow_id == workflow.id:
+            meanwhile = self._composer.attachments.items
+            self._show_items([*items, *meanwhile])
+            if meanwhile:
+                self._on_items()
+
     def _keep(self, typed: bool) -> None:
         text = self._composer.field.toPlainText()
         if not self._shown_yet:
             return  # the stored one is not known yet, and would be lost
+        items = self._composer.attachments.items
         if not self.workflow_id:
-            self._new_draft = text
+            self._new_draft, self._new_items = text, items
         elif self._bridge.ready and typed:
-            self._bridge.jobs.start(self._bridge.engine.workflows.set_draft(self.workflow_id, text[:MESSAGE]))
+            changed, self._items_changed = self._items_changed, False
+            self._bridge.jobs.start(self._store(self.workflow_id, text, items if changed else None))
+
+    async def _store(self, workflow_id: str, text: str, items: Sequence[Item] | None) -> None:
+        """Keep a draft; what was read and is not kept with the workflow yet is kept now."""
+        engine = self._bridge.engine
+        kept: list[Attachment] | None = None
+        if items is not None:
+            kept = []
+            for item in items:
+                if item.what is not None and not hasattr(item.what, "sha256"):
+                    item.what = await engine.attachments.keep(workflow_id, item.what)
+                if item.what is not None:
+                    kept.append(cast("Attachment", item.what))
+        await engine.workflows.set_draft(workflow_id, text[:MESSAGE], *([kept] if kept is not None else []))
 
     # -- messages -------------------------------------------------------------------------------------------------------------
-    def send(self, text: str, images: Any, strategy: str) -> None:
+    def send(self, text: str, items: Sequence[Item], strategy: str) -> None:
         """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
         from atelier_desk.domain.agent import Choices
         from atelier_desk.domain.events.run import Dispatch
@@ -136,25 +207,24 @@ class Sender(QObject):
         answers = (agent.id, self._choices.chosen) if agent else ("", Choices())
         mode = RunMode.STEPPING if self.stepping else RunMode.AUTO
         folders = self._folders.for_new
-        self._bridge.jobs.start(self._send(self.workflow_id, text, images, Dispatch(strategy), answers, folders, mode))
+        if not self.workflow_id:
+            self._new_draft, self._new_items = "", []
+        self._bridge.jobs.start(self._send(self.workflow_id, text, list(items), Dispatch(strategy), answers, folders, mode))
 
     async def _send(
         self,
         workflow_id: str,
         text: str,
-        images: Any,
+        items: list[Item],
         strategy: Dispatch,
         answers: tuple[str, Choices],
         folders: tuple[str, ...],
         mode: RunMode,
     ) -> None:
-        from atelier_desk.domain.chat import ImagePart
-
         engine, (agent_id, choices) = self._bridge.engine, answers
         await self._first_opened()
         waits = self.running and strategy.value == "queue"
         storing = self._choices.stored()
-        pictures = await encoded(images)
         await storing
         if not workflow_id:
             workflow_id = (await engine.workflows.create(agent_id=agent_id, workspace=folders, choices=choices)).id
@@ -166,19 +236,20 @@ class Sender(QObject):
         own: Entry | None = None
         if self._pages.current is not None and self._pages.workflow_id == workflow_id and not waits:
             self._sent += 1
-            change = self._pages.current.add_own(f"own-{self._sent}", text, pictures)
+            change = self._pages.current.add_own(f"own-{self._sent}", text, [shown_of(item) for item in items])
             own = change[1]
             self._pages.changed.emit([change])
             self._view.scroll_to_end()
         try:
-            parts = tuple(ImagePart(**picture) for picture in pictures)
-            await engine.runs.send(workflow_id, text, agent_id=agent_id, images=parts, strategy=strategy, mode=mode)
+            what = [item.what for item in items if item.what is not None]
+            await engine.runs.send(workflow_id, text, agent_id=agent_id, attachments=what, strategy=strategy, mode=mode)
         except Exception:
-            await self._put_back(workflow_id, own, text)
+            await self._put_back(workflow_id, own, text, items)
             raise
         if self.workflow_id == workflow_id:
             self._draft_timer.stop()
-            await engine.workflows.set_draft(workflow_id, self._composer.field.toPlainText()[:MESSAGE])
+            now, self._items_changed = self._composer.attachments.items, False
+            await self._store(workflow_id, self._composer.field.toPlainText(), now if items or now else None)
 
     async def _first_opened(self) -> None:
         """A message written before anything was shown is put below what is being read, and not lost from view with it."""
@@ -187,16 +258,20 @@ class Sender(QObject):
         if not self._shown_yet and self._opening is not None:
             await asyncio.wait([self._opening])
 
-    async def _put_back(self, workflow_id: str, own: Entry | None, text: str) -> None:
+    async def _put_back(self, workflow_id: str, own: Entry | None, text: str, items: list[Item]) -> None:
         """The engine refused the message: it is where it was written again, also when another workflow is shown now."""
         transcript = self._pages.current
         if own is not None and transcript is not None and own in transcript.entries:
             transcript.remove(own)
             self._view.set_entries(transcript.entries)
         if self.workflow_id != workflow_id:
-            await self._bridge.engine.workflows.set_draft(workflow_id, text[:MESSAGE])
-        elif not self._composer.field.toPlainText().strip():
+            await self._store(workflow_id, text, items or None)
+            return
+        if not self._composer.field.toPlainText().strip():
             self._composer.set_draft(text)
+        if items:
+            self._show_items([*items, *self._composer.attachments.items])
+            self._on_items()
 
     # -- turns again ----------------------------------------------------------------------------------------------------------
     def _on_go_on(self, finish: str) -> None:
@@ -207,13 +282,13 @@ class Sender(QObject):
             self._pages.changed.emit(self._pages.current.release_notices())  # taken: a second click finds no button
         self.send(go_on_words(finish), [], "queue")
 
-    def _on_regenerate(self, run_id: str) -> None:
-        workflow_id = self._pages.workflow_id
-        self._rerun(("regenerate", run_id), lambda: self._bridge.engine.runs.regenerate(workflow_id, run_id))
+    def _on_regenerate(self, run_id: str, message_id: str) -> None:
+        workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
+        self._rerun(("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id))
 
-    def _on_resend(self, run_id: str, text: str) -> None:
-        workflow_id = self._pages.workflow_id
-        self._rerun(("resend", run_id, text), lambda: self._bridge.engine.runs.edit_and_resend(workflow_id, run_id, text))
+    def _on_resend(self, run_id: str, message_id: str, text: str) -> None:
+        workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
+        self._rerun(("resend", run_id, text), lambda: runs.edit_and_resend(workflow_id, run_id, text, message_id))
 
     def _on_branch(self, run_id: str) -> None:
         workflow_id = self._pages.workflow_id

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _MARKS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
 _BLOCK_MARKS = {"$$": "$$", "\\[": "\\]"}
 _COMMANDS = re.compile(r"\\(?:text|mathrm|operatorname|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+")
-_TWO_WORDS = re.compile(r"[^\W\d_]{2,}\s+[^\W\d_]{2,}")
+_TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}\s+[^\W\d_]{2,}")
+"""The look behind keeps one long word from costing the square of its length."""
 _SHORT = re.compile(r"[^\W_]{1,2}(?:\s*,\s*[^\W_]{1,2})*|\d+(?:[.,]\d+)?")
 _SIGNS = set("\\^_={}<>+-*/()|'!≤≥≠±×÷∈∞√∑∫→")
 
@@ -58,6 +59,11 @@ def looks_like_math(body: str) -> bool:
     return bool(_SIGNS & set(body)) or _SHORT.fullmatch(body) is not None
 
 
+_LONGEST, _MOST_LINES = 4_000, 100
+"""Characters of a formula within a line, and lines of one that stands alone: what begins and never ends is not looked for to the end of the
+text again and again, at each mark and in each line."""
+
+
 def _math_inline(state: StateInline, silent: bool) -> bool:
     """Their ``_`` and ``*`` mean nothing."""
     source, start = state.src, state.pos
@@ -66,7 +72,7 @@ def _math_inline(state: StateInline, silent: bool) -> bool:
     for opening, closing in _MARKS:
         if not source.startswith(opening, start):
             continue
-        end = source.find(closing, start + len(opening), state.posMax)
+        end = source.find(closing, start + len(opening), min(state.posMax, start + _LONGEST))
         body = source[start + len(opening) : end] if end > 0 else ""
         if not body.strip() or (opening == "$" and not _strict(source, start, end)):
             continue
@@ -101,7 +107,7 @@ def _math_block(state: StateBlock, start_line: int, end_line: int, silent: bool)
     lines, last = [first], start_line
     while not _ends(lines, closing):
         last += 1
-        if last >= end_line or closing in lines[-1][2 if len(lines) == 1 else 0 :]:
+        if last >= min(end_line, start_line + _MOST_LINES) or closing in lines[-1][2 if len(lines) == 1 else 0 :]:
             return False
         lines.append(_line(state, last))
         if not lines[-1].strip() or state.sCount[last] < state.blkIndent:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
+from PySide6.QtGui import QColor, QFont, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
+from shiboken6 import isValid
 
-from atelier_desk.desktop.chat.markdown import diffs
+from atelier_desk.desktop.chat.markdown import ansi, diffs
 from atelier_desk.desktop.theme import Tokens, theme
 from atelier_desk.threads import in_background
 
 SLICE_S = 0.003
-"""Longest one slice works, in seconds."""
+"""Longest that listings are coloured before the window may do something else, in seconds: of all of them together."""
 MAX_CHARS = 200_000
 """Longer code stays plain."""
 
@@ -122,6 +123,36 @@ def _loader() -> _Loader:
     return _Loader()
 
 
+class _Turns(QObject):
+    """Has the listings coloured one after the other. A timer of its own for each would take a slice for each before the next frame."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: list[Highlighter] = []
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._step)
+
+    def take(self, highlighter: Highlighter) -> None:
+        if highlighter not in self._waiting:
+            self._waiting.append(highlighter)
+        self._timer.start(0)
+
+    def _step(self) -> None:
+        until = time.perf_counter() + SLICE_S
+        while self._waiting and time.perf_counter() < until:
+            first = self._waiting[0]
+            if not isValid(first) or not first.step():
+                self._waiting.pop(0)
+        if not self._waiting:
+            self._timer.stop()
+
+
+@cache
+def _turns() -> _Turns:
+    """The ones of the program; made in the window's thread."""
+    return _Turns()
+
+
 class Highlighter(QObject):
     """Colours the lines of a document once; ``start`` again after the theme changed."""
 
@@ -131,26 +162,28 @@ class Highlighter(QObject):
         self._work: Iterator[None] | None = None
         self._text, self._language = "", ""
         self._waiting = False
-        self._timer = QTimer(self)
-        self._timer.timeout.connect(self._step)
         self._listens = False
 
     @property
     def busy(self) -> bool:
         return self._waiting or self._work is not None
 
-    def start(self, text: str, language: str) -> None:
-        """Colour ``text``, which is the document's whole content; unknown languages stay plain."""
+    def start(self, text: str, language: str, spans: Sequence[ansi.Span] = ()) -> None:
+        """Colour ``text``, which is the document's whole content; unknown languages stay plain, but for the colours of ``spans``."""
         self._work = None
-        self._timer.stop()
         self._text, self._language = text, language
+        if spans:
+            self._waiting = False
+            self._work = self._colour_spans(text, spans)
+            _turns().take(self)
+            return
         self._waiting = bool(language) and len(text) <= MAX_CHARS
         if not self._waiting:
             return
         if language in diffs.LANGUAGES:
             self._waiting = False
             self._work = self._colour_diff(text)
-            self._timer.start(0)
+            _turns().take(self)
             return
         if language in _lexers:
             self._on_loaded(language)
@@ -167,24 +200,26 @@ class Highlighter(QObject):
         lexer = lexer_for(self._language)
         if lexer is not None:
             self._work = self._colour_lines(lexer, self._text)
-            self._timer.start(0)
+            _turns().take(self)
 
-    def _step(self) -> None:
-        until = time.perf_counter() + SLICE_S
-        while self._work is not None and time.perf_counter() < until:
-            if next(self._work, self) is self:
-                self._work = None
-                self._timer.stop()
+    def step(self) -> bool:
+        """Colour one line more; False when there is none."""
+        if self._work is not None and next(self._work, self) is self:
+            self._work = None
+        return self._work is not None
 
     def _colour_lines(self, lexer: Any, text: str) -> Iterator[None]:
         """One step a line: its formats are set when the lexer has passed its end."""
         formats: dict[tuple[str, bool], QTextCharFormat] = {}
         tokens = theme().tokens
+        colours: dict[Any, str | None] = {}  # a listing has thousands of tokens of a few kinds
         block = self._document.begin()
         ranges: list[QTextLayout.FormatRange] = []
         column = 0
         for _position, kind, value in lexer.get_tokens_unprocessed(text):
-            colour = colour_of(kind, tokens)
+            if kind not in colours:
+                colours[kind] = colour_of(kind, tokens)
+            colour = colours[kind]
             for number, part in enumerate(value.split("\n")):
                 if number:
                     self._apply(block, ranges)
@@ -192,9 +227,10 @@ class Highlighter(QObject):
                     yield
                     if not block.isValid():
                         return
+                length = len(part) if part.isascii() else len(part.encode("utf-16-le")) // 2
                 if part and colour:
-                    ranges.append(_range(column, len(part.encode("utf-16-le")) // 2, colour, formats))
-                column += len(part.encode("utf-16-le")) // 2
+                    ranges.append(_range(column, length, colour, formats))
+                column += length
         self._apply(block, ranges)
 
     def _colour_diff(self, text: str) -> Iterator[None]:
@@ -235,10 +271,44 @@ class Highlighter(QObject):
             block = block.next()
             yield
 
+    def _colour_spans(self, text: str, spans: Sequence[ansi.Span]) -> Iterator[None]:
+        """One step a line, in the colours of the theme."""
+        block, begins, at = self._document.begin(), 0, 0
+        for line in text.split("\n"):
+            if not block.isValid():
+                return
+            ends = begins + len(line)
+            ranges: list[QTextLayout.FormatRange] = []
+            while at < len(spans) and spans[at].start < ends:
+                first, last = max(spans[at].start, begins) - begins, min(spans[at].end, ends) - begins
+                if first < last:
+                    before, inside = line[:first], line[first:last]
+                    ranges.append(_made(len(before.encode("utf-16-le")) // 2, len(inside.encode("utf-16-le")) // 2, _form(spans[at].style)))
+                if spans[at].end > ends:
+                    break
+                at += 1
+            self._apply(block, ranges)
+            block, begins = block.next(), ends + 1
+            yield
+
     def _apply(self, block: Any, ranges: list[QTextLayout.FormatRange]) -> None:
         if block.isValid() and ranges:
             block.layout().setFormats(ranges)
             self._document.markContentsDirty(block.position(), block.length())
+
+
+def _form(style: ansi.Style) -> QTextCharFormat:
+    form = QTextCharFormat()
+    colour, ground = ansi.colours(style, theme().tokens)
+    form.setForeground(QColor(colour))
+    if ground:
+        form.setBackground(QColor(ground))
+    if style.bold:
+        form.setFontWeight(QFont.Weight.Bold)
+    form.setFontItalic(style.italic)
+    form.setFontUnderline(style.underline)
+    form.setFontStrikeOut(style.struck)
+    return form
 
 
 def _range(start: int, length: int, colour: str, formats: dict[tuple[str, bool], QTextCharFormat]) -> QTextLayout.FormatRange:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import control, fill
-from atelier_desk.i18n import N_
+from atelier_desk.desktop.widgets import ElidedLabel, control, fill, say
+from atelier_desk.i18n import N_, _
 
 
 class BubbleEditor(QFrame):
-    """The field that stands in a bubble's place while it is edited."""
+    """The field that stands in a bubble's place while it is edited; ``attached`` are the names of what goes along again."""
 
-    def __init__(self, text: str, parent: QWidget) -> None:
+    def __init__(self, text: str, parent: QWidget, attached: Sequence[str] = ()) -> None:
         super().__init__(parent)
         mark(self, "composer")
         self.field = control(QPlainTextEdit(text, self), "edit-field", look="plain", name=N_("Edit the message"))
         self.cancelled = control(QPushButton(self), "edit-cancel", N_("Cancel"))
         self.sent = control(QPushButton(self), "edit-send", N_("Send"), look="primary")
-        row = fill(QHBoxLayout(), 1, self.cancelled, self.sent)
+        along = control(ElidedLabel("", self), "edit-attached", look="small")
+        say(along, (lambda: _("Goes along again: {names}", names=", ".join(attached))) if attached else "")
+        row = fill(QHBoxLayout(), (along, 1), self.cancelled, self.sent)
         fill(QVBoxLayout(self), (self.field, 1), row, margins=(14, 12, 12, 12))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

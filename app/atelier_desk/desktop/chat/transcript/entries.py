@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from atelier_desk.domain.change import Change as FileChanged
     from atelier_desk.domain.parts import ResultPart
     from atelier_desk.domain.question import UserQuestion
+    from atelier_desk.domain.stream.payloads import Attachment
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry
 
 EntryKind = Literal["user", "assistant", "notice"]
 ChangeKind = Literal["append", "update", "stream", "remove"]
+_FACTS = ("name", "media_type", "source", "path", "sha256", "width", "height", "pages", "text_sha256", "text_size", "characters")
 LOADING = "loading"
 """Reason of a ``retry`` that is none: the model is being read from the disk."""
 UNFINISHED = frozenset({"length", "content_filter", "empty"})
@@ -83,7 +85,8 @@ class Entry:
         live: text still arrives.
         actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
         told: what ended a reply that was cut off is said by the card after it.
-        images: base64 data and media types of a user message's pictures.
+        images: base64 data and media types of pictures that a program sent.
+        attachments: the facts of what a person attached (``domain.attachment.Attachment``), with a ``thumbnail`` until it is stored.
         time: when it was said; None until the engine knows of it.
         files: names and texts of the text files that went with it.
         file_changes: what the turn that ends with it changed, the newest first.
@@ -103,6 +106,7 @@ class Entry:
     details: dict[str, Any] = field(default_factory=dict)
     images: list[dict[str, str]] = field(default_factory=list)
     files: list[dict[str, str]] = field(default_factory=list)
+    attachments: list[dict[str, Any]] = field(default_factory=list)
     agent_name: str = ""
     model: str = ""
     provider: str = ""
@@ -186,6 +190,7 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         details=dict(message.details),
         images=list(message.details.get("images", [])) if message.role.value == "user" else [],
         files=list(message.details.get("files", [])) if message.role.value == "user" else [],
+        attachments=list(message.details.get("attachments", [])) if message.role.value == "user" else [],
         agent_name=message.agent_name,
         model=message.model,
         provider=message.provider,
@@ -193,3 +198,10 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         branch=stored.branch,
         pinned=message.pinned,
     )
+
+
+def attachment_of(streamed: Attachment, before: list[dict[str, Any]]) -> dict[str, Any]:
+    """What went with a message, from the stream; its picture is the one that is shown ``before`` it was stored."""
+    facts = {name: getattr(streamed, name) for name in _FACTS}
+    shown = next((each.get("thumbnail") for each in before if each.get("name") == streamed.name), None)
+    return {**facts, "size": streamed.bytes, "text": streamed.text or "", **({"thumbnail": shown} if shown is not None else {})}

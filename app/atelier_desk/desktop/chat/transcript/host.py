@@ -43,8 +43,8 @@ class TranscriptHost(QObject):
 
     Signals:
         question_requested: open the dialog of this question.
-        regenerate_requested: answer the turn of this run again.
-        resend_requested: run id and new text: send an edited message as another version of its turn.
+        regenerate_requested: run id and message id: answer the turn of this run again, up to this reply.
+        resend_requested: run id, message id and new text: send an edited message as another version of its turn.
         go_on_requested: have the last reply continued; why it is not whole (``length``, ``content_filter``, ``empty``).
         quote_requested: put this text into the composer as a quote.
         branch_requested: show the version with this run id.
@@ -58,8 +58,8 @@ class TranscriptHost(QObject):
     """
 
     question_requested = Signal(str)
-    regenerate_requested = Signal(str)
-    resend_requested = Signal(str, str)
+    regenerate_requested = Signal(str, str)
+    resend_requested = Signal(str, str, str)
     go_on_requested = Signal(str)
     quote_requested = Signal(str)
     branch_requested = Signal(str)

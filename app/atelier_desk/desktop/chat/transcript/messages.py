@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtGui import QGuiApplication, QPixmap
+from PySide6.QtGui import QGuiApplication, QPixmap, QTextCursor
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from atelier_desk.desktop.chat.cards.cards import QuestionCard, ReasoningFold
@@ -14,10 +14,12 @@ from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.compose.attached_files import AttachedFiles
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
+from atelier_desk.desktop.chat.transcript.attached import AttachedChips
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.json_answer import as_code
 from atelier_desk.desktop.chat.transcript.memo import Memo
 from atelier_desk.desktop.chat.transcript.message import BodyMessage, MessageWidget
 from atelier_desk.desktop.chat.transcript.place import CALL, HEAD, QUESTION, THOUGHTS, Place
@@ -54,9 +56,8 @@ class UserBubble(MessageWidget):
         self._bubble = control(QFrame(self), look="bubble")
         self._text = ProseBlock(self._bubble)
         self._pictures = [_thumbnail(image, self._bubble) for image in entry.images]
-        self._files = AttachedFiles(entry.files, self._bubble) if entry.files else None
-        if self._files is not None:
-            self._files.height_changed.connect(self.height_changed)
+        self._attached: AttachedChips | None = None
+        self._files: AttachedFiles | None = None
         self._waiting = Pill("", "", self)
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
@@ -69,6 +70,8 @@ class UserBubble(MessageWidget):
         self.refresh()
 
     def refresh(self) -> None:
+        self._show_attached()
+        self._show_files()
         self._text.show_plain(self.entry.content)
         self._text.setVisible(bool(self.entry.content))
         self._waiting.setVisible(self.entry.pending)
@@ -77,6 +80,24 @@ class UserBubble(MessageWidget):
         branch = self.entry.branch
         self._switch.show_branch(branch.runs if branch else (), branch.index if branch else 0)
         self.retranslate()
+
+    def _show_attached(self) -> None:
+        """Chips of what went along; made again when it has been stored."""
+        entries = self.entry.attachments
+        if self._attached is not None and self._attached.entries is not entries:
+            self._attached.hide()
+            self._attached.deleteLater()
+            self._attached = None
+        if self._attached is None and entries:
+            self._attached = AttachedChips(entries, self.host, self._bubble)
+            self._attached.show()
+
+    def _show_files(self) -> None:
+        """Of one's own message they are known when the engine has it: what its ``/name`` calls comes along."""
+        if self.entry.files and self._files is None:
+            self._files = AttachedFiles(self.entry.files, self._bubble)
+            self._files.height_changed.connect(self.height_changed)
+            self._files.show()
 
     def _redraw(self) -> None:
         self.refresh()
@@ -95,12 +116,13 @@ class UserBubble(MessageWidget):
         """Replace the bubble by a field with its text."""
         if self._editor is not None:
             return
-        self._editor = BubbleEditor(self.entry.content, self)
+        self._editor = BubbleEditor(self.entry.content, self, [str(each.get("name", "")) for each in self.entry.attachments])
         self._editor.cancelled.clicked.connect(lambda *_: self._end_edit())
         self._editor.sent.clicked.connect(lambda *_: self._resend())
         self._editor.show()
         self._bubble.hide()
         self._actions.hide()
+        self._editor.field.moveCursor(QTextCursor.MoveOperation.End)
         self._editor.field.setFocus()
         self.height_changed.emit()
 
@@ -115,7 +137,7 @@ class UserBubble(MessageWidget):
     def _resend(self) -> None:
         if self._editor is not None and (text := self._editor.field.toPlainText().strip()):
             self._end_edit()
-            self.host.resend_requested.emit(self.entry.run_id, text)
+            self.host.resend_requested.emit(self.entry.run_id, self.entry.id, text)
 
     def fit(self, width: int) -> int:
         look = theme()
@@ -130,6 +152,11 @@ class UserBubble(MessageWidget):
         pictures = sum(picture.width() + near for picture in self._pictures) - near if self._pictures else 0
         inner = max(inner, min(pictures, most), self._files.natural_width(most) if self._files is not None else 0)
         y = edge
+        if self._attached is not None:
+            inner = max(inner, self._attached.natural_width(most))
+            height = self._attached.fit(inner)
+            self._attached.setGeometry(side, y, inner, height)
+            y += height + (near if self.entry.content or self._pictures or self._files else 0)
         x = side
         for picture in self._pictures:
             picture.move(x, y)
@@ -151,6 +178,9 @@ class UserBubble(MessageWidget):
 
     def _place_actions(self, width: int, bubble_width: int, bottom: int) -> int:
         near, row = theme().px(NEAR), self._actions.height_hint()
+        room = width - bubble_width - near
+        self._note.show()
+        self._note.setHidden(self._actions.sizeHint().width() > room)  # the buttons are needed, the time is not: it is never cut off
         shown = self._actions.sizeHint().width()
         self._actions.setGeometry(width - bubble_width - shown - near, bottom - row - 4, shown, row)
         if not self._waiting.isHidden():
@@ -171,6 +201,8 @@ class UserBubble(MessageWidget):
             picture.setAccessibleName(_("Attached picture"))
         if self._files is not None:
             self._files.retranslate()
+        if self._attached is not None:
+            self._attached.retranslate()
         self._waiting.setText(_("sending"))
         self._actions.retranslate()
         self._switch.retranslate()
@@ -212,9 +244,9 @@ class AssistantMessage(BodyMessage):
         elif self._reasoning is not None:
             self._reasoning.refresh()
         if entry.live:
-            self.body.stream_to(entry.content)
+            self.body.stream_to(as_code(entry.content, live=True))
         else:
-            self.body.set_text(entry.content)
+            self.body.set_text(as_code(entry.content))
         for call in entry.calls:
             card = self._cards.get(call.call_id)
             if card is None:
@@ -283,7 +315,7 @@ class AssistantMessage(BodyMessage):
         else:
             if self._reasoning is not None and not self.body.text:
                 self._reasoning.refresh()
-            self.body.stream_to(self.entry.content)
+            self.body.stream_to(as_code(self.entry.content, live=True))
 
     def highlight(self, needle: str) -> int:
         self._needle = needle
@@ -309,7 +341,7 @@ class AssistantMessage(BodyMessage):
         return bool(entry.content) and not entry.live and shown and bool(entry.run_id) and self.host.versions
 
     def _regenerate(self) -> None:
-        self.host.regenerate_requested.emit(self.entry.run_id)
+        self.host.regenerate_requested.emit(self.entry.run_id, self.entry.id)
 
     def fit(self, width: int) -> int:
         """Each part with the distance to the next one below it; the row of buttons takes the place of the last."""

@@ -17,6 +17,7 @@ from atelier_desk.desktop.chat.transcript.entries import (
     Change,
     ChangeKind,
     Entry,
+    attachment_of,
     entry_from,
 )
 
@@ -112,9 +113,9 @@ class Transcript:
         last.actionable = True
         return [("update", last)]
 
-    def add_own(self, entry_id: str, content: str, images: list[dict[str, str]]) -> Change:
+    def add_own(self, entry_id: str, content: str, attachments: list[dict[str, Any]]) -> Change:
         """A message just sent: shown before the engine has committed it."""
-        entry = Entry(entry_id, "user", content=content, images=images, pending=True)
+        entry = Entry(entry_id, "user", content=content, attachments=attachments, pending=True)
         self._add(entry)
         self.note_wait()
         return "append", entry
@@ -323,7 +324,8 @@ class Transcript:
             entry.topic, entry.details = "output", {"output_type": data.output_type}
         elif entry.kind == "user":
             entry.topic = data.strategy
-            entry.files = [{"name": each.name, "text": each.text} for each in data.attachments if each.text is not None]
+            entry.files = [{"name": each.name, "text": each.text} for each in data.attachments if each.text is not None and not each.sha256]
+            entry.attachments = [attachment_of(each, entry.attachments) for each in data.attachments if each.sha256]
             self._mark_prompt()
         return [(kind, entry)]
 

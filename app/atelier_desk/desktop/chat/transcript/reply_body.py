@@ -18,6 +18,8 @@ Part = ProseBlock | CodeCard | RuleBlock
 FLUSH_S = 1 / 30
 BACK_OFF = 4
 """The next flush comes no sooner than this many times the last one's cost."""
+MOST = 2_000
+"""Characters that one flush draws: after a hold-up many wait, and would hold up the window in their turn."""
 _BLOCKS_A_PART = 40
 """Prose blocks that share one document; more would make every flush lay out too much."""
 _GAP = 12
@@ -77,26 +79,30 @@ class ReplyBody(QWidget):
 
     def stream_to(self, text: str) -> None:
         """The text so far, while it grows; drawn at most 30 times a second."""
-        if self._stream is None or not text.startswith(self._text):
+        begins = self._stream is None or not text.startswith(self._text)
+        if begins:
             self._clear()
             self._stream = MarkdownStream()
             self._streamed = 0
         self._text = text
+        if begins:
+            self.flush(len(text))  # what is there already when it comes into view is shown whole
+            return
         wait = max(FLUSH_S, BACK_OFF * self.last_cost) - (time.perf_counter() - self._last_flush)
         if wait <= 0:
             self.flush()
         elif not self._timer.isActive():
             self._timer.start(max(1, round(wait * 1000)))
 
-    def flush(self) -> None:
-        """Draw what arrived since the last flush."""
+    def flush(self, most: int = MOST) -> None:
+        """Draw what arrived since the last flush, up to ``most`` characters; the rest with the next one."""
         self._timer.stop()
         stream = self._stream
         if stream is None:
             return
         began = time.perf_counter()
-        stream.feed(self._text[self._streamed :])
-        self._streamed = len(self._text)
+        stream.feed(self._text[self._streamed : self._streamed + most])
+        self._streamed = min(len(self._text), self._streamed + most)
         frozen = stream.advance()
         if frozen:
             self._freeze(frozen)
@@ -104,6 +110,8 @@ class ReplyBody(QWidget):
         self.height_changed.emit()
         self._last_flush = time.perf_counter()
         self.last_cost = self._last_flush - began
+        if self._streamed < len(self._text):
+            self._timer.start(round(max(FLUSH_S, BACK_OFF * self.last_cost) * 1000))
 
     def finish(self) -> None:
         """Nothing more comes: freeze the rest."""
@@ -124,7 +132,6 @@ class ReplyBody(QWidget):
         self._text, self._stream = "", None
         if streaming:
             self.stream_to(text)
-            self.flush()
         elif text:
             self.set_text(text)
 

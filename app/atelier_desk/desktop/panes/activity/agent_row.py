@@ -99,7 +99,8 @@ class AgentRow(QWidget):
         self._icon.setPixmap(theme().pixmap(icon, role, side, self.devicePixelRatioF()))
         self._icon.setContentsMargins(0, theme().px(2), 0, 0)
         self._name.setText(self.name)
-        self._doing.setText(doing(member) or task(member))
+        # Why one failed is told in words where it happened: in its card, and in the list below.
+        self._doing.setText(("" if member.over else doing(member)) or task(member))
         self._state.setText(state_words(member))
         mark(self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small"))
         self._paused = member.held

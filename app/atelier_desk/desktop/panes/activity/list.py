@@ -20,15 +20,23 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.engine.notice_words import nudge_words
+from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, nudge_words, retry_words
 from atelier_desk.i18n import N_, _
+from atelier_desk.tools import failure_words
 from atelier_desk.tools.call import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex
 EntryRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``Entry``."""
 
-CALL_WORDS = {"running": N_("working"), "ok": N_("done"), "error": N_("failed"), "skipped": N_("skipped"), "rejected": N_("rejected")}
+CALL_WORDS = {
+    "running": N_("working"),
+    "ok": N_("done"),
+    "error": N_("failed"),
+    "skipped": N_("skipped"),
+    "rejected": N_("rejected"),
+    "cancelled": N_("stopped"),
+}
 """How a tool call stands, as the agents' own states are said."""
 _WORDS = {
     ChunkType.WORKFLOW_START: N_("Run started"),
@@ -47,7 +55,6 @@ _WORDS = {
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
     ChunkType.LIMIT_REACHED: N_("Limit reached"),
     ChunkType.LOOP_DETECTED: N_("Repetition noticed"),
-    ChunkType.RETRY: N_("Trying again"),
     ChunkType.ERROR: N_("Error"),
 }
 _DECIDED = {"approved": N_("Approved"), "rejected": N_("Rejected"), "cancelled": N_("Approval no longer needed")}
@@ -57,6 +64,7 @@ _CLOSED = {
     "timeout": N_("Question timed out"),
     "": N_("Question closed"),
 }
+_CONTEXT_CHANGES = {"pinned": N_("pinned"), "unpinned": N_("pin taken away"), "undone": N_("shortening undone")}
 _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.WORKFLOW_START: ("play", "muted"),
     ChunkType.WORKFLOW_COMPLETE: ("circle-check", "muted"),
@@ -80,6 +88,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.LOOP_DETECTED: ("rotate-ccw", "warn"),
     ChunkType.RETRY: ("refresh-cw", "warn"),
     ChunkType.NUDGE: ("list-todo", "muted"),
+    ChunkType.MISFIT: ("triangle-alert", "warn"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
 _ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("square", "muted"), "abandoned": ("x", "muted"), "error": ("circle-x", "err")}
@@ -98,8 +107,14 @@ def entry_title(entry: Entry) -> str:
             return _(_DECIDED.get(status, status))
         case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
             return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
-        case payloads.Nudge(details=details):
-            return nudge_words(int(details.get("tasks") or 0))
+        case payloads.Nudge(reason=why, details=details):
+            return nudge_words(why, int(details.get("tasks") or 0))
+        case payloads.Misfit(details=details):
+            return misfit_words(str(details.get("problem", "")))[0]
+        case payloads.Retry() as said:
+            return _retry(said)[0]
+        case payloads.LimitReached(reason=limit) if limit in LIMITS:
+            return _(LIMITS[limit])
         case payloads.MessageSaid(role="user"):
             return _("Message to {agent}", agent=entry.agent_name) if entry.depth else _("Your message")
         case payloads.MessageSaid():
@@ -112,9 +127,9 @@ def entry_title(entry: Entry) -> str:
 def entry_summary(entry: Entry) -> str:
     """The most telling value, on one line."""
     if entry.is_call:
-        value = (entry.error if entry.status == "error" else "") or (
-            entry.presentation.summary if entry.presentation.summary.text else summary_of(telling(entry.arguments))
-        ).localized(_)
+        # Of one that failed too: its error is written for the model, and stands in the details.
+        summary = entry.presentation.summary if entry.presentation.summary.text else summary_of(telling(entry.arguments))
+        value = summary.localized(_)
         words = " ".join(value.split())
         title = _(entry.presentation.title)
         if title and words.startswith(title):  # "Question to you: which colour?" stands behind "Question to you" already
@@ -139,11 +154,30 @@ def _telling(said: payloads.Payload | None) -> str:
             return _(said.presentation.title) or bare_tool(said.tool) or said.reason
         case payloads.Nudge():
             return ""  # the title says it all
+        case payloads.Misfit(details=details):
+            return str(details.get("problem", ""))
         case payloads.LoopDetected(details=details):
             return f"{tool_title(str(details.get('tool') or ''))} × {number(int(details.get('count') or 0))}"
-        case payloads.Notice() | payloads.ContextChanged():
-            return said.reason
+        case payloads.Retry():
+            return _retry(said)[1]
+        case payloads.LimitReached():
+            return ""  # the title says which
+        case payloads.ContextCompacted(reason=method):
+            return _(COMPACTIONS[method]) if method in COMPACTIONS else ""
+        case payloads.ContextChanged(reason=reason):
+            return _(_CONTEXT_CHANGES[reason]) if reason in _CONTEXT_CHANGES else ""
+        case payloads.Failure():
+            return said.words
     return ""
+
+
+def _retry(said: payloads.Retry) -> tuple[str, str]:
+    """Title and text, as the card in the transcript has them."""
+    details = said.details
+    delay_ms = float(details.get("delay_s") or 0) * 1000
+    return retry_words(
+        said.reason, int(details.get("attempt") or 1), duration(delay_ms) if delay_ms >= 50 else "", str(details.get("message") or "")
+    )
 
 
 def entry_icon(entry: Entry) -> tuple[str, Role]:
@@ -153,7 +187,7 @@ def entry_icon(entry: Entry) -> tuple[str, Role]:
             return _ENDS.get(entry.payload.status, ("circle-check", "muted"))
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
-    states["skipped"] = states["rejected"] = ("minus", "muted")
+    states["skipped"] = states["rejected"] = states["cancelled"] = ("minus", "muted")
     return states.get(entry.status, ("terminal", "muted"))
 
 
@@ -161,7 +195,7 @@ def entry_time(entry: Entry) -> str:
     """A call's duration or progress, an event's time of day."""
     if not entry.is_call:
         return clock_time(entry.time)
-    if entry.status in ("skipped", "rejected"):
+    if entry.status in ("skipped", "rejected", "cancelled"):
         return _(CALL_WORDS[entry.status])
     if entry.duration_ms is not None:
         return duration(entry.duration_ms)
@@ -178,10 +212,14 @@ def entry_details(entry: Entry) -> str:
         return pretty(entry.data) if entry.data else ""
     parts: list[tuple[str, Any]] = [(_("Tool"), entry.tool), (_("Arguments"), entry.arguments)]
     if entry.error:
-        parts.append((_("Error"), entry.error))
+        parts.append((_("Error"), _error(entry)))
     if entry.result is not None:
         parts.append((_("Result"), entry.result))
     return "\n\n".join(f"{name}\n{pretty(value)}" for name, value in parts)
+
+
+def _error(entry: Entry) -> str:
+    return failure_words.explain(_(entry.presentation.title) or entry.tool, entry.result, entry.error) if entry.error else ""
 
 
 def _teller(entry: Entry) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.events.base import CallStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
@@ -33,7 +34,7 @@ _WORDLESS = frozenset(
 class Entry:
     """One row: a tool call (``call_id`` set, start and end merged) or an event (``payload``; ``data`` is what is exported and filtered).
 
-    ``status`` is running, ok, error, or skipped or rejected (by the person who was asked, no failure) for calls; ``presentation`` is a
+    ``status`` is running, ok, error, or skipped, rejected or cancelled (by the person, no failure) for calls; ``presentation`` is a
     call in its tool's words.
     """
 
@@ -154,6 +155,8 @@ class ActivityLog:
                 entry.progress = said.progress
             case payloads.ToolEnd():
                 code = said.result.get("code") if isinstance(said.result, dict) else ""
-                entry.status = "ok" if said.success else code if code in ("skipped", "rejected") else "error"
+                if said.status == CallStatus.CANCELLED:
+                    code = "cancelled"
+                entry.status = "ok" if said.success else code if code in ("skipped", "rejected", "cancelled") else "error"
                 entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
         return True

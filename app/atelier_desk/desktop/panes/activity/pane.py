@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
@@ -28,10 +27,12 @@ from atelier_desk.desktop.panes.activity.commands import CommandRows
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog, Entry
 from atelier_desk.desktop.panes.base import RELOAD_MS, Pane, toast
+from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, control, fill, say
+from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.i18n import N_, _
@@ -279,7 +280,8 @@ class ActivityPane(Pane):
             return
         self._title.setText(entry_title(entry))
         self._state.setVisible(entry.is_call)
-        self._state.show_state(entry_time(entry), {"ok": "ok", "error": "err", "skipped": "", "rejected": ""}.get(entry.status, "accent"))  # type: ignore[arg-type]
+        kinds: dict[str, PillKind] = {"ok": "ok", "error": "err", "skipped": "", "rejected": "", "cancelled": ""}
+        self._state.show_state(entry_time(entry), kinds.get(entry.status, "accent"))
         self.details.setFont(theme().font(12, mono=True))
         text = entry_details(entry)
         if text != self.details.toPlainText():
@@ -305,11 +307,7 @@ class ActivityPane(Pane):
 
     def export(self) -> None:
         """Ask for a file and write what the filter shows into it."""
-        dialog = QFileDialog(self.window(), _("Export the activity"), "activity.json", _("JSON (*.json)"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda path: self.export_to(Path(path)))
-        dialog.open()
+        ask_save(self.window(), _("Export the activity"), "activity.json", _("JSON (*.json)"), self.export_to)
 
     def export_to(self, path: Path) -> None:
         """Write the visible entries as a JSON array."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PART_WORDS = {
     "system": N_("System"),
     "folder": N_("Folder"),
+    "skills": N_("Skills"),
     "tools": N_("Tools"),
     "memory": N_("Memory"),
     "history": N_("History"),
@@ -31,6 +32,7 @@ PART_WORDS = {
 _COLOURS = {
     "system": "accent",
     "folder": "text",
+    "skills": "teal",
     "tools": "ok",
     "memory": "keyword",
     "history": "muted",

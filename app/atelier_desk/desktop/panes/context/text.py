@@ -13,6 +13,7 @@ from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.attachment import Attachment
     from atelier_desk.domain.chat import ChatMessage, ToolSpec
     from atelier_desk.engine.services.request.views import LeftOut, RequestSummary, SentItem, SentRequest
 
@@ -65,6 +66,8 @@ def item_facts(item: SentItem) -> str:
         facts.append(_("pinned"))
     if item.cut:
         facts.append(_("shortened"))
+    if item.attached:
+        facts.append(ngettext("{n} attachment", "{n} attachments", len(item.attached)))
     if item.returned_bytes:
         facts.append(_("{size} for the server", size=size(item.returned_bytes)))
     return " · ".join(facts)
@@ -84,9 +87,25 @@ def message_text(message: ChatMessage) -> str:
     return "\n\n".join(parts)
 
 
+def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str:
+    """What the model was given of each attachment, a line each."""
+    lines = []
+    for each in attached:
+        if each.picture and message.images:
+            given = _("as a picture, {width} × {height} pixels", width=number(each.width), height=number(each.height))
+        elif each.picture:
+            given = _("only its name: this model cannot see pictures")
+        elif each.cut:
+            given = _("as an excerpt: {given} of {count} characters", given=number(len(each.text)), count=number(each.characters))
+        else:
+            given = _("as text: all {count} characters", count=number(each.characters))
+        lines.append(_("{name}, {given}", name=each.name, given=given))
+    return "\n".join(f"[{line}]" for line in lines)
+
+
 def item_text(item: SentItem, message: ChatMessage) -> str:
     """A message of a request with what is known of it besides: that its server gets data back, and how much."""
-    parts = [message_text(message)]
+    parts = [*([attached_text(item.attached, message)] if item.attached else []), message_text(message)]
     if item.returned_bytes:
         told = _("{size} that the server sent with this reply went back to it unchanged.", size=size(item.returned_bytes))
         parts.append(f"[{told}]")

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QListWidget, QMessageBox, QPushButton, QWidget
 
 from atelier_desk.desktop.chat.compose.choices import model_labels
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.agent_form import AgentForm
+from atelier_desk.desktop.settings.agent_import import IMPORT_KINDS, ask_import
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
@@ -52,6 +53,8 @@ class AgentsPage(SettingsPage):
         self._labels: dict[tuple[str, str], str] = {}
         self._chosen = ""
         self._adding = False
+        self.question: QMessageBox | None = None
+        """What was asked last before an import."""
         self._default = ""
         card = self.section(N_("AGENTS"))
         self.list = control(QListWidget(self), "agent-list", look="plain", name=N_("Agents"))
@@ -254,16 +257,23 @@ class AgentsPage(SettingsPage):
 
     def _ask_import(self) -> None:
         if not self._busy_with_another():
-            ask_open(self, _("Import an agent"), _(JSON_KINDS), self.import_from)
+            ask_open(self, _("Import an agent"), _(IMPORT_KINDS), self.import_from)
 
     def import_from(self, path: Path) -> None:
-        """Read an agent file."""
+        """Read an agent file; what cannot be taken of another program's is said before it is stored."""
 
         async def job() -> None:
             text = await read_text(path)
-            await self._show_again(await self.bridge.engine.agents.import_json(text))
+            read = await self.bridge.engine.agents.read_file(text, path.name)
+            if read.notes:
+                self.question = ask_import(self, read, lambda: self.jobs.once("import", lambda: self._import(read.config)))
+            else:
+                await self._import(read.config)
 
-        self.jobs.once("import", job)
+        self.jobs.once("read", job)
+
+    async def _import(self, config: AgentConfig) -> None:
+        await self._show_again(await self.bridge.engine.agents.import_config(config))
 
     def _ask_export(self) -> None:
         agent = self.current()

@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.figures import NARROW
 from atelier_desk.file_words import cleaned_words, kept_words
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.row_words import rows_in_words
 
 if TYPE_CHECKING:
@@ -92,7 +92,15 @@ class DataPage(RowsPage):
         kept = await self.bridge.engine.files.kept()
         self._kept.set_texts(N_("Kept now"), lambda: kept_words(kept))
         self._root = (await self.bridge.engine.data.folders()).root
-        self._place.set_texts(N_("Data folder"), lambda: str(self._root))
+        files, held = await self.bridge.engine.data.attachments()
+
+        def place() -> str:
+            words = ngettext(
+                "{n} attachment or file of a tool: {size}", "{n} attachments and files of tools: {size}", files, size=size(held)
+            )
+            return "\n".join([str(self._root), *([words] if files else [])])
+
+        self._place.set_texts(N_("Data folder"), place)
 
     def _ask_verify(self) -> None:
         ask_open(self, _("Check a backup"), _(BACKUP_KINDS), self.verify_backup)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDate, Qt
-from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.settings.bar_chart import Bar, BarChart
+from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
@@ -98,7 +99,8 @@ class UsagePage(SettingsPage):
     def _show_words(self, whole: UsageSum) -> None:
         usage = whole.usage
         count = ngettext("{number} token", "{number} tokens", whole.tokens, number=number(whole.tokens))
-        told = [count, cost_words(whole), saved_words(whole), _("{time} of replying", time=duration(whole.duration_ms))]
+        spent = _("cost unknown") if whole.cost is None else cost_words(whole)
+        told = [count, spent, saved_words(whole), _("{time} of replying", time=duration(whole.duration_ms))]
         self.summary.setText(" · ".join(filter(None, told)))
         notes = [_("A copy of a workflow counts with what it was copied from, on the day of the copy.")]
         if usage.tokens_unpriced:
@@ -165,11 +167,7 @@ class UsagePage(SettingsPage):
 
     def export_csv(self) -> None:
         """Ask for a file and write every figure of the period into it."""
-        dialog = QFileDialog(self.window(), _("Export usage"), str(Path.home() / "atelier-usage.csv"), _("CSV (*.csv)"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda path: self.export_to(Path(path)))
-        dialog.open()
+        ask_save(self.window(), _("Export usage"), "atelier-usage.csv", _("CSV (*.csv)"), self.export_to)
 
     def export_to(self, path: Path) -> None:
         """Write the figures of the period."""

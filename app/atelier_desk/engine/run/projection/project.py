@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from atelier_desk.domain import answers
 from atelier_desk.domain.chat import LOADING, Usage
 from atelier_desk.domain.events.run import (
     CallStatus,
@@ -16,6 +17,7 @@ from atelier_desk.domain.events.run import (
     ModelRetried,
     OutputShown,
     PauseReason,
+    PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
     ReplyCutOff,
@@ -35,7 +37,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.notice_words import TOOLS_REFUSED
+from atelier_desk.engine.notice_words import FIX_ANSWER, PICTURES_REFUSED, TOOLS_REFUSED
 from atelier_desk.engine.run.projection import audit, project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
     In,
@@ -212,6 +214,11 @@ def _tools_refused(at: In, body: ToolsRefused, out: Projection) -> None:
     _retry(at, out, TOOLS_REFUSED, {"attempt": 2, "delay_s": 0.0, "message": body.reason}, TOOLS_REFUSED)
 
 
+@on(PicturesRefused)
+def _pictures_refused(at: In, body: PicturesRefused, out: Projection) -> None:
+    _retry(at, out, PICTURES_REFUSED, {"attempt": 2, "delay_s": 0.0, "message": body.reason}, PICTURES_REFUSED)
+
+
 @on(ToolCallStarted)
 def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
     out.said.append(
@@ -234,7 +241,7 @@ def _tool_started(at: In, body: ToolCallStarted, out: Projection) -> None:
         out.matched_rules[body.verdict.rule_id] = at.event.time
 
 
-def _execution(at: In, intent: ToolCallStarted, started_at: datetime, **result: Any) -> ToolExecution:
+def _execution(at: In, intent: ToolCallStarted, started_at: datetime, *, tainted: str = "", **result: Any) -> ToolExecution:
     return ToolExecution(
         id=f"{at.event.run_id}:{intent.call_id}",
         workflow_id=at.event.workflow_id,
@@ -248,7 +255,7 @@ def _execution(at: In, intent: ToolCallStarted, started_at: datetime, **result: 
         effect=intent.effect,
         risk=intent.risk,
         presentation=intent.presentation,
-        taint=intent.taint,
+        taint=intent.taint or tainted,
         arguments=intent.arguments,
         iteration=at.after.iterations,
         started_at=started_at,
@@ -278,6 +285,7 @@ def _tool_finished(at: In, body: ToolCallFinished, out: Projection) -> None:
             at,
             intent,
             (call.started_at if call else None) or at.event.time,
+            tainted=", ".join(body.tainted),
             result=body.result,
             parts=body.parts,
             error=body.error,
@@ -377,10 +385,12 @@ def _context_compacted(at: In, body: ContextCompacted, out: Projection) -> None:
 @on(Injected)
 def _injected(at: In, body: Injected, out: Projection) -> None:
     """An agent that had answered goes on: a person reads two answers, and is told why."""
-    if body.reason == ARE_YOU_DONE:
-        row = notice(at, "nudge", reason=body.reason, tasks=len(at.after.open_tasks))
-        out.said.append(payloads.Nudge(reason=body.reason, details={"tasks": row.details["tasks"]}, message_id=row.id))
-        out.messages.append(row)
+    if body.reason not in (ARE_YOU_DONE, FIX_ANSWER):
+        return
+    details: dict[str, Any] = {"tasks": len(at.after.open_tasks)} if body.reason == ARE_YOU_DONE else {}
+    row = notice(at, "nudge", reason=body.reason, **details)
+    out.said.append(payloads.Nudge(reason=body.reason, details=details, message_id=row.id))
+    out.messages.append(row)
 
 
 @on(LimitReached)
@@ -440,6 +450,11 @@ def _run_failed(at: In, body: RunFailed, out: Projection) -> None:
 @on(RunFinished)
 def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
     status = _status(body.status)
+    if body.misfit:
+        details = {"problem": body.misfit}
+        told = notice(at, "misfit", **details).model_copy(update={"id": stable_id(at.event.id, "misfit")})
+        out.said.append(payloads.Misfit(details=details, message_id=told.id))
+        out.messages.append(told)
     if body.status is not RunStatus.COMPLETED or body.summary:
         row = notice(at, "run_finished", content=body.summary or body.error, status=body.status.value)
         status = status.model_copy(update={"message_id": row.id, "content": row.content})
@@ -448,6 +463,8 @@ def _run_finished(at: In, body: RunFinished, out: Projection) -> None:
     if at.after.parent_run_id is None:
         cut_short = body.status is RunStatus.COMPLETED and not at.after.finish.whole
         finish = at.after.finish.value if cut_short else ""
-        out.said.append(payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish))
+        fits = body.status is RunStatus.COMPLETED and not body.misfit and at.after.agent.answer_schema is not None
+        answer = answers.read(body.result) if fits else None
+        out.said.append(payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=answer))
         finals = {RunStatus.COMPLETED: WorkflowStatus.COMPLETED, RunStatus.ERROR: WorkflowStatus.ERROR}
         out.workflow.update(status=finals.get(body.status, WorkflowStatus.IDLE))

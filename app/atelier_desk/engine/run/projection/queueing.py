@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.attachment import Attachment
+from atelier_desk.domain.chat import TextFile
 from atelier_desk.domain.events.run import QueueChanged, UserMessage
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole
@@ -33,8 +38,24 @@ def follow(at: In, out: Projection) -> None:
 
 def waiting(body: UserMessage) -> payloads.Waiting:
     """A message that waits, as it is shown."""
-    files = tuple(file.name for file in body.files)
-    return payloads.Waiting(message_id=body.message_id, content=body.content, images=len(body.images), files=files)
+    pictures = len(body.images) + sum(each.picture for each in body.attachments)
+    files = (*(file.name for file in body.files), *(each.name for each in body.attachments if not each.picture))
+    return payloads.Waiting(message_id=body.message_id, content=body.content, images=pictures, files=files)
+
+
+def _attachment(each: Attachment) -> payloads.Attachment:
+    """As it is streamed."""
+    facts = each.model_dump(exclude={"size", "text"})
+    return payloads.Attachment(bytes=each.size, text=None if each.picture else each.text, **facts)
+
+
+def _texts(body: UserMessage) -> tuple[TextFile, ...]:
+    """What the model reads besides the message: its files, and the instructions that it calls, under the name of their file."""
+    if body.invoked is None:
+        return body.files
+    source = PurePosixPath(body.invoked.source)
+    name = f"{source.parent.name}/{source.name}" if body.invoked.kind == "skill" else source.name
+    return (*body.files, TextFile(name=name[-limits.ATTACHED_NAME :], text=body.invoked.text))
 
 
 def say(at: In, body: UserMessage, out: Projection) -> None:
@@ -46,10 +67,11 @@ def say(at: In, body: UserMessage, out: Projection) -> None:
             role=MessageRole.USER.value,
             content=body.content,
             strategy=body.strategy.value,
-            images=len(body.images),
+            images=len(body.images) + sum(each.picture for each in body.attachments),
             attachments=(
                 *(payloads.Attachment(media_type=image.media_type, bytes=len(image.data) * 3 // 4) for image in body.images),
-                *(payloads.Attachment(name=file.name, media_type="text/plain", text=file.text) for file in body.files),
+                *(payloads.Attachment(name=file.name, media_type="text/plain", text=file.text) for file in _texts(body)),
+                *map(_attachment, body.attachments),
             ),
         )
     )
@@ -57,6 +79,9 @@ def say(at: In, body: UserMessage, out: Projection) -> None:
 
 def _row(at: In, body: UserMessage, kind: str, seq: int) -> Message:
     images = [{"media_type": image.media_type, "data": image.data} for image in body.images]
-    details = {name: value for name, value in (("images", images), ("files", [file.model_dump() for file in body.files])) if value}
+    files = [file.model_dump() for file in _texts(body)]
+    attachments = [each.model_dump() for each in body.attachments]
+    shown = (("images", images), ("files", files), ("attachments", attachments))
+    details = {name: value for name, value in shown if value}
     made = message(at, MessageRole.USER, id=body.message_id, kind=kind, content=body.content, details=details)
     return made.model_copy(update={"seq": seq})

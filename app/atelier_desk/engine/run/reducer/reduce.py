@@ -21,6 +21,7 @@ from atelier_desk.domain.events.run import (
     ModelRetried,
     OutputShown,
     PauseReason,
+    PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
     QueueChanged,
@@ -42,6 +43,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.parts import PicturePart
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.notice_words import FIX_ANSWER
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer import reduce_team  # noqa: F401 - reduce_team registers its part
 from atelier_desk.engine.run.reducer.evolve import evolve
@@ -84,7 +86,7 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[Entry, ...] =
     # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
     if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
-    since = state.retried_since if isinstance(body, ModelRetried | ToolsRefused) else event.seq
+    since = state.retried_since if isinstance(body, ModelRetried | ToolsRefused | PicturesRefused) else event.seq
     state = evolve(state, last_seq=event.seq, last_time=event.time, elapsed_ms=elapsed, retried_since=since)
     handler = handlers.get(body.type)
     return _with_status(handler(state, body, event)) if handler else state
@@ -139,6 +141,7 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> R
         workspace=body.workspace,
         trusted=body.trusted,
         instructions=body.instructions,
+        skills=body.skills,
         lineage=body.lineage,
         max_depth=body.max_depth,
         approvals=body.approvals,
@@ -173,6 +176,8 @@ def _said(state: RunState, message: UserMessage, entry: Entry) -> RunState:
         iterations=0,
         ending=None,
         asked_done=False,
+        form_asked=False,
+        form_only=False,
     )
 
 
@@ -180,8 +185,14 @@ def _said(state: RunState, message: UserMessage, entry: Entry) -> RunState:
 def _queue_changed(state: RunState, body: QueueChanged, event: RunEvent) -> RunState:
     waiting = {message.message_id: message for message in state.queued}
     kept = [waiting[each] for each in body.order if each in waiting]
-    edited = [message.model_copy(update={"content": body.edited.get(message.message_id, message.content)}) for message in kept]
-    return evolve(state, queued=tuple(edited))
+    return evolve(state, queued=tuple(_edited(message, body) for message in kept))
+
+
+def _edited(message: UserMessage, body: QueueChanged) -> UserMessage:
+    text = body.edited.get(message.message_id)
+    if text is None:
+        return message
+    return message.model_copy(update={"content": text, "invoked": body.invoked.get(message.message_id)})
 
 
 @on(QueuedSent)
@@ -229,6 +240,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         message_id=body.message_id,
         finish=FinishReason.TOOL_CALLS if reply.tool_calls else reply.finish_reason,
         final_only=False,
+        form_only=False,
     )
     if reply.tool_calls:
         return state
@@ -258,6 +270,11 @@ def _tools_refused(state: RunState, body: ToolsRefused, event: RunEvent) -> RunS
     return evolve(state, tools_refused=True)
 
 
+@on(PicturesRefused)
+def _pictures_refused(state: RunState, body: PicturesRefused, event: RunEvent) -> RunState:
+    return evolve(state, pictures_refused=True)
+
+
 @on(ToolCallStarted)
 def _tool_started(state: RunState, body: ToolCallStarted, event: RunEvent) -> RunState:
     call = state.call(body.call_id)
@@ -284,6 +301,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         images=tuple(part.image for part in body.parts if isinstance(part, PicturePart)),
         retention=Retention.DISPOSABLE,
         origin=origin_of(event),
+        skill=body.skill,
     )
     state = team.handed_over(team.told(state, call), body)
     if body.state is not None:
@@ -294,7 +312,8 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         state = evolve(state, asked_parent="")
     requests = tuple(request for request in state.requests if request.call_id != body.call_id)
     state = evolve(state, requests=requests) if len(requests) != len(state.requests) else state
-    state = with_call(evolve(state, entries=(*state.entries, entry)), replace(call, status="done"))
+    tainted = taint.merged(state.tainted, body.tainted)
+    state = with_call(evolve(state, entries=(*state.entries, entry), tainted=tainted), replace(call, status="done"))
     if body.status in (CallStatus.OK, CallStatus.ERROR):
         digest = loop_guard.signature(body.tool, call.intent.arguments if call.intent else call.call.arguments, body.text)
         state = evolve(state, recent=loop_guard.remember(state.recent, digest))
@@ -349,6 +368,10 @@ def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
         needs_model=True,
         asked_done=state.asked_done or body.reason == ARE_YOU_DONE,
         final_only=state.final_only or body.reason == FINISH_NOW,
+        # Whoever chose to finish at a limit did not choose to go beyond it twice.
+        form_asked=state.form_asked or body.reason in (FIX_ANSWER, FINISH_NOW),
+        form_only=state.form_only or body.reason == FIX_ANSWER,
+        ending=None if body.reason == FIX_ANSWER else state.ending,
     )
 
 

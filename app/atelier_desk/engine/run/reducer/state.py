@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
+from atelier_desk.domain.attachment import FILES, Attachment
 from atelier_desk.domain.chat import FinishReason, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.events.run import (
     Ended,
@@ -25,10 +26,12 @@ from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.policy.budget import Spent
+from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 
 NO_USAGE = Usage()
 DEFAULT_POLICY = ApprovalPolicy()
@@ -52,8 +55,10 @@ class Entry:
         origin: names the entry for good, also in later runs: the run and number of the event that made it, joined by a colon (and ``#n``
             for the nth of several made by one event).
         pinned: a person wants it sent whole, always.
+        skill: the skill whose instructions it holds: it is kept whole as long as anything else can give way.
         message_id: the message of the transcript that shows it; empty when none does.
         provider_data: what the model's server sent with a reply and wants back with it.
+        attachments: what went with a message; its text holds what the model is given of them.
         replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it.
     """
 
@@ -73,9 +78,16 @@ class Entry:
     cut_by: str = ""
     origin: str = ""
     pinned: bool = False
+    skill: SkillUse | None = None
     message_id: str = ""
     replaced: tuple[Entry, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
     order: tuple[str, ...] = ()
+
+    @property
+    def held(self) -> bool:
+        """Whether it is not cut or summarised to make room."""
+        return self.pinned or self.skill is not None
 
     @property
     def shown_images(self) -> tuple[ImagePart, ...]:
@@ -126,6 +138,7 @@ class Ending:
     status: RunStatus
     summary: str = ""
     result: str = ""
+    misfit: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,6 +151,8 @@ class RunState:
         calls: the tool calls of the newest reply.
         queued: messages that wait for the current turn to end; ``silent`` ones wait for the next request and trigger none.
         needs_model: something was said that the model has not answered yet.
+        form_asked: the model was asked once to put its answer into the form of the agent's answers; ``form_only``: that reply is next,
+            and gets no tools.
         final_only: the next reply is the last one and gets no tools (the owner chose to finish at a limit).
         iterations: model replies since the last user message.
         elapsed_ms: working time; waiting for a person does not count.
@@ -156,6 +171,7 @@ class RunState:
         tool_state: by tool, what its newest call left for those after it.
         retries: failed model requests in a row that were tried again; ``retried_since`` is the number of the last event before them.
         tools_refused: the server takes no tool definitions; calls are written as text.
+        pictures_refused: the model takes no pictures; words stand in their place.
         finish: how the newest reply ended.
         reminded: the model was told once of sub-agents that wait for its answer.
     """
@@ -175,6 +191,7 @@ class RunState:
     workspace: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
     instructions: tuple[FolderInstructions, ...] = ()
+    skills: tuple[SkillFacts, ...] = ()
     lineage: tuple[Ancestor, ...] = ()
     max_depth: int = 3
     approvals: ApprovalPolicy = DEFAULT_POLICY
@@ -198,6 +215,7 @@ class RunState:
     retries: int = 0
     retried_since: int = 0
     tools_refused: bool = False
+    pictures_refused: bool = False
     finish: FinishReason = FinishReason.STOP
     reminded: bool = False
     tasks: tuple[TaskMark, ...] = ()
@@ -213,6 +231,8 @@ class RunState:
     loop_warned: frozenset[str] = frozenset()
     loop_checked: int = 0
     asked_done: bool = False
+    form_asked: bool = False
+    form_only: bool = False
     dialect: str = ""
     window: int | None = None
     context_tokens: int = 0
@@ -232,6 +252,11 @@ class RunState:
     def conversation(self) -> tuple[Entry, ...]:
         """History and own entries, oldest first."""
         return self.history + self.entries
+
+    @property
+    def skills_used(self) -> tuple[SkillUse, ...]:
+        """The skills whose instructions stand whole in the conversation, each once."""
+        return tuple(dict.fromkeys(entry.skill for entry in self.conversation if entry.skill is not None and not entry.cut))
 
     @property
     def open_calls(self) -> tuple[CallState, ...]:
@@ -287,32 +312,64 @@ class RunState:
         return next((call for call in self.calls if call.call.id == call_id), None)
 
 
+def attachments_of(entries: Iterable[Entry]) -> dict[str, Attachment]:
+    """What went with the messages of a conversation by its text's hash, the newest last; also with those a summary stands for."""
+    found: dict[str, Attachment] = {}
+    for entry in entries:
+        found |= attachments_of(entry.replaced)
+        found |= {each.text_sha256: each for each in entry.attachments if not each.picture}
+    return found
+
+
 def user_entry(seq: int, message: UserMessage, origin: str = "") -> Entry:
     """A message as the conversation has it."""
-    text = with_files(message.content, message.files)
+    text = with_files(message.content, message.files, message.attachments)
+    if message.invoked is not None:
+        text = f"{text}\n\n{_called(message.invoked)}"
+    pictures = (ImagePart(media_type=each.media_type, sha256=each.sha256, name=each.name) for each in message.attachments if each.picture)
     return Entry(
         seq=seq,
         kind=EntryKind.USER,
         text=text,
-        images=message.images,
+        images=(*message.images, *pictures),
+        attachments=message.attachments,
+        skill=message.invoked.use if message.invoked is not None and message.invoked.kind == "skill" else None,
         retention=Retention.CRITICAL,
         origin=origin,
         message_id=message.message_id,
     )
 
 
-def with_files(content: str, files: tuple[TextFile, ...]) -> str:
+def with_files(content: str, files: tuple[TextFile, ...], attachments: tuple[Attachment, ...] = ()) -> str:
     """A message as the model reads it: its text, then each attached file in a frame with its name."""
-    return "\n\n".join(part for part in (content, *map(_framed, files)) if part)
+    texts = [framed("attached_file", file.text, name=file.name) for file in files]
+    return "\n\n".join(part for part in (content, *texts, *(_attached(each) for each in attachments if not each.picture)) if part)
 
 
-def _framed(file: TextFile) -> str:
-    """A file between two tags of a word its text does not have, so that nothing in it can end the frame."""
-    text, word, number = file.text.casefold(), "attached_file", 1
+def _attached(each: Attachment) -> str:
+    """An attachment in its frame, which says what it is and, of an excerpt, how the rest can be read."""
+    facts = {"name": each.name, "path": each.path}
+    if each.cut:
+        facts["characters"] = f"1-{len(each.text)} of {each.characters}"
+        facts["rest"] = f"{ReadAttachmentTool.name}, offset {len(each.text)}"
+    word = "attached_folder" if each.source == "folder" else "attached_file" if each.source in FILES else f"mentioned_{each.source}"
+    return framed(word, each.text, **facts)
+
+
+def framed(word: str, content: str, **facts: str) -> str:
+    """A text between two tags of a word it does not have, so that nothing in it can end the frame; facts that say nothing are left out."""
+    text, plain, number = content.casefold(), word, 1
     while word in text:
         number += 1
-        word = f"attached_file_{number}"
-    return f'<{word} name="{quoted(file.name)}">\n{file.text.rstrip()}\n</{word}>'
+        word = f"{plain}_{number}"
+    said = "".join(f' {name}="{quoted(fact)}"' for name, fact in facts.items() if fact)
+    return f"<{word}{said}>\n{content.rstrip()}\n</{word}>"
+
+
+def _called(invoked: Invocation) -> str:
+    """What a person called, as the model reads it. Nothing in it was run before: it says what is to be done, not what may be."""
+    note = f"[The user called the {invoked.kind} {invoked.use.name} with this message. Its instructions, arguments filled in:]"
+    return f"{note}\n{framed('called', invoked.text, name=invoked.use.name, folder=invoked.use.folder)}"
 
 
 def quoted(name: str) -> str:

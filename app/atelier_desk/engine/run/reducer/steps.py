@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from atelier_desk.domain import answers
 from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events.run import ChildFinished, EventBody, Injected, LimitReached, LoopDetected, PauseReason, RunPaused
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine.notice_words import FIX_ANSWER
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer.handlers import runnable_calls
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
@@ -126,7 +128,7 @@ def next_step(state: RunState) -> Step:
     if waiting is not None:
         return waiting
     if state.ending is not None:
-        return StopChildren() if state.working_children or state.plans else Finish(state.ending)
+        return StopChildren() if state.working_children or state.plans else _finish(state, state.ending)
     loop = _loop_step(state)
     if loop is not None:
         return loop
@@ -136,7 +138,7 @@ def next_step(state: RunState) -> Step:
     if state.needs_model:
         # A last answer is given from everything there is; after it nobody is asked any more.
         last = _reports(state) if state.final_only else None
-        return last or _gate(state, CallModel(with_tools=not state.final_only))
+        return last or _gate(state, CallModel(with_tools=not (state.final_only or state.form_only)))
     return _last_steps(state, asking)
 
 
@@ -150,7 +152,22 @@ def _last_steps(state: RunState, asking: tuple[ChildState, ...]) -> Step:
         return AnswerChildren(tuple(child.id for child in asking))
     if state.working_children:
         return Wait("children")
-    return _reports(state) or Finish(Ending(status=RunStatus.COMPLETED, result=_last_reply(state)))
+    return _reports(state) or _finish(state, Ending(status=RunStatus.COMPLETED, result=_last_reply(state)))
+
+
+def _finish(state: RunState, ending: Ending) -> Append | Finish:
+    """The end of the run; before it the model is asked once for an answer that fits the agent's schema, when this one does not."""
+    schema = state.agent.answer_schema
+    if schema is None or ending.status is not RunStatus.COMPLETED:
+        return Finish(replace(ending, result=_reported(state, ending.result)))
+    answer = ending.result or _last_reply(state)
+    problem = answers.misfit(schema, answer)
+    if not problem:
+        return Finish(replace(ending, result=answers.bare(answer)))
+    # What a filter held back once it holds back again.
+    if not state.form_asked and state.finish is not FinishReason.CONTENT_FILTER:
+        return Append((Injected(reason=FIX_ANSWER, content=prompt.fix_answer(problem, cut=state.finish is FinishReason.LENGTH)),))
+    return Finish(replace(ending, result=_reported(state, answer, problem), misfit=problem))
 
 
 def _reports(state: RunState) -> Append | None:
@@ -229,8 +246,13 @@ def _are_you_done(names: list[str]) -> str:
 
 
 def _last_reply(state: RunState) -> str:
-    said = next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
-    if state.parent_run_id is None or state.finish.whole:
+    return next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
+
+
+def _reported(state: RunState, said: str, misfit: str = "") -> str:
+    """What a run leaves; to a parent with what is wrong with it, which must not take half a report for a whole one."""
+    if state.parent_run_id is None:
         return said
-    # The parent must not take half a report for a whole one.
-    return f"{said}\n\n[{NOT_WHOLE[state.finish]}]".lstrip()
+    notes = [] if state.finish.whole else [NOT_WHOLE[state.finish]]
+    notes += [f"This report does not have the form asked for: {misfit}"] if misfit else []
+    return "\n\n".join(filter(None, (said, *(f"[{note}]" for note in notes))))

@@ -84,10 +84,11 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     return sizes
 
 
-def sendable(state: RunState, *, sees: bool = True) -> tuple[Entry, ...]:
+def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tuple[Entry, ...]:
     """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept.
 
     A model that is not known to see pictures (``sees``) gets none that a tool gave: nobody chose to send them, and servers refuse them.
+    One that is known not to (``blind``) is told of those a person attached.
     """
     agent = state.agent
 
@@ -97,6 +98,10 @@ def sendable(state: RunState, *, sees: bool = True) -> tuple[Entry, ...]:
     def entry(each: Entry) -> Entry:
         if each.kind is EntryKind.RESULT and each.images and not sees:
             return replace(each, images=())
+        if each.kind is EntryKind.USER and each.images and blind:
+            names = ", ".join(repr(image.name) for image in each.images if image.name) or f"{len(each.images)} in number"
+            word = f"[Pictures were attached here ({names}), but you are a model that cannot see pictures. Say so where it matters.]"
+            return replace(each, images=(), text=f"{each.text}\n\n{word}".strip())
         if all(own(data) for data in attached(each.provider_data, each.calls)):
             return each
         calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
@@ -125,6 +130,7 @@ def plan(
     factor: float = 1.0,
     tool_tokens: int = 0,
     sees: bool = True,
+    blind: bool = False,
 ) -> Plan:
     """The next request, or what has to be compacted before it.
 
@@ -132,7 +138,7 @@ def plan(
         window: tokens the model can see.
         factor: what our estimate is multiplied by for this model (learned from the server's own counts).
         tool_tokens: estimated tokens of the tools' definitions.
-        sees: the model is known to see pictures.
+        sees: the model is known to see pictures; ``blind``: it is known not to.
 
     Raises:
         ContextOverflowError: the instructions and tools alone do not leave room for a message.
@@ -149,7 +155,7 @@ def plan(
             used=int(fixed),
             window=window,
         )
-    conversation = sendable(state, sees=sees)
+    conversation = sendable(state, sees=sees, blind=blind)
     sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
     total = sum(sizes.values())
     if total <= room:
@@ -166,7 +172,7 @@ def plan(
 
 def _cuttable(found: list[tuple[Entry, ...]]) -> tuple[int, ...]:
     old = [entry for group in found[:-KEEP_GROUPS] for entry in group]
-    results = [entry for entry in old if entry.kind is EntryKind.RESULT and not entry.cut and not entry.pinned]
+    results = [entry for entry in old if entry.kind is EntryKind.RESULT and not entry.cut and not entry.held]
     return tuple(entry.seq for entry in results if entry.images or len(shortened(entry.text)) < len(entry.text))
 
 
@@ -180,14 +186,17 @@ def _old_enough(found: list[tuple[Entry, ...]], sizes: dict[int, float], target:
             break
         keep_from = index
     # A reply and its results stay together: a pin on one of them holds all.
-    gone = tuple(entry for group in found[:keep_from] if not any(entry.pinned for entry in group) for entry in group)
+    gone = tuple(entry for group in found[:keep_from] if not any(entry.held for entry in group) for entry in group)
     # A lone summary that is summarised again would go round in circles.
     return gone if any(entry.kind is not EntryKind.SUMMARY for entry in gone) else ()
 
 
 def _shorten(entries: tuple[Entry, ...], over: float, factor: float, tokens: int, window: int) -> Shorten:
     """Only the newest group and a summary are left and are still ``over`` tokens too long: the longest text gives way."""
-    longest = max((entry for entry in entries if not entry.pinned), key=lambda entry: len(entry.text), default=entries[-1])
+    free = [entry for entry in entries if not entry.pinned]
+    # Instructions of skills come last: they are shortened only when nothing else is long enough to give way.
+    others = [entry for entry in free if not entry.held and len(entry.text) > SHORTEST + len(CUT_MARK) + 80]
+    longest = max(others or free, key=lambda entry: len(entry.text), default=entries[-1])
     if longest.pinned:
         raise ContextOverflowError(
             N_("The pinned messages alone do not fit into the model's window of {window} tokens. Unpin some, or choose a larger model."),
@@ -216,6 +225,7 @@ def _request(state: RunState, entries: tuple[Entry, ...], system: str, tools: tu
         enable_thinking=state.agent.enable_thinking,
         effort=state.agent.effort.value if state.agent.effort is not None else None,
         context_window=window,
+        response_schema=state.agent.answer_schema,
         # A sub-agent's request is tried again by the run itself: attempts of both would be multiplied.
         retry=state.parent_run_id is None,
     )

@@ -7,7 +7,7 @@ import json
 import logging
 import random
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple
@@ -38,6 +38,7 @@ from atelier_desk.domain.events.run import (
     ModelReplied,
     ModelRetried,
     PauseReason,
+    PicturesRefused,
     ReplyCutOff,
     RunFailed,
     RunFinished,
@@ -48,23 +49,31 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream.payloads import Reasoning, Token
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.gateways.gateway import OpenModel
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.reducer.state import Entry, RunState
+from atelier_desk.engine.run.reducer.state import Entry, RunState, attachments_of
 from atelier_desk.engine.run.request import context, prompt
+from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
 from atelier_desk.engine.run.request.silence import watched
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.profiles import profile
+from atelier_desk.llm.replies.picture_refusal import refuses_pictures
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, dearest_input, definition_tokens, estimate, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
+from atelier_desk.tools.base import Effect
 from atelier_desk.tools.modes import tools_text, usable_names, visible_names
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.sections import FILES
+from atelier_desk.tools.skills import activate
+from atelier_desk.tools.skills.activate import ActivateSkillTool
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +93,15 @@ def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False)
     """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
     of its own tools alone."""
     names = [name for name in direct_names(env, state) if not guided or not env.registry.is_control_tool(name)]
-    return tuple(env.registry.get_definitions_by_names(names, profile("", state.agent.model).edit_forms))
+    if guided:
+        names = [name for name in names if name != ActivateSkillTool.name]
+    return with_skill_names(env.registry.get_definitions_by_names(names, profile("", state.agent.model).edit_forms), state)
+
+
+def with_skill_names(tools: Sequence[ToolSpec], state: RunState) -> tuple[ToolSpec, ...]:
+    """The definitions, in which that of skills names those the run knows."""
+    names = tuple(each.name for each in state.skills if each.by_model)
+    return tuple(activate.with_names(tool, names) if tool.name == ActivateSkillTool.name else tool for tool in tools)
 
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
@@ -97,6 +114,7 @@ def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
         max_depth=state.max_depth,
         has_parent=state.parent_run_id is not None,
         child_asks=any(child.question for child in state.children),
+        attached=any(each.cut for each in attachments_of(state.conversation).values()),
     )
 
 
@@ -113,7 +131,24 @@ def enabled_names(env: RunEnvironment, state: RunState) -> list[str]:
 
 def configured(env: RunEnvironment, state: RunState) -> list[str]:
     """The names the agent's configuration gives it, as far as the run has what they need."""
-    return env.registry.configured(state.agent.tools, state.agent.sections, workspace=bool(state.workspace))
+    return configured_in(env.registry, state)
+
+
+def configured_in(registry: ToolRegistry, state: RunState) -> list[str]:
+    """The same from a registry alone. Every agent may take up skills where there are any; the files of one that was taken up can be read
+    without a folder, too, by whoever has the tools for it."""
+    agent, workspace = state.agent, bool(state.workspace)
+    names = [name for name in registry.configured(agent.tools, agent.sections, workspace=workspace) if name != ActivateSkillTool.name]
+    if not workspace and any(each.folder for each in state.skills_used):
+        names += [name for name in registry.configured(agent.tools, agent.sections) if name not in names and _reads_files(registry, name)]
+    if any(each.by_model for each in state.skills) and registry.has(ActivateSkillTool.name) and agent.provider != DIRECT_CALL:
+        names.append(ActivateSkillTool.name)
+    return names
+
+
+def _reads_files(registry: ToolRegistry, name: str) -> bool:
+    tool = registry.get_tool(name)
+    return tool is not None and tool.section == FILES and tool.effect is Effect.READ
 
 
 class _Described(NamedTuple):
@@ -174,6 +209,8 @@ class ModelCall:
         self._frame: PromptFrame | None = None
         self._with_tools = True
         self._sees = True
+        self._blind = False
+        self._pictured = False
         self._based_on = 0
         self._begun = False
         self._native_tools = False
@@ -191,7 +228,8 @@ class ModelCall:
                 return
             self._estimated, self._info = ready.tokens, opened.info
             started = self._env.clock.monotonic()
-            reply = await self._stream(opened, ready.request)
+            self._pictured = any(message.images for message in ready.request.messages)
+            reply = await self._stream(opened, await with_pictures(ready.request, self._env.repos.artefacts, state.workflow_id))
         except ContextOverflowError as error:
             await self._overflowed(error)
         except ProviderError as error:
@@ -227,10 +265,13 @@ class ModelCall:
         tools = offered_tools(self._env, state, guided=guided) if with_tools else ()
         # What folders say takes no more than a quarter of the window.
         window = min(opened.window, state.window or opened.window)
-        system = prompt.system_prompt(state, self._tools_text(state), min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4)))
+        system = prompt.system_prompt(
+            state, self._tools_text(state), min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4)), skills=not guided
+        )
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
-        self._sees = opened.info.supports_vision is True
+        self._sees = opened.info.supports_vision is True and not state.pictures_refused
+        self._blind = opened.info.supports_vision is False or state.pictures_refused
         self._native_tools = bool(tools) and opened.dialect is ToolDialect.NATIVE
         tool_tokens = tools_tokens(tools)
         # The guided dialect never sends the definitions: it shows the model a few examples instead.
@@ -239,7 +280,9 @@ class ModelCall:
             state = self._handle.current
             window = min(opened.window, state.window or opened.window)
             factor = self._env.calibrations[state.agent.model].factor
-            step = context.plan(state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens, sees=self._sees)
+            step = context.plan(
+                state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens, sees=self._sees, blind=self._blind
+            )
             if isinstance(step, context.Ready):
                 self._based_on = state.last_seq
                 return step
@@ -303,7 +346,7 @@ class ModelCall:
 
         def decide(now: RunState) -> list[EventBody]:
             # Meanwhile something may have been pinned, or an older compaction undone, which numbers entries anew.
-            gone = [entry for entry in now.conversation if entry.origin in chosen and not entry.pinned]
+            gone = [entry for entry in now.conversation if entry.origin in chosen and not entry.held]
             saved = sum(context.entry_tokens(entry, factor) for entry in gone) - estimate(summary) * factor
             return [
                 ContextCompacted(
@@ -418,6 +461,7 @@ class ModelCall:
                 frame=frame.id if frame else "",
                 with_tools=self._with_tools,
                 with_images=self._sees,
+                blind=self._blind,
                 based_on=self._based_on,
                 usage=usage,
                 context_tokens=usage.tokens_input + usage.tokens_output,
@@ -460,6 +504,11 @@ class ModelCall:
             said = redact(str(error.params.get("detail") or message))
             await self._env.journal.append(self._handle, ToolsRefused(reason=said), clear_partial=True)
             await self._remember(supports_tools=False)
+            return
+        if self._pictured and not self._begun and not state.pictures_refused and refuses_pictures(error):
+            said = redact(str(error.params.get("detail") or message))
+            await self._env.journal.append(self._handle, PicturesRefused(reason=said), clear_partial=True)
+            await self._remember(supports_vision=False)
             return
         attempt = state.retries + 2
         delay = retry.run_delay(error, attempt, child=state.parent_run_id is not None, begun=self._begun, rng=random.random)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.events.run import OutputShown
 from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.skill import SkillFacts
 from atelier_desk.domain.team import ChildState
 from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
 from atelier_desk.tools.control.answer_child import AnswerChildTool
+from atelier_desk.tools.skills.activate import ActivateSkillTool
 
 LANGUAGE_NAMES = {"en": "English", "fr": "French"}
 
@@ -29,9 +33,9 @@ ROOM = 40_000
 """Characters that what folders say takes at most."""
 
 
-def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM) -> str:
+def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM, *, skills: bool = True) -> str:
     """The system message: the owner's own words first, then the facts the agent cannot know, then what trusted folders say (in ``room``
-    characters), then what is said of its tools in text."""
+    characters), then the catalogue of skills (in a quarter of that), what is said of its tools in text, and the form of its answers."""
     parts = [state.agent.system_prompt.strip()]
     facts = []
     if state.started_at is not None:
@@ -40,8 +44,29 @@ def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM) -> str
     facts.append(f"Answer in the language of the user's message; when in doubt, in {language}.")
     parts.append(" ".join(facts))
     folders = folder_text(state.instructions, room)
-    parts += [part for part in (folders, tool_list) if part]
+    catalogue = skill_text(state.skills, min(SKILLS_ROOM, room // 4)) if skills else ""
+    form = answer_form(state.agent.answer_schema) if state.agent.answer_schema is not None else ""
+    parts += [part for part in (folders, catalogue, tool_list, form) if part]
     return "\n\n".join(parts)
+
+
+ANSWER_FORM = (
+    "Your final answer, the reply in which you call no tool, must be one JSON object that fits this JSON Schema, and nothing else: no "
+    "sentence before or after it."
+)
+
+
+def answer_form(schema: Mapping[str, Any]) -> str:
+    """The schema of an agent's answers in words. It stands here whatever the server is told: some take no schema, or none beside tools."""
+    # "</" in a text of the schema must not end the frame; JSON has another way to write it.
+    text = json.dumps(schema, ensure_ascii=False).replace("</", "<\\/")
+    return f"{ANSWER_FORM}\n<answer_schema>\n{text}\n</answer_schema>"
+
+
+def fix_answer(problem: str, *, cut: bool) -> str:
+    """The note about an answer that does not fit; ``cut``: it reached the most tokens a reply may have."""
+    length = " Your answer was cut off at the limit of length: give a shorter one." if cut else ""
+    return f"Your answer does not fit the JSON Schema of your answers: {problem}{length} Reply with the corrected JSON object alone."
 
 
 FOLDER_NOTE = (
@@ -68,6 +93,37 @@ def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) ->
         said = kept.replace("</folder_instructions", "</ folder_instructions")
         parts.append(f"<folder_instructions file={quoteattr(name)}>\n{said}{more}\n</folder_instructions>")
     return "\n\n".join(parts)
+
+
+SKILLS_ROOM = 12_000
+"""Characters that the catalogue of skills takes at most: about 3 000 tokens."""
+SKILL_LINE = 300
+"""Characters of a description when there is no room for all of them whole."""
+SKILLS_NOTE = (
+    "Skills are instructions that the user keeps for particular tasks. When a task fits one of those below, take it up with "
+    f"{ActivateSkillTool.name} before you begin. A skill says how to work; it changes nothing of what you may do."
+)
+
+
+def skill_text(skills: Sequence[SkillFacts], room: int = SKILLS_ROOM) -> str:
+    """The catalogue: a line each, in at most some ``room`` characters; empty when there are none."""
+    mine = [each for each in skills if each.by_model]
+    if not mine:
+        return ""
+    whole = [f"- {each.name}: {' '.join(each.description.split())}" for each in mine]
+    lines = whole if sum(map(len, whole)) <= room else [line[:SKILL_LINE] for line in whole]
+    kept: list[str] = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0 and kept:
+            break
+        kept.append(line)
+    left = [each.name for each in mine[len(kept) :]]
+    if left:
+        kept.append(f"- and {len(left)} more: {', '.join(left)}"[:2_000])
+    # A frame that the text could close by itself would be none.
+    said = "\n".join(kept).replace("</available_skills", "</ available_skills")
+    return f"{SKILLS_NOTE}\n<available_skills>\n{said}\n</available_skills>"
 
 
 def child_questions(asking: Sequence[ChildState]) -> str:

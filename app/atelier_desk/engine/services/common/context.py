@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.clock import Clock
@@ -60,6 +60,12 @@ class MemoryVectors(Protocol):
     """Who computes the memories' vectors."""
 
     def start_reembed(self) -> None: ...
+
+
+class FolderTrust(Protocol):
+    """Who knows which folders a person trusts."""
+
+    async def trusted(self, folders: Sequence[str]) -> dict[str, bool | None]: ...
 
 
 class RuleAccess(Protocol):
@@ -123,6 +129,9 @@ class ServiceContext(Protocol):
 
     @property
     def permissions(self) -> RuleAccess: ...
+
+    @property
+    def files(self) -> FolderTrust: ...
 
     @property
     def workspace_files(self) -> WorkspaceFiles: ...

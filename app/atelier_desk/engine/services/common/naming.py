@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import DOMAIN, LANGUAGES, N_, catalogue_dir
+from atelier_desk.i18n import DOMAIN, LANGUAGES, N_, _, catalogue_dir
 
 UNTITLED = N_("New workflow")
 NAME_LENGTH = 60
@@ -20,7 +20,10 @@ _SPACE = re.compile(r"\s+")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+(?=[^\W_])")
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r" \(\d+\)$")
 _FENCE = ("```", "~~~")
+_READ = 40 * NAME_LENGTH
+"""Characters of a line that are read: a pasted megabyte of opening brackets would cost the square of its length."""
 _FEWEST_WORDS = 3
 """Words of a sentence that says something; a shorter one is a greeting."""
 
@@ -33,7 +36,7 @@ def name_from(content: str) -> str:
     Returns an empty string when the message has no words (an image alone).
     """
     for line in content.splitlines():
-        text = _SPACE.sub(" ", _MARKUP.sub("", _LINK.sub(r"\1", line))).strip()
+        text = _SPACE.sub(" ", _MARKUP.sub("", _LINK.sub(r"\1", line[:_READ]))).strip()
         if any(character.isalnum() for character in text) and not line.lstrip().startswith(_FENCE):
             return shorten(_sentence(text), NAME_LENGTH, at_word=True)
     return ""
@@ -49,7 +52,7 @@ def numbered(name: str, taken: set[str], *, length: int = limits.WORKFLOW_NAME) 
     """``name``, or ``name (2)``, ``name (3)`` … when it is taken; never longer than ``length`` characters."""
     if name not in taken:
         return name[:length]
-    base = re.sub(r" \(\d+\)$", "", name)
+    base = _NUMBER.sub("", name)
     number = 2
     while True:
         suffix = f" ({number})"
@@ -57,6 +60,18 @@ def numbered(name: str, taken: set[str], *, length: int = limits.WORKFLOW_NAME) 
         if candidate not in taken:
             return candidate
         number += 1
+
+
+def branch_name(name: str, taken: set[str]) -> str:
+    """The name of what goes on from a point of the workflow ``name``: ``name (branch)``, or ``name (branch) (2)`` … when it is taken.
+
+    A branch of a branch is numbered on instead of named twice.
+    """
+    suffix = _("{name} (branch)", name="")
+    base = _NUMBER.sub("", name)
+    base = base.removesuffix(suffix) if base.endswith(suffix) else name
+    room = limits.WORKFLOW_NAME - len(suffix) - len(" (999)")
+    return numbered(base[:room] + suffix, taken)
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import prompt
-from atelier_desk.engine.run.request.model_call import tools_tokens
+from atelier_desk.engine.run.request.model_call import configured_in, tools_tokens
 from atelier_desk.llm.tokens import message_tokens
 from atelier_desk.tools.modes import tools_text, visible_names
 from atelier_desk.tools.registry import ToolRegistry
@@ -36,10 +36,10 @@ class PromptCost:
 
 def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime) -> PromptCost:
     """The cost with ``mode`` in place of the configuration's own."""
-    enabled = registry.configured(config.tools, config.sections, workspace=False)
+    state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)
+    enabled = configured_in(registry, state)
     text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
     names = visible_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False)
-    state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)
     definitions = tuple(registry.get_definitions_by_names(names))
     system = message_tokens(prompt.system_prompt(state, text))
     return PromptCost(system=system, definitions=tools_tokens(definitions), tools=len(definitions))

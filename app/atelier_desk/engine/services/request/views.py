@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.chat import ChatMessage, ToolSpec
 
-PartKind = Literal["system", "folder", "tools", "memory", "history", "results", "message", "images"]
-"""``memory`` results of the memory tool, ``results`` those of other tools, ``message`` what the user said last, ``history`` all other
-messages, replies, notes and summaries; an image counts as ``images`` wherever it stands."""
-PARTS: tuple[PartKind, ...] = ("system", "folder", "tools", "memory", "history", "results", "message", "images")
+PartKind = Literal["system", "folder", "skills", "tools", "memory", "history", "results", "message", "images"]
+"""``skills`` their catalogue and the instructions that were taken up, ``memory`` results of the memory tool, ``results`` those of other
+tools, ``message`` what the user said last, ``history`` all other messages, replies, notes and summaries; an image counts as ``images``
+wherever it stands."""
+PARTS: tuple[PartKind, ...] = ("system", "folder", "skills", "tools", "memory", "history", "results", "message", "images")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class SentItem:
         pinned: it is never cut, summarised or left out.
         can_pin: a person may pin it.
         returned_bytes: size of what the server once sent with it and got back with it.
+        attached: what a person attached to it; each one's text is what the model was given of it.
         withheld_bytes: size of what came with it and was not sent: it belongs to another provider or model, or was not kept.
     """
 
@@ -87,6 +90,7 @@ class SentItem:
     can_pin: bool = True
     returned_bytes: int = 0
     withheld_bytes: int = 0
+    attached: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Reading a whole workflow, for a file or a copy; with the files its tools made, as many as fit into what can be imported again."""
+"""Reading a whole workflow, for a file or a copy; with what its tools made and its person attached, as far as it can be imported again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, StorageError
-from atelier_desk.domain.events.run import RunEvent, ToolCallFinished
+from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.parts import ArtefactPart
 from atelier_desk.domain.workflow import Message, Report, Workflow
 from atelier_desk.engine.history import workflow_events
+from atelier_desk.engine.identities import files_of
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.workflow.file import ArtefactFile, ReportFile, WorkflowFile, to_json
@@ -25,8 +26,8 @@ _AROUND = 160
 
 def artefacts_of(events: Iterable[RunEvent]) -> list[ArtefactPart]:
     """The files that a journal names, each content once, the smallest first."""
-    parts = [part for event in events if isinstance(event.body, ToolCallFinished) for part in event.body.parts]
-    found = {part.sha256: part for part in parts if isinstance(part, ArtefactPart)}
+    parts = [part for event in events for part in files_of(event.body)]
+    found = {part.sha256: part for part in parts}
     return sorted(found.values(), key=lambda part: part.size)
 
 
@@ -91,7 +92,7 @@ class WorkflowExport:
             format="atelier-workflow",
             version=1,
             exported_at=self._context.clock.now(),
-            workflow=workflow,
+            workflow=workflow.model_copy(update={"draft_attachments": ()}),  # their bytes are named by no event
             runs=tuple(runs),
             events=tuple([event async for event in workflow_events(repos, workflow_id) if event.run_id not in gone]),
             messages=tuple(message for message in messages if message.run_id not in gone),

@@ -15,7 +15,7 @@ from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.engine.notice_words import nudge_words, retry_words, unfinished_words
+from atelier_desk.engine.notice_words import misfit_words, nudge_words, retry_words, unfinished_words
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.i18n import N_, _
 
@@ -28,7 +28,7 @@ class ReportFile(Model):
 
 
 class ArtefactFile(Model):
-    """A file that a tool made, as Base64; ``sha256`` is what the journal has of its bytes."""
+    """A file that a tool made or a person attached, as Base64; ``sha256`` is what the journal has of its bytes."""
 
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     data: Base64Bytes
@@ -92,6 +92,7 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     if message.content:
         lines += [message.content, ""]
     lines += ["- " + _("Attached file: {name}", name=_plain(file["name"])) for file in message.details.get("files", [])]
+    lines += ["- " + _("Attached file: {name}", name=_plain(each["name"])) for each in message.details.get("attachments", [])]
     lines += ["- " + _("Attached picture") for _image in message.details.get("images", []) if message.role is MessageRole.USER]
     if len(lines) > 2 and lines[-1]:
         lines.append("")
@@ -111,7 +112,10 @@ def _notice(message: Message) -> str:
     """The words of a notice that has no text of its own."""
     details = message.details
     if message.kind == "nudge":
-        return nudge_words(int(details.get("tasks") or 0))
+        return nudge_words(str(details.get("reason", "")), int(details.get("tasks") or 0))
+    if message.kind == "misfit":
+        title, text = misfit_words(str(details.get("problem", "")))
+        return _("{title}. {text}", title=title, text=text)
     if message.kind != "retry":
         return message.kind
     said = str(details.get("message") or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from graphlib import CycleError, TopologicalSorter
@@ -17,22 +18,25 @@ from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, Approv
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.context import PromptFrame
-from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.errors import AtelierError, StorageError, UsageError
 from atelier_desk.domain.events.run import (
     ApprovalDecided,
     ApprovalRequested,
     ChildrenPlanned,
     EventBody,
     PauseReason,
+    QueueChanged,
     RunEvent,
     RunPaused,
     RunStarted,
     TaskChanged,
+    ToolCallFinished,
     ToolCallStarted,
     UserMessage,
 )
 from atelier_desk.domain.permission import RuleScope, snapshot
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.identities import made_by, renamed
@@ -47,6 +51,7 @@ from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.file import WorkflowFile
 from atelier_desk.i18n import N_, _
 from atelier_desk.policy.approvals import stricter
+from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.folder.files import sha256
 from atelier_desk.threads import in_storage_thread
 
@@ -55,6 +60,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _SEQ_MOST = 2**53
 """A number that can still be counted on from for ever."""
 
@@ -153,12 +159,14 @@ def _check_order(file: WorkflowFile) -> None:
 
 
 def _check_artefacts(file: WorkflowFile) -> None:
-    """Each file is named by a call, is what the call made, and is there once; its bytes go under their hash, whatever its name is."""
+    """Each file is named by a call or a message, is what that brought, and is there once; its bytes go under their hash."""
     named = {part.sha256: part.size for part in artefacts_of(file.events)}
+    if (odd := next((digest for digest in named if _SHA256.fullmatch(digest) is None), None)) is not None:
+        raise _damaged(f"a file has the hash {odd[:80]!r}, which is no SHA-256")
     for each in file.artefacts:
         size = named.pop(each.sha256, None)
         if size is None:
-            raise _damaged(f"no call made the file {each.sha256}, or it is there twice")
+            raise _damaged(f"nothing names the file {each.sha256}, or it is there twice")
         if (len(each.data), sha256(each.data)) != (size, each.sha256):
             raise _damaged(f"the file {each.sha256} is not the one that was made")
 
@@ -166,30 +174,45 @@ def _check_artefacts(file: WorkflowFile) -> None:
 def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> WorkflowFile:
     """The file without what was granted where it comes from. No file grants a folder of this machine, lets an agent work unasked; a
     person does. What was allowed there and has not begun is asked about again (``_held``)."""
-    events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals)}) for event in file.events)
+    # What was said in it comes from outside, and so do its memories.
+    tainted = taint.merged((_("{name} (imported)", name=file.workflow.name),))
+    events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events)
+    runs = tuple(run.model_copy(update={"tainted": taint.merged(run.tainted, tainted)}) for run in file.runs)
+    memories = tuple(each.model_copy(update={"tainted": taint.merged(each.tainted, tainted)}) for each in file.memories)
     workflow, choices = file.workflow, file.workflow.choices
     if choices.approval is ApprovalMode.AUTO:
         choices = choices.model_copy(update={"approval": None})
-    return file.model_copy(update={"workflow": workflow.model_copy(update={"workspace": (), "choices": choices}), "events": events})
+    workflow = workflow.model_copy(update={"workspace": (), "choices": choices, "draft_attachments": ()})
+    return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
 
 
-def _body_without_grants(body: EventBody, approvals: ApprovalSettings) -> EventBody:
+def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: tuple[str, ...]) -> EventBody:
     match body:
         case RunStarted():
             rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
             mode = stricter(body.approvals.mode, ApprovalMode.SELECTIVE)
             policy = ApprovalPolicy(**{**approvals.__dict__, "rules": rules}, mode=mode, snapshot=snapshot(rules))
-            without = {"workspace": (), "trusted": (), "instructions": ()}
+            without = {"workspace": (), "trusted": (), "instructions": (), "skills": (), "tainted": taint.merged(body.tainted, tainted)}
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
         case ApprovalDecided():
             return body.model_copy(update={"scope": ApprovalScope.ONCE, "rules": ()})
-        case UserMessage(agent=AgentConfig() as agent):
-            return body.model_copy(update={"agent": _asking(agent)})
+        case UserMessage():
+            agent = _asking(body.agent) if body.agent is not None else None
+            return body.model_copy(update={"agent": agent, "invoked": _nowhere(body.invoked)})
+        case QueueChanged():
+            return body.model_copy(update={"invoked": {name: _nowhere(each) for name, each in body.invoked.items()}})
+        case ToolCallFinished(skill=SkillUse() as skill):
+            return body.model_copy(update={"skill": skill.model_copy(update={"folder": ""})})
         case ChildrenPlanned():
             return body.model_copy(
                 update={"children": tuple(each.model_copy(update={"agent": _asking(each.agent)}) for each in body.children)}
             )
     return body
+
+
+def _nowhere(invoked: Invocation | None) -> Invocation | None:
+    """What was called, without a folder of this machine whose files could be read for it."""
+    return invoked.model_copy(update={"use": invoked.use.model_copy(update={"folder": ""})}) if invoked is not None else None
 
 
 def _asking(agent: AgentConfig) -> AgentConfig:
@@ -267,14 +290,19 @@ class WorkflowWriter:
     async def _beside(self, file: WorkflowFile) -> AsyncIterator[None]:
         """Have the files on the disk before the block commits what names them; a refused commit takes them away again."""
         artefacts, workflow_id = self._context.repos.artefacts, file.workflow.id
-        new = [each for each in file.artefacts if not artefacts.has(workflow_id, each.sha256)]
+        new = [each.sha256 for each in file.artefacts if not artefacts.has(workflow_id, each.sha256)]
         try:
-            for each in new:
-                await artefacts.keep(workflow_id, "", each.data, "")
+            for each in file.artefacts:
+                if not await artefacts.intact(workflow_id, each.sha256):
+                    await artefacts.keep(workflow_id, "", each.data, "")
+        except StorageError:
+            await artefacts.remove(workflow_id, new)
+            raise
+        try:
             yield
         except UsageError:
             # After an error of the database the rows may be there all the same.
-            await artefacts.remove(workflow_id, [each.sha256 for each in new])
+            await artefacts.remove(workflow_id, new)
             raise
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.branches import RunLink, turns
 from atelier_desk.domain.question import UserQuestion
-from atelier_desk.domain.workflow import Message, Run, ToolExecution, Workflow
+from atelier_desk.domain.workflow import Message, MessageRole, Run, ToolExecution, Workflow
 from atelier_desk.engine.services.common.checks import page
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.team.tree import read_trees
@@ -37,7 +37,7 @@ class TranscriptEntry:
     Attributes:
         calls: the calls it made, in order. One that waits for approval has no row yet: see ``approvals``.
         questions: what they asked the user, in the order of the calls.
-        branch: the versions of its turn; None when there is one.
+        branch: at the message that began its turn, the versions of it; None when there is one.
         children: by call id, the sub-agents a call started, in the order in which they were planned, each with those below it.
         approvals: by call id, the requests for a person's yes, pending or decided, oldest first.
     """
@@ -139,7 +139,15 @@ class TranscriptReader:
         if not shown.complete or any(message.run_id not in turns for message in messages):
             messages = await repos.messages.page(workflow.id, before=before, limit=limit, run_ids=shown.chain)
         roots = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
-        return await self._entries(workflow.id, roots, messages, shown.branches)
+        return await self._entries(workflow.id, roots, messages, await self._begun(workflow.id, messages, shown.branches))
+
+    async def _begun(self, workflow_id: str, messages: Sequence[Message], branches: dict[str, Branch]) -> dict[str, Branch]:
+        """The branches of the turns that begin among these messages; only the first one's may have begun before them."""
+        first = messages[0] if messages else None
+        if first is None or first.run_id not in branches:
+            return branches
+        before = await self._context.repos.messages.page(workflow_id, before=first.seq, limit=1, run_ids=[first.run_id])
+        return {run_id: branch for run_id, branch in branches.items() if run_id != first.run_id} if before else branches
 
     async def read_run(self, run: Run, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
         """The same of one run alone, which may be a sub-agent."""
@@ -186,6 +194,7 @@ def assembled(messages: Sequence[Message], around: Around) -> list[TranscriptEnt
             if node.parent_run_id is not None:
                 children.setdefault((node.parent_run_id, node.parent_call_id), []).append(node)
     entries = []
+    branches = dict(around.branches)
     for message in messages:
         keys = [(message.run_id, call_id) for call_id in message.call_ids]
         entries.append(
@@ -193,7 +202,7 @@ def assembled(messages: Sequence[Message], around: Around) -> list[TranscriptEnt
                 message=message,
                 calls=tuple(calls[key] for key in keys if key in calls),
                 questions=tuple(questions[key] for key in keys if key in questions),
-                branch=around.branches.get(message.run_id),
+                branch=branches.pop(message.run_id, None) if message.role is MessageRole.USER else None,
                 children={key[1]: tuple(children[key]) for key in keys if key in children},
                 approvals={key[1]: tuple(approvals[key]) for key in keys if key in approvals},
             )

@@ -1,0 +1,117 @@
+"""``/`` in the composer: the skills and commands that can be called, and their arguments asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from atelier_desk.desktop.chat.compose.completion import Completed, Completion
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.widgets import control, label
+from atelier_desk.desktop.widgets.matching import plain
+from atelier_desk.i18n import N_, _
+from atelier_desk.skill_words import KINDS
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.compose.composer import Composer
+    from atelier_desk.engine.services.skills import Listed
+
+MOST = 50
+"""Rows that are shown."""
+
+
+class ArgumentsDialog(FormDialog):
+    """``arguments-dialog``: a field for each argument that has a name, or one for all of them. ``then`` gets what was written, as the
+    message has it."""
+
+    def __init__(self, row: Listed, then: Callable[[str], object], parent: QWidget) -> None:
+        super().__init__(f"/{row.name}", parent)
+        self.setObjectName("arguments-dialog")
+        self._then = then
+        said = row.found.text
+        assert said is not None
+        self._column.addWidget(label(said.description, "muted", self, wrap=True))
+        self._column.addSpacing(6)
+        self.named = bool(said.names)
+        self.fields: list[QLineEdit] = []
+        for number, name in enumerate(said.names or (_("Arguments"),)):
+            field = control(QLineEdit(self), f"argument-{number}")
+            if not self.named:
+                field.setPlaceholderText(said.hint)
+            self.add_field(name, field)
+            self.fields.append(field)
+        self.finish(_("Insert"))
+        self.fields[0].setFocus()
+
+    def problem(self) -> str:
+        return ""
+
+    def submit(self) -> None:
+        from atelier_desk.workspace.skills.arguments import joined
+
+        values = [field.text().strip() for field in self.fields]
+        while values and not values[-1]:
+            values.pop()
+        self._then(joined(values) if self.named else " ".join(values))
+        self.close_done()
+
+
+class CallingDesk(QObject):
+    """Completes ``/`` in a composer from what the folders in view and the user's own places have."""
+
+    def __init__(self, bridge: Bridge, composer: Composer, folders: Callable[[], Sequence[str]]) -> None:
+        super().__init__(composer)
+        self._bridge, self._composer, self._folders = bridge, composer, folders
+        self._jobs = Jobs(self, lambda _text: None)  # what cannot be looked up completes nothing
+        self.dialog: ArgumentsDialog | None = None
+        self.popup = Completion(composer.field, "completion", "/", self._found, self._jobs, N_("Skills and commands"), at_start=True)
+        self.popup.chosen.connect(self._on_chosen)
+
+    async def _found(self, typed: str) -> list[Completed]:
+        if not self._bridge.ready:
+            return []
+        rows = await self._bridge.engine.skills.callable(tuple(self._folders()))
+        wanted = plain(typed)
+        begin = [row for row in rows if plain(row.name).startswith(wanted)]
+        inside = [row for row in rows if wanted in plain(row.name) and row not in begin]
+        return [_completed(row) for row in (begin + inside)[:MOST]]
+
+    def _on_chosen(self, taken: Completed) -> None:
+        row: Listed = taken.data
+        said = row.found.text
+        if said is None or not said.takes_arguments:
+            return
+        dialog = ArgumentsDialog(row, self._insert, self._composer)
+        self.dialog = dialog
+        dialog.finished.connect(self._closed)
+        dialog.open()
+
+    def _insert(self, arguments: str) -> None:
+        field = self._composer.field
+        cursor = field.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        cursor.insertText(arguments)
+        field.setTextCursor(cursor)
+
+    def _closed(self) -> None:
+        self.dialog = None
+        self._composer.field.setFocus()
+
+
+def _completed(row: Listed) -> Completed:
+    said = row.found.text
+    assert said is not None
+    hint = f"{said.hint} · " if said.hint else ""
+    kind = _(KINDS[row.found.kind])
+    return Completed(
+        text=f"/{row.name}",
+        detail=f"{hint}{said.description}",
+        about=f"{said.description}\n{kind}: {row.found.file}",
+        icon="sparkles" if row.found.kind == "skill" else "command",
+        data=row,
+    )

@@ -1,0 +1,189 @@
+"""What completes a word of the composer, above it: the field keeps the keyboard, arrows choose, Enter and Tab take, Escape leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QPlainTextEdit, QVBoxLayout
+
+from atelier_desk.desktop.chat.compose.found_rows import DataRole, FoundDelegate, found_item
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.desktop.widgets.words import Text
+
+WAIT_MS = 100
+"""Milliseconds after the last key before it is looked for."""
+ROWS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """Something that can be taken.
+
+    Attributes:
+        text: what stands in place of the word, trigger and all.
+        title: its name in the list; empty for ``text``.
+        detail: what it is, behind its name.
+        about: said when the pointer is on it.
+        data: what ``Completion.chosen`` hands on with it.
+    """
+
+    text: str
+    title: str = ""
+    detail: str = ""
+    about: str = ""
+    icon: str = "command"
+    data: Any = None
+
+
+Source = Callable[[str], Awaitable[Sequence[Completed]]]
+"""What fits the letters behind the trigger."""
+
+
+class Completion(QFrame):
+    """``<kind>-popup`` with ``<kind>-list``: over the window, above what the field stands in.
+
+    Args:
+        trigger: what begins a word that is completed; within a word it is none, so that no address of mail is taken for a mention.
+        source: one search at a time; what is typed meanwhile is looked for after it, the newest letters alone.
+        at_start: only as the first word of the text.
+
+    Signals:
+        chosen: a ``Completed`` was taken; its text stands in the field.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(
+        self, field: QPlainTextEdit, kind: str, trigger: str, source: Source, jobs: Jobs, name: Text, *, at_start: bool = False
+    ) -> None:
+        super().__init__(field.window())
+        self.setObjectName(f"{kind}-popup")
+        mark(self, "card-raised")
+        self._field, self._source, self._jobs, self._at_start = field, source, jobs, at_start
+        before = r"\A" if at_start else r"(?:^|(?<=[\s(\[\"'«]))"
+        self._typed = re.compile(rf"{before}{re.escape(trigger)}([^\s{re.escape(trigger)}]{{0,80}})$")
+        self._trigger = trigger
+        self._wanted: str | None = None
+        self._dismissed: str | None = None
+        self.list = control(QListWidget(self), f"{kind}-list", name=name)
+        mark(self.list, "plain")
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setItemDelegate(FoundDelegate(self.list))
+        self.list.itemClicked.connect(self._take)
+        fill(QVBoxLayout(self), self.list, margins=(4, 4, 4, 4))
+        self._soon = Soon(self, WAIT_MS, self.look)
+        field.installEventFilter(self)
+        field.textChanged.connect(self.look_soon)
+        field.cursorPositionChanged.connect(self._on_moved)
+        self.hide()
+
+    @property
+    def typed(self) -> str | None:
+        """What is written behind the trigger right before the cursor; None where there is none."""
+        cursor = self._field.textCursor()
+        if cursor.hasSelection() or (self._at_start and cursor.blockNumber()):
+            return None
+        found = self._typed.search(cursor.block().text()[: cursor.positionInBlock()])
+        return found[1] if found else None
+
+    def look_soon(self) -> None:
+        """Look for what is typed, unless more comes."""
+        typed = self.typed
+        if typed is None or typed == self._dismissed:
+            self._leave()
+        else:
+            self._dismissed = None
+            self._soon.start()
+
+    def look(self) -> None:
+        """Look for what is typed now."""
+        typed = self.typed
+        if typed is not None and self._field.hasFocus():
+            self._wanted = typed
+            self._jobs.once(("completion", self._trigger), self._search)
+
+    async def _search(self) -> None:
+        looked_for: str | None = None
+        while self._wanted != looked_for:
+            looked_for = self._wanted or ""
+            self._show(looked_for, await self._source(looked_for))
+
+    def _show(self, looked_for: str, found: Sequence[Completed]) -> None:
+        if self.typed != looked_for or not self._field.hasFocus():
+            return
+        self.list.clear()
+        for each in found:
+            found_item(self.list, each.title or each.text, each.detail, each.icon, each, each.about or each.detail)
+        if not found:
+            self.hide()
+            return
+        self.list.setCurrentRow(0)
+        self._place()
+        self.show()
+        self.raise_()
+
+    def _place(self) -> None:
+        window = self._field.window()
+        if self.parentWidget() is not window:
+            self.setParent(window)  # the field was built before it came into its window
+        rows = min(ROWS, self.list.count())
+        height = rows * self.list.sizeHintForRow(0) + 2 * self.list.frameWidth() + 10
+        above = self._field.parentWidget() or self._field  # the composer: what is attached stays in view
+        at = above.mapTo(window, QPoint(0, 0))
+        width = min(theme().px(560), above.width())
+        self.setGeometry(at.x(), max(4, at.y() - height - 4), width, height)
+
+    def _on_moved(self) -> None:
+        if self.isVisible() and self.typed is None:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._soon.stop()
+        self.hide()
+
+    def _take(self, row: QListWidgetItem) -> None:
+        taken: Completed = row.data(DataRole)
+        typed = self.typed
+        if typed is not None:
+            cursor = self._field.textCursor()
+            cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(typed) + len(self._trigger))
+            cursor.insertText(taken.text + " ")
+        self._leave()
+        self.chosen.emit(taken)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FocusOut:
+            self._leave()
+        elif event.type() == QEvent.Type.ShortcutOverride and self.isVisible() and isinstance(event, QKeyEvent):
+            if event.key() == Qt.Key.Key_Escape:
+                event.accept()  # no shortcut of the window, while it closes this
+                return True
+        elif event.type() == QEvent.Type.KeyPress and self.isVisible() and isinstance(event, QKeyEvent):
+            return self._press(event)
+        return super().eventFilter(watched, event)
+
+    def _press(self, event: QKeyEvent) -> bool:
+        row, count = self.list.currentRow(), self.list.count()
+        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        match event.key():
+            case Qt.Key.Key_Down if not held:
+                self.list.setCurrentRow((row + 1) % count)
+            case Qt.Key.Key_Up if not held:
+                self.list.setCurrentRow((row - 1) % count)
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_Tab if not held:
+                self._take(self.list.item(row))
+            case Qt.Key.Key_Escape:
+                self._dismissed = self.typed
+                self._leave()
+            case _:
+                return False
+        return True

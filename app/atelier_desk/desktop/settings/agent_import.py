@@ -1,0 +1,43 @@
+"""What an agent of another program becomes here, said before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+
+from atelier_desk.desktop.theme import mark
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.foreign_agents import ForeignAgent
+
+IMPORT_KINDS = N_("Agent files (*.json *.md *.toml *.yaml *.yml)")
+_MOST = 12
+"""Notes that are told in the dialog."""
+
+
+def ask_import(parent: QWidget, read: ForeignAgent, then: Callable[[], object]) -> QMessageBox:
+    """``agent-import``: whether the agent is to be stored as it was read; Cancel stores nothing."""
+    config = read.config
+    box = QMessageBox(parent)
+    box.setObjectName("agent-import")
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(_("Import the agent “{name}”?", name=config.name))
+    tools = ", ".join(config.tools) or _("none")
+    notes = [note.localized(_) for note in read.notes]
+    shown = [f"• {note}" for note in notes[:_MOST]] + (["…"] if len(notes) > _MOST else [])
+    lines = [_("Model: {name}", name=config.model), _("Tools: {tools}", tools=tools), "", *shown]
+    box.setInformativeText("\n".join(lines))
+    yes = QPushButton(_("Import"), box)
+    yes.setObjectName("agent-import-yes")
+    mark(yes, "primary")
+    box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(yes)
+    yes.clicked.connect(lambda *_: then())
+    box.open()
+    return box

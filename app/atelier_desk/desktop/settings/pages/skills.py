@@ -1,0 +1,117 @@
+"""Skills: which there are and where, whether they are used, what they say, and adding one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QApplication, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.settings.files import ask_folder
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.skill_rows import PlaceCard, SkillDialog
+from atelier_desk.desktop.widgets import FlowLayout, control, label
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.skills import Place
+
+
+@settings_page("skills", order=33, icon="sparkles", title=N_("Skills"))
+class SkillsPage(SettingsPage):
+    """``skills-add``, ``skills-reload``, and a card for each place."""
+
+    topics = ("file",)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self._places: tuple[Place, ...] | None = None
+        self._cards: list[PlaceCard] = []
+        self.dialog: SkillDialog | None = None
+        self._about = control(
+            label("", "muted", self, wrap=True),
+            "",
+            N_(
+                "Skills are instructions for particular tasks: a folder with a SKILL.md, as other programs use them, too. Agents take up "
+                "what fits their task; you call one with / and its name. No skill allows an agent anything: permissions decide as always."
+            ),
+        )
+        self.column.addWidget(self._about)
+        self.add = control(QPushButton(self), "skills-add", N_("Add from a folder…"), on=self.pick)
+        self.again = control(QPushButton(self), "skills-reload", N_("Look again"), look="ghost", on=self.reload)
+        line = FlowLayout(spacing=8)
+        line.addWidget(self.add)
+        line.addWidget(self.again)
+        self.column.addLayout(line)
+        self.column.addSpacing(12)
+        self._list = QVBoxLayout()
+        self._list.setSpacing(8)
+        self.column.addLayout(self._list)
+        self.end()
+        self.retranslate()
+
+    async def load(self) -> None:
+        self._show(tuple(await self.bridge.engine.skills.overview()))
+
+    def _show(self, places: tuple[Place, ...]) -> None:
+        if places == self._places:
+            return
+        focused = QApplication.focusWidget()
+        name = focused.objectName() if focused is not None and self.isAncestorOf(focused) else ""
+        self._places = places
+        for card in self._cards:
+            self._list.removeWidget(card)
+            card.setParent(None)
+            card.deleteLater()
+        self._cards = []
+        for place in places:
+            card = PlaceCard(place, self._open, self._switch, self)
+            card.trusted.connect(self._trust)
+            self._list.addWidget(card)
+            self._cards.append(card)
+        for first, second in pairwise([self.add, self.again, *(each for card in self._cards for each in card.controls)]):
+            QWidget.setTabOrder(first, second)
+        again = self.findChild(QWidget, name) if name.startswith("skill") else None
+        if again is not None:
+            again.setFocus()
+
+    def _switch(self, file: str, on: bool) -> None:
+        self.call(self.bridge.engine.skills.switch(file, on))
+
+    def _trust(self, folder: str, trusted: bool) -> None:
+        self.call(self.bridge.engine.files.trust(folder, trusted))
+
+    def _open(self, file: str) -> None:
+        folders = tuple(place.folder for place in self._places or () if place.folder)
+
+        async def job() -> None:
+            dialog = SkillDialog(await self.bridge.engine.skills.show(file, folders), self)
+            self.dialog = dialog
+            dialog.finished.connect(self._closed)
+            dialog.open()
+
+        self.jobs.start(job(), "show")
+
+    def _closed(self) -> None:
+        self.dialog = None
+
+    def pick(self) -> None:
+        """Choose the folder of a skill; the dialog is not modal to the program's loop."""
+        ask_folder(self, _("Add a skill"), lambda folder: self.add_from(str(folder)))
+
+    def add_from(self, folder: str) -> None:
+        """Copy a skill's folder into the user's own place."""
+
+        async def job() -> None:
+            added = await self.bridge.engine.skills.add(folder)
+            toast(self, _("Added {name}: {file}", name=added.name, file=added.file))
+            await self.load()
+
+        self.jobs.start(job(), "add")
+
+    def retranslate(self) -> None:
+        for card in self._cards:
+            card.retranslate()

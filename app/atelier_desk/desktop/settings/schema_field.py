@@ -1,0 +1,51 @@
+"""The field for a JSON Schema: a few lines of code, read and checked as they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import say
+from atelier_desk.domain import answers
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.i18n import N_, _
+
+
+class SchemaField(QPlainTextEdit):
+    """Text that is a JSON Schema of an object, or blank for none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._schema: dict[str, Any] | None = None
+        self._error: AtelierError | None = None
+        self.setTabChangesFocus(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        mark(self, "mono")
+        self.setFixedHeight(theme().px(110))
+        say(self, hint=N_("Empty: it answers in free text. Else every answer is a JSON object that fits this schema."))
+        self.textChanged.connect(self._read)
+
+    @property
+    def broken(self) -> bool:
+        """Whether what is written is no schema."""
+        return self._error is not None
+
+    def schema(self) -> dict[str, Any] | None:
+        """What is written; None when that is nothing, or no schema."""
+        return self._schema
+
+    def problem(self) -> str:
+        """What is wrong with it, in the reader's language; empty when nothing is."""
+        return "" if self._error is None else self._error.localized(_)
+
+    def show_schema(self, schema: dict[str, Any] | None) -> None:
+        """Show a stored one, one field a line."""
+        self.setPlainText(answers.text_of(schema))
+
+    def _read(self) -> None:
+        try:
+            self._schema, self._error = answers.schema_of(self.toPlainText()), None
+        except AtelierError as error:
+            self._schema, self._error = None, error

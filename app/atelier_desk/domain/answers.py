@@ -1,0 +1,191 @@
+"""Answers in a form: the JSON Schema an agent's final answers fit, and answers read and checked against it.
+
+``jsonschema`` is imported when it is first needed: most agents answer in prose.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.text import shorten
+from atelier_desk.i18n import N_
+
+_FENCED = re.compile(r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<inside>.*?)\r?\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
+_PROBLEM = 400
+"""Characters of a problem: the checker repeats the value it complains about, whole."""
+
+
+def schema_of(text: str) -> dict[str, Any] | None:
+    """The schema a person wrote, checked; None for a blank text.
+
+    Raises:
+        UsageError: it is no JSON, or no schema of an object.
+        LimitError: it is longer than ``limits.ANSWER_SCHEMA`` characters.
+    """
+    if not text.strip():
+        return None
+    _short_enough(len(text))
+    try:
+        schema = json.loads(text.removeprefix("\ufeff"), parse_constant=_refuse)
+    except RecursionError:
+        raise UsageError(N_("The schema is nested too deeply."), code="schema") from None
+    except json.JSONDecodeError as error:
+        said = N_("The schema is no JSON. Line {line}, column {column}: {detail}")
+        raise UsageError(said, code="schema", line=error.lineno, column=error.colno, detail=error.msg) from None
+    except ValueError as error:
+        raise UsageError(N_("The schema is no JSON: {detail}"), code="schema", detail=str(error)) from None
+    if not isinstance(schema, dict):
+        raise UsageError(N_("The schema must be a JSON object, such as {example}."), code="schema", example=_EXAMPLE)
+    check(schema)
+    return schema
+
+
+_EXAMPLE = '{"type": "object", "properties": {"title": {"type": "string"}}}'
+
+
+def text_of(schema: Mapping[str, Any] | None) -> str:
+    """The schema as a person edits it; empty for none."""
+    return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
+
+
+def check(schema: Mapping[str, Any]) -> None:
+    """Refuse what is no JSON Schema of an object, or refers to anything outside itself.
+
+    Raises:
+        UsageError, LimitError: see ``schema_of``.
+    """
+    try:
+        _short_enough(len(json.dumps(schema, ensure_ascii=False, separators=(",", ":"))))
+    except RecursionError:
+        raise UsageError(N_("The schema is nested too deeply."), code="schema") from None
+    if schema.get("type") != "object":
+        raise UsageError(N_('The schema must have "type": "object" at its top: an answer is one JSON object.'), code="schema")
+    if outside := next((each for each in _references(schema) if not each.startswith("#")), ""):
+        said = N_("The schema may refer to parts of itself alone (“#/…”), not to {reference}.")
+        raise UsageError(said, code="schema", reference=shorten(outside, 100))
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        _resolve(schema)
+        validator = _validator(schema)
+        type(validator).check_schema(schema, format_checker=type(validator).FORMAT_CHECKER)
+        if _has_patterns(schema):
+            said = N_(
+                'The schema may not use "pattern" or "patternProperties": some take for ever to be checked. Describe the form in words.'
+            )
+            raise UsageError(said, code="schema")
+        # A reference to itself for ever shows only when it is followed.
+        list(validator.iter_errors({}))
+    except SchemaError as error:
+        said = N_("The schema is no valid JSON Schema. At {place}: {detail}")
+        place, detail = error.json_path, shorten(error.message, _PROBLEM)
+        raise UsageError(said, code="schema", place=place, detail=detail) from None
+    except UsageError:
+        raise
+    except RecursionError:
+        raise UsageError(N_("The schema refers to itself without end."), code="schema") from None
+    except Exception as error:
+        # References to parts that are not there have no public class of errors.
+        raise UsageError(N_("The schema cannot be used: {detail}"), code="schema", detail=shorten(str(error), _PROBLEM)) from None
+
+
+def bare(text: str) -> str:
+    """The answer without a code fence around it."""
+    found = _FENCED.fullmatch(text.strip())
+    return found["inside"].strip() if found is not None else text.strip()
+
+
+def read(text: str) -> dict[str, Any] | None:
+    """The JSON object an answer is, a code fence around it allowed; None when it is none."""
+    try:
+        value = _value(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def misfit(schema: Mapping[str, Any], text: str) -> str:
+    """What does not fit of an answer, in one English sentence for the model; empty when it fits."""
+    if not text.strip():
+        return "It is empty."
+    try:
+        value = _value(text)
+    except (ValueError, RecursionError) as error:
+        return f"It is not JSON ({shorten(str(error), _PROBLEM)})."
+    if not isinstance(value, dict):
+        return "It is JSON, but not an object."
+    from jsonschema.exceptions import best_match
+
+    try:
+        if _has_patterns(schema):
+            return "The schema itself cannot be used (it has patterns)."
+        worst = best_match(_validator(schema).iter_errors(value))
+    except Exception as error:
+        # A schema that was never checked: of an agent another program made up.
+        return f"The schema itself cannot be used ({shorten(str(error), _PROBLEM)})."
+    return "" if worst is None else f"At {worst.json_path}: {shorten(worst.message, _PROBLEM)}."
+
+
+def _value(text: str) -> Any:
+    return json.loads(bare(text), parse_constant=_refuse)
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    """By the schema's own draft, else 2020-12. With a registry of its own nothing is ever fetched."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
+
+
+def _references(value: Any) -> list[str]:
+    """What a schema refers to."""
+    found, pending = [], [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Mapping):
+            found += [inner for key, inner in each.items() if key in ("$ref", "$dynamicRef") and isinstance(inner, str)]
+            pending += each.values()
+        elif isinstance(each, list):
+            pending += each
+    return found
+
+
+def _has_patterns(value: Any) -> bool:
+    """Whether a schema has regular expressions: one of few characters can hold up the engine for hours (``^(a+)+$``)."""
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Mapping):
+            if isinstance(each.get("pattern"), str) or isinstance(each.get("patternProperties"), Mapping):
+                return True
+            pending += each.values()
+        elif isinstance(each, list):
+            pending += each
+    return False
+
+
+def _resolve(schema: Mapping[str, Any]) -> None:
+    """Raise for a reference to nothing: else it would show only in an answer that comes to it."""
+    from referencing import Registry
+    from referencing.jsonschema import DRAFT202012
+
+    resolver = Registry().with_resource("urn:schema", DRAFT202012.create_resource(schema)).resolver("urn:schema")
+    for each in _references(schema):
+        resolver.lookup(each)
+
+
+def _short_enough(length: int) -> None:
+    if length > limits.ANSWER_SCHEMA:
+        said = N_("The schema has {length} characters; at most {most} are allowed.")
+        raise LimitError(said, length=length, most=limits.ANSWER_SCHEMA)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,66 @@
+"""Files and folders of the granted folders, as ``.gitignore`` leaves them, and nothing behind links that lead out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from atelier_desk.domain.errors import ToolError, UsageError
+from atelier_desk.engine.attachments import looks_secret, read, shown_name
+from atelier_desk.engine.mentions.source import Mention, Where, best, mentionable
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.attachments import Prepared
+
+LOOKED_AT = 20_000
+"""Files and folders of one search."""
+SECONDS = 2.0
+
+
+@mentionable(order=10)
+class Files:
+    """Keys are the granted folder and the path in it, joined by a zero byte."""
+
+    kind: ClassVar[str] = "file"
+    title: ClassVar[str] = N_("Files")
+    icon: ClassVar[str] = "file-text"
+
+    async def find(self, where: Where, query: str, most: int) -> list[Mention]:
+        return await in_tool_thread(_find, where.folders, query, most)
+
+    async def read(self, where: Where, key: str) -> Prepared:
+        folder, _zero, path = key.partition("\0")
+        if folder not in where.folders:
+            raise UsageError(N_("{path} is in no folder that this workflow may use."), path=shown_name(path))
+        return await in_tool_thread(_read, folder, path, where.folders)
+
+
+def _read(folder: str, path: str, folders: tuple[str, ...]) -> Prepared:
+    real = Path(folder, path).resolve()
+    if not real.is_relative_to(Path(folder).resolve()):
+        # Found by its name in the granted folder, and not what the person means by it: a link that leads out is not followed.
+        raise UsageError(N_("{path} is a link that leads out of the folder. Attach the file itself."), path=shown_name(path))
+    return read(Path(folder, path), folders)
+
+
+def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
+    from atelier_desk.workspace.root import ConfinedRoot
+    from atelier_desk.workspace.walk import Walk
+
+    found: list[Mention] = []
+    for folder in folders:
+        walk = Walk(ConfinedRoot(Path(folder)), seconds=SECONDS)
+        try:
+            for entry in walk.files(folders=True):
+                if len(found) >= LOOKED_AT:
+                    break
+                if entry.found.kind not in ("file", "folder") or looks_secret(entry.path.rpartition("/")[2]):
+                    continue  # secrets are attached by who looks for them, not by completion
+                above, _slash, name = entry.path.rpartition("/")
+                icon = "folder" if entry.found.kind == "folder" else "file-text"
+                found.append(Mention("file", f"{folder}\0{entry.path}", shown_name(name), shown_name(above) if above else "", icon))
+        except ToolError:
+            continue  # a folder that is gone, or cannot be read, has nothing
+    return best(found, query, most)

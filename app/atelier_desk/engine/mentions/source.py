@@ -1,0 +1,104 @@
+"""What a source of mentions is, and the list of them.
+
+    @mentionable(order=20)
+    class Tasks:
+        kind, title, icon = "task", N_("Tasks"), "list-todo"
+        async def find(self, where, query, most): ...
+        async def read(self, where, key): ...
+
+Nothing else has to be told of it: the composer asks it, shows what it finds and attaches what is chosen. A source of MCP resources is one
+more.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.attachments import Prepared
+    from atelier_desk.engine.services.common.context import ServiceContext
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One thing that can be mentioned: ``kind`` names its source, ``key`` finds it there; ``detail`` tells it from others of its name."""
+
+    kind: str
+    key: str
+    name: str
+    detail: str = ""
+    icon: str = "file-text"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """For whom is looked: the open engine, the workflow (empty while the next message begins one) and the folders agents may use."""
+
+    context: ServiceContext
+    workflow_id: str
+    folders: tuple[str, ...]
+
+
+class MentionSource(Protocol):
+    """Finds and reads one kind of thing. ``title`` is an English ``N_`` text, ``icon`` one of the theme."""
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+    icon: ClassVar[str]
+
+    async def find(self, where: Where, query: str, most: int) -> list[Mention]:
+        """At most ``most`` things whose names have the words of ``query``, the best first; an empty query takes the nearest at hand."""
+        ...
+
+    async def read(self, where: Where, key: str) -> Prepared:
+        """What the model is given of one.
+
+        Raises:
+            NotFoundError, UsageError: it is not there any more, or cannot be read.
+        """
+        ...
+
+
+S = TypeVar("S", bound=type[Any])
+_declared: dict[str, tuple[int, MentionSource]] = {}
+
+
+def mentionable(*, order: int) -> Callable[[S], S]:
+    """Class decorator that declares a source; ``order`` is its place among all, low first."""
+
+    def declare(cls: S) -> S:
+        _declared[cls.kind] = (order, cls())
+        return cls
+
+    return declare
+
+
+def sources() -> list[MentionSource]:
+    """All sources in their order."""
+    package = importlib.import_module("atelier_desk.engine.mentions")
+    for file in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(file.name)
+    return [source for _order, source in sorted(_declared.values(), key=lambda each: each[0])]
+
+
+def source(kind: str) -> MentionSource | None:
+    return next((each for each in sources() if each.kind == kind), None)
+
+
+def best(found: Iterable[Mention], query: str, most: int) -> list[Mention]:
+    """Those whose name or detail has every word of the query: names that begin with it first, then names that have it, then the others."""
+    words = query.casefold().split()
+
+    def place(each: Mention) -> int | None:
+        name = each.name.casefold()
+        whole = f"{name} {each.detail.casefold()}"
+        if not all(word in whole for word in words):
+            return None
+        return 0 if name.startswith(query.casefold().strip()) else 1 if all(word in name for word in words) else 2
+
+    ranked = [(rank, index, each) for index, each in enumerate(found) if (rank := place(each)) is not None]
+    return [each for _rank, _index, each in sorted(ranked, key=lambda one: one[:2])[:most]]

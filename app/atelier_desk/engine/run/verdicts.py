@@ -1,0 +1,154 @@
+"""The verdicts of a journal, reached again from what was kept with them: under the rules of then, and under those of today."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalSettings
+from atelier_desk.domain.audit import cut, detail_of
+from atelier_desk.domain.events.run import ApprovalRequested, RunEvent, ToolCallStarted
+from atelier_desk.domain.permission import Action, RuleScope, Verdict
+from atelier_desk.engine.run.permissions import readable, rules
+from atelier_desk.engine.run.reducer.reduce import reduce
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.llm.secrets import redact
+from atelier_desk.policy.permissions.decide import VERSION, Level
+from atelier_desk.policy.permissions.grounds import Named, again
+from atelier_desk.policy.permissions.scope import for_run, handed_down, of_agent
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One verdict of the past.
+
+    Attributes:
+        detail: what the call is about on one line, without secrets.
+        said: the verdict as it was. What asked a person names no ``rule_id``.
+        again: the same reached anew from the journal; None where it was decided by a version that kept no facts, or decided otherwise.
+        today: what would be decided under the rules and settings of today, in the run's own mode; None where ``again`` is.
+        answered: a person was asked about the call before, and said yes: this is the look at it as it began to run.
+    """
+
+    time: datetime
+    run_id: str
+    call_id: str
+    agent_name: str
+    tool: str
+    detail: str
+    said: Verdict
+    again: Verdict | None = None
+    today: Verdict | None = None
+    answered: bool = False
+
+    @property
+    def same(self) -> bool:
+        """Whether it was reached again, by the same rule and for the same reason."""
+        return self.again is not None and _plain(self.again) == _plain(self.said)
+
+    @property
+    def differs(self) -> bool:
+        """Whether today's rules would act otherwise."""
+        return self.today is not None and self.today.action is not self.said.action
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run as far as it was read: what it was decided by at any time, by name, and what it would be decided by today.
+
+    ``chosen`` is what it would have been started with today; ``now`` with what came with a person's yes.
+    """
+
+    state: RunState
+    chosen: ApprovalPolicy
+    level: Level = field(init=False)
+    now: Level = field(init=False)
+    known: dict[str, Level] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.learn()
+
+    def learn(self) -> None:
+        """Its rules are others now."""
+        state = self.state
+        self.level = Level(rules(state), state.approvals)
+        self.known[self.level.name] = self.level
+        # A yes for the run stands, whatever the rules are; they alone are rules of a run that allow.
+        given = [rule for rule in (*state.approvals.rules, *state.granted) if rule.scope is RuleScope.RUN and rule.action is Action.ALLOW]
+        mine = of_agent((*self.chosen.rules, *given), state.agent_id)
+        self.now = Level(readable(mine), self.chosen)
+
+
+async def replayed(events: AsyncIterable[RunEvent], chosen: ApprovalSettings) -> list[Replayed]:
+    """Every verdict of a workflow's journal, in order; ``chosen`` are the settings of today with all rules. A run that an import brought
+    and whose events do not follow each other is told of as far as they do."""
+    runs: dict[str, _Run] = {}
+    broken: set[str] = set()
+    found: list[Replayed] = []
+    async for event in events:
+        if not event.run_id or event.run_id in broken:
+            continue
+        run = runs.get(event.run_id)
+        try:
+            state = reduce(run.state if run is not None else None, event)
+        except ValueError:
+            broken.add(event.run_id)
+            continue
+        if run is None:
+            runs[event.run_id] = _Run(state, _today(state, chosen, runs))
+            continue
+        if isinstance(event.body, ToolCallStarted | ApprovalRequested) and (one := _one(event, event.body, run)) is not None:
+            found.append(one)
+        before, run.state = run.state, state
+        if before.granted is not run.state.granted or before.approvals is not run.state.approvals:
+            run.learn()
+    return found
+
+
+def _today(state: RunState, chosen: ApprovalSettings, runs: dict[str, _Run]) -> ApprovalPolicy:
+    """What a run would be started with today."""
+    parent = runs.get(state.lineage[-1].run_id) if state.lineage else None
+    if parent is None:
+        return for_run(chosen, state.approvals.mode, run_id=state.run_id, workflow_id=state.workflow_id, agent_id=state.agent_id)
+    root = state.root_run_id
+    rules = handed_down(parent.chosen.rules, parent.state.agent_id, state.agent_id, root)
+    return parent.chosen.model_copy(update={"mode": state.approvals.mode, "rules": rules})
+
+
+def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) -> Replayed | None:
+    call: ToolCallStarted | ApprovalRequest
+    if isinstance(body, ApprovalRequested):
+        call = body.approval
+        said = Verdict(action=Action.ASK, reason=call.reason, rule=call.rule, about=call.about)
+        answered = False
+    else:
+        if body.verdict is None:
+            return None
+        call, said = body, body.verdict
+        before = run.state.call(call.call_id)
+        answered = before is not None and before.allowed
+    anew = today = None
+    if body.grounds is not None and body.grounds.version == VERSION:
+        named = Named(call.tool, call.section, call.server, call.risk)
+        risk = run.now.policy.risks.get(call.tool, call.risk)
+        with suppress(ValueError, IndexError):  # what somebody else wrote into a file that was imported may make no sense
+            anew = again(body.grounds, named, run.known.get(body.grounds.level, run.level))
+            today = again(body.grounds, named._replace(risk=risk), run.now)
+    return Replayed(
+        time=event.time,
+        run_id=event.run_id,
+        call_id=call.call_id,
+        agent_name=run.state.agent.name,
+        tool=call.tool,
+        detail=cut(redact(detail_of(call.subjects, call.arguments))),
+        said=said,
+        again=anew,
+        today=today,
+        answered=answered,
+    )
+
+
+def _plain(verdict: Verdict) -> tuple[str, ...]:
+    return verdict.action, verdict.reason, verdict.rule, verdict.about

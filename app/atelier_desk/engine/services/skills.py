@@ -1,0 +1,285 @@
+"""Skills and commands: which there are, which of them are used, what a run is told of them, and adding one."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError, UsageError
+from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.services import OpenedSkill
+from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.skills import arguments, find
+from atelier_desk.workspace.skills.find import Found
+from atelier_desk.workspace.skills.skill import FILE, Text
+
+log = logging.getLogger(__name__)
+
+CALLED = re.compile(r"/([A-Za-z0-9_][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
+"""A message that calls something: ``/name``, then its arguments."""
+OFF_MOST = 2_000
+MOST_FOLDERS = 50
+"""Of workflows, whose skills are shown together."""
+ADDED_FILES = 2_000
+ADDED_BYTES = 50 * 1024 * 1024
+"""Of a skill that is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A skill or command, and what holds for it.
+
+    Attributes:
+        trusted: a person trusts the folder it lies in; None when nobody was asked. The user's own places are always trusted.
+        on: nobody switched it off.
+        shadowed_by: the file of the one that is used under its name; empty when none is.
+    """
+
+    found: Found
+    trusted: bool | None = True
+    on: bool = True
+    shadowed_by: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.found.name
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be called: by whom, its text says."""
+        return self.found.text is not None and bool(self.trusted) and self.on and not self.shadowed_by
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One of them with its instructions and the names of its other files."""
+
+    listed: Listed
+    body: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Those of the user (``folder`` is empty), or of one folder."""
+
+    folder: str
+    rows: tuple[Listed, ...]
+    trusted: bool | None = True
+
+
+class SkillService:
+    """Skills and commands of the user's places and of granted folders. Changes are announced as ``file`` without an id, as trust is."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def list(self, folders: Sequence[str] = ()) -> builtins.list[Listed]:
+        """All there are: those of the folders first, in the order in which they win, then those of the user.
+
+        Of several with one name the first that can be used is used; one that is off, or of a folder that is not trusted, hides none.
+        """
+        decided = await self._context.files.trusted(folders)
+        off = set((await self._context.settings.get()).skills_off)
+        found = await in_tool_thread(self._find, tuple(folders))
+        order = {"skill": 0, "command": 1}
+        taken: dict[str, str] = {}
+        rows = []
+        for each in sorted(found, key=lambda each: order[each.kind]):
+            row = Listed(each, trusted=decided.get(each.root) if each.scope == "project" else True, on=each.file not in off)
+            if row.usable:
+                winner = taken.setdefault(each.name, each.file)
+                row = row if winner == each.file else Listed(each, trusted=row.trusted, shadowed_by=winner)
+            rows.append(row)
+        return rows
+
+    async def callable(self, folders: Sequence[str]) -> builtins.list[Listed]:
+        """What a person can call with ``/``, by name."""
+        rows = [row for row in await self.list(folders) if row.usable and row.found.text is not None and row.found.text.by_person]
+        return sorted(rows, key=lambda row: row.name)
+
+    async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
+        """What a run is told there is; a place that cannot be read tells nothing."""
+        try:
+            rows = await self.list(folders)
+        except (AtelierError, OSError):
+            log.warning("skills could not be listed", exc_info=True)
+            return ()
+        return tuple(
+            SkillFacts(name=row.name, description=row.found.text.description, folder=row.found.folder, scope=row.found.scope)
+            for row in rows
+            if row.usable and row.found.text is not None and row.found.kind == "skill" and row.found.text.by_model
+        )
+
+    async def show(self, name: str, folders: Sequence[str] = ()) -> Shown:
+        """One of them, by its name or its file; the one that is used before others.
+
+        Raises:
+            NotFoundError: there is none; the error names those there are.
+        """
+        rows = await self.list(folders)
+        named = [row for row in rows if name in (row.name, row.found.file, row.found.folder)]
+        if not named:
+            known = ", ".join(dict.fromkeys(row.name for row in rows)) or "-"
+            raise NotFoundError(N_("There is no skill or command {name}. Known: {known}."), name=name, known=known)
+        row = next((row for row in named if row.usable), named[0])
+        body = row.found.text.body if row.found.text is not None else ""
+        return Shown(row, body, tuple(await in_tool_thread(lambda: find.files(self._root(row.found.root), row.found))))
+
+    async def switch(self, file: str, on: bool) -> None:
+        """Switch one on or off, by its file."""
+        off = (await self._context.settings.get()).skills_off
+        changed = tuple(each for each in off if each != file) if on else tuple(dict.fromkeys((*off, file)))[-OFF_MOST:]
+        if changed != off:
+            await self._context.settings.update(skills_off=changed)
+            self._context.bus.changed("file", "")
+
+    async def add(self, folder: str) -> Found:
+        """Copy a skill's folder into the user's own place, from where other programs read it as well.
+
+        Raises:
+            UsageError: there is no skill in the folder that can be used, or it is too large.
+            ConflictError: there is one of that name.
+        """
+        added = await in_tool_thread(_add, Path(folder))
+        self._context.bus.changed("file", "")
+        return added
+
+    async def overview(self) -> builtins.list[Place]:
+        """The user's own first, then those of each folder that a workflow works in; a folder with none is left out."""
+        workflows = await self._context.repos.workflows.list()
+        folders = builtins.list(dict.fromkeys(folder for workflow in workflows for folder in workflow.workspace))[:MOST_FOLDERS]
+        decided = await self._context.files.trusted(folders)
+        places = [Place("", tuple(await self.list()))]
+        for folder in folders:
+            rows = tuple(row for row in await self.list((folder,)) if row.found.scope == "project")
+            if rows:
+                places.append(Place(folder, rows, decided[folder]))
+        return places
+
+    async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
+        """What a message calls with ``/name arguments``; None when it calls nothing that can be called."""
+        called = CALLED.match(content.strip())
+        if called is None:
+            return None
+        try:
+            rows = await self.callable(folders)
+        except (AtelierError, OSError):
+            log.warning("skills could not be listed", exc_info=True)
+            return None
+        row = next((row for row in rows if row.name == called[1]), None)
+        if row is None or row.found.text is None:
+            return None
+        found, said = row.found, row.found.text
+        given = called[2] or ""
+        text = _bounded(filled(said, given, found), found.file)
+        use = SkillUse(name=row.name, folder=await _folder(found), digest=digest(said.body.encode()))
+        return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip())
+
+    async def activate(self, name: str, folders: Sequence[str]) -> OpenedSkill:
+        """A skill's instructions for a model, as they and what holds for them are at this moment.
+
+        Raises:
+            ToolError: it is no skill, switched off, not trusted any more, or cannot be read; in words for the model.
+        """
+        rows = [row for row in await self.list(folders) if row.found.kind == "skill"]
+        row = next(
+            (row for row in rows if row.name == name and row.usable and row.found.text is not None and row.found.text.by_model), None
+        )
+        if row is None:
+            raise _refused(name, rows)
+        found = row.found
+        assert found.text is not None
+        names = await in_tool_thread(lambda: find.files(self._root(found.root), found))
+        text = filled(found.text, "", found)
+        use = SkillUse(name=name, folder=await _folder(found), digest=digest(found.text.body.encode()))
+        return OpenedSkill(use, text, tuple(names), found.scope)
+
+    def _root(self, folder: str) -> ConfinedRoot:
+        return self._context.workspace_files.root(folder)
+
+    def _find(self, folders: tuple[str, ...]) -> builtins.list[Found]:
+        out: builtins.list[Found] = []
+        for folder in folders:
+            out += find.in_project(self._root(folder))
+        home = find.home()
+        # A granted home folder is a project: its own places are the user's all the same.
+        mine = find.of_user(self._root(str(home)))
+        files = {each.file for each in mine}
+        return [*(each for each in out if each.file not in files), *mine]
+
+
+async def _folder(found: Found) -> str:
+    """Where a skill's files really lie: a link that is put there later opens nothing. A command has none."""
+    return await in_tool_thread(os.path.realpath, found.folder) if found.kind == "skill" else ""
+
+
+def filled(said: Text, given: str, found: Found) -> str:
+    """The instructions with arguments, and the skill's own folder, in their places."""
+    body = arguments.filled(said.body, given, said.names)
+    return re.sub(r"\$\{(?:CLAUDE|ATELIER)_SKILL_DIR\}", lambda _match: found.folder, body)
+
+
+def _bounded(text: str, file: str) -> str:
+    most = limits.RESULT_TO_MODEL
+    return text if len(text) <= most else f"{text[:most]}\n[… {len(text) - most} characters more in {file}]"
+
+
+def _refused(name: str, rows: Sequence[Listed]) -> ToolError:
+    row = next((row for row in rows if row.name == name), None)
+    names = ", ".join(row.name for row in rows if row.usable and row.found.text is not None and row.found.text.by_model) or "none"
+    if row is None:
+        why, code = "There is no skill {name}.", "unknown_skill"
+    elif row.found.text is None:
+        why, code = "The skill {name} cannot be used: {problem}", "broken_skill"
+    elif not row.trusted:
+        why, code = "The skill {name} lies in a folder that the user does not trust: it cannot be used.", "not_trusted"
+    elif not row.on:
+        why, code = "The user switched the skill {name} off.", "switched_off"
+    else:
+        why, code = "Only the user can call the skill {name}.", "not_yours"
+    problem = row.found.problem if row is not None else None
+    return ToolError(why + " Skills: {names}. Go on without it.", code=code, name=name, names=names, problem=str(problem or ""))
+
+
+def _add(source: Path) -> Found:
+    source = source.expanduser()
+    source = source.parent if source.name == FILE else source
+    if not (source / FILE).is_file():
+        raise UsageError(N_("There is no {file} in {folder}."), file=FILE, folder=str(source))
+    source = source.resolve()
+    root = ConfinedRoot(source.parent)
+    place = find.Found("skill", "user", str(source.parent), "", f"{source.name}/{FILE}")
+    found = find.again(root, place)
+    if found.text is None:
+        raise UsageError(N_("This skill cannot be used: {problem}"), problem=found.problem)
+    target = find.home() / find.OWN / found.name
+    if target.exists() or target.is_symlink():
+        raise ConflictError(N_("There is a skill in {folder} already."), folder=str(target))
+    names = [FILE, *find.files(root, found, ADDED_FILES + 1)]
+    size = sum((source / name).lstat().st_size for name in names)
+    if len(names) > ADDED_FILES or size > ADDED_BYTES:
+        said = N_("The folder is no skill's: it has more than {files} files, or more than {most} MB.")
+        raise UsageError(said, files=ADDED_FILES, most=ADDED_BYTES // 1024**2)
+    try:
+        for name in names:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source / name, target / name, follow_symlinks=False)
+    except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)
+        raise UsageError(
+            N_("The skill cannot be copied to {folder}: {detail}"), folder=str(target), detail=error.strerror or error
+        ) from None
+    home = ConfinedRoot(find.home())
+    return find.again(home, Found("skill", "user", str(find.home()), find.OWN, f"{find.OWN}/{found.name}/{FILE}"))

@@ -1,0 +1,1 @@
+"""Google's Gemini API: ``POST /models/{model}:streamGenerateContent``."""

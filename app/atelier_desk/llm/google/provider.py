@@ -1,0 +1,184 @@
+"""Google's Gemini API, and servers that speak it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from atelier_desk.domain.chat import ChatRequest
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import KeyStyle, ModelInfo
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.google import turns
+from atelier_desk.llm.google.parser import ContentParser
+from atelier_desk.llm.google.thinking import Takes, takes, thinking
+from atelier_desk.llm.profiles import looks_like_embedder, merge_profile, profile
+from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
+from atelier_desk.llm.registry import is_own
+from atelier_desk.llm.replies.assembly import StreamParser
+from atelier_desk.llm.replies.fields import flag, positive, string_of
+from atelier_desk.llm.replies.provider_data import wants_data
+from atelier_desk.llm.wire.transport import checked_base_url
+
+DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
+HOTTEST = 2.0
+"""The highest temperature the API takes."""
+MOST_STOPS = 5
+MOST_PAGES, PAGE = 20, 1000
+"""Pages of models that are read, and models on each."""
+_VERSION_PATH = re.compile(r"/v\d+(alpha|beta)?\d*$")
+_TAIL = re.compile(r"(/openai)?(/chat/completions)?(/models(/[^/]*)?)?$")
+"""What people leave at the end of an address, of Google's compatible one too."""
+_TOO_LONG = re.compile(r"maxOutputTokens value of (\d+) but the supported range is from 1 \(inclusive\) to (\d+) \(exclusive\)")
+_LEVEL = re.compile(r"thinking level (minimal|low|medium|high) is not supported", re.IGNORECASE)
+_NO_TEXT = re.compile(r"-(tts|image|live|native-audio)(-|$)")
+"""Models that answer in sounds or pictures alone."""
+# What the API says of fields, in its words, and the field that is then left out; the first that was sent counts.
+_BESIDE_TOOLS = re.compile(r"function calling with a response mime type", re.IGNORECASE)
+FORM_BESIDE_TOOLS = "responseJsonSchema with tools"
+"""Among what a model refused: a form of the answer together with tools. Alone it takes one."""
+_SAID = (
+    (r"developer instruction|system[_ ]?instruction", "systemInstruction"),
+    (r"json mode|response[_ ]?mime|response[_ ]?(json[_ ]?)?schema", "responseJsonSchema"),
+    (r"thinking[_ ]?level", "thinkingLevel"),
+    (r"include[_ ]?thoughts", "includeThoughts"),
+    (r"budget", "thinkingBudget"),
+    (r"\bthinking|\bthoughts?\b", "thinkingConfig"),
+    (r"stop[_ ]?sequence", "stopSequences"),
+    (r"\bseed\b", "seed"),
+    (r"\btemperature\b", "temperature"),
+)
+
+
+class GoogleProvider(HttpProvider):
+    """Chat with Gemini.
+
+    What a model refuses of its thinking, of its longest reply or of other fields is left out from then on; a model that takes no system
+    prompt gets it at the beginning of the first message.
+    """
+
+    kind = "google"
+    chat_path = "/models/{model}:streamGenerateContent?alt=sse"
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        """See ``HttpProvider``."""
+        super().__init__(*given, **options)
+        self._longest: dict[str, int] = {}
+        self._thinks: dict[str, bool] = {}
+
+    @staticmethod
+    def base_url(configured: str) -> str:
+        """Adds ``/v1beta`` unless there is a version, and drops what belongs to a page."""
+        url = _TAIL.sub("", checked_base_url(configured or DEFAULT_URL))
+        return url if _VERSION_PATH.search(urlsplit(url).path) else f"{url}/v1beta"
+
+    def usual_key_style(self) -> KeyStyle:
+        return KeyStyle.X_GOOG_API_KEY
+
+    def chat_page(self, model: str) -> str:
+        return _page(model, "streamGenerateContent?alt=sse")
+
+    def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
+        known = takes(request.model) if self._thinks.get(request.model) is not False else Takes()
+        system, conversation = turns.contents(request.messages, signed=known.signs)
+        if "systemInstruction" in refused and system:
+            conversation[0]["parts"].insert(0, {"text": system})
+            system = ""
+        longest = self._longest.get(request.model) or profile(self.kind, request.model).max_output or request.max_tokens
+        max_tokens = min(request.max_tokens, longest)
+        generation: dict[str, Any] = {
+            "maxOutputTokens": max_tokens,
+            "temperature": min(request.temperature, HOTTEST) if known.temperature else None,
+            "stopSequences": [text for text in request.stop if text][:MOST_STOPS] or None,
+            "seed": request.seed,
+            "thinkingConfig": thinking(request, known, refused, max_tokens),
+        }
+        alone = not request.tools or FORM_BESIDE_TOOLS not in refused
+        if request.response_schema is not None and "responseJsonSchema" not in refused and alone:
+            generation |= {"responseMimeType": "application/json", "responseJsonSchema": request.response_schema}
+        return {
+            "contents": conversation,
+            **({"systemInstruction": {"parts": [{"text": system}]}} if system.strip() else {}),
+            **({"tools": declared} if (declared := turns.tools(request)) else {}),
+            "generationConfig": {field: value for field, value in generation.items() if value is not None and field not in refused},
+        }
+
+    def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
+        """Also levels and budgets of thinking, and the longest reply with the number of tokens it may have."""
+        if error.status not in REFUSAL_STATUSES or error.code != "bad_request" or wants_data(error):
+            return set()
+        detail = str(error.params.get("detail", ""))
+        generation = payload["generationConfig"]
+        most = _TOO_LONG.search(detail)
+        if most is not None and generation["maxOutputTokens"] >= int(most[2]) > 1:
+            self._longest[str(error.params["model"])] = int(most[2]) - 1
+            return {f"maxOutputTokens {most[2]}"}
+        if level := _LEVEL.search(detail):
+            return {f"level {level[1].lower()}"}
+        if "tools" in payload and "responseJsonSchema" in generation and _BESIDE_TOOLS.search(detail):
+            return {FORM_BESIDE_TOOLS}
+        thought = generation.get("thinkingConfig", {})
+        if thought.get("thinkingBudget") == 0 and "budget" in detail.lower():
+            return {"budget 0"}
+        sent = {*payload, *generation, *thought}
+        return next(({field} for said, field in _SAID if field in sent and re.search(said, detail, re.IGNORECASE)), set())
+
+    def parser(self, request: ChatRequest, where: Where) -> StreamParser:
+        return ContentParser(request, where)
+
+    async def embeddings(self, payload: dict[str, Any], model: str) -> Any:
+        """See ``HttpProvider.embeddings``."""
+        resource = _resource(model)
+        asked = [{"model": resource, "content": {"parts": [{"text": text}]}} for text in payload["input"]]
+        answer = await self.json("POST", _page(model, "batchEmbedContents"), {"requests": asked}, model=model)
+        return [item.get("values") for item in self.items(answer, "embeddings")]
+
+    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+        """All pages of ``GET /models``: those that write text, and embedders."""
+        found: dict[str, ModelInfo] = {}
+        token = ""
+        for _page_number in range(MOST_PAGES):
+            query = urlencode({"pageSize": PAGE, **({"pageToken": token} if token else {})})
+            answer = await get("GET", f"/models?{query}")
+            infos = [info for item in self.items(answer, "models", "name") if (info := self._info(item)) is not None]
+            fresh = [info for info in infos if info.name not in found]
+            found |= {info.name: info for info in fresh}
+            token = string_of(answer, "nextPageToken") if isinstance(answer, dict) else ""
+            if not (fresh and token):
+                break
+        return [merge_profile(self.kind, info, own=is_own(self.config)) for info in found.values()]
+
+    def _info(self, item: dict[str, Any]) -> ModelInfo | None:
+        name = string_of(item, "name").removeprefix("models/")
+        methods = item.get("supportedGenerationMethods")
+        embedding = "embedContent" in methods if isinstance(methods, list) else looks_like_embedder(name)
+        chat = "generateContent" in methods if isinstance(methods, list) else not embedding
+        if not name or not (chat or embedding) or _NO_TEXT.search(name):
+            return None
+        label, thinks = string_of(item, "displayName"), flag(item.get("thinking"))
+        window, longest = (positive(item.get(f"{way}TokenLimit")) for way in ("input", "output"))
+        if longest and chat:
+            self._longest[name] = longest
+        if thinks is not None:
+            self._thinks[name] = thinks
+        return ModelInfo(
+            provider=self.name,
+            name=name,
+            label=label if label != name else "",
+            context_window=window,
+            max_output_tokens=longest if chat else None,
+            supports_thinking=thinks,
+            embedding=embedding and not chat,
+            source="server" if window else "assumed",
+        )
+
+
+def _resource(model: str) -> str:
+    """A model's name as the API has it; those that people tuned are in a place of their own."""
+    return model if "/" in model else f"models/{model}"
+
+
+def _page(model: str, method: str) -> str:
+    return f"/{quote(_resource(model))}:{method}"

@@ -1,0 +1,96 @@
+"""What a model takes in a request: how its thinking is measured, temperature, signatures. And what a request then says of its thinking.
+
+Sources: ai.google.dev/gemini-api/docs, "Thinking", "Thought signatures" and "Gemini 3"; models.dev at f3fc692; what the API said to people
+who asked for more (dhyansraj/mcp-mesh #1346, Roo-Code #10700).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from atelier_desk.domain.chat import ChatRequest
+from atelier_desk.llm.profiles import bare_name
+
+LEVELS = ("minimal", "low", "medium", "high")
+SHARES = {"low": 0.25, "medium": 0.5, "high": 0.75}
+"""How much of a reply's tokens may go into thinking, where it is held by a budget: thoughts count against ``maxOutputTokens``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What a model takes.
+
+    Attributes:
+        levels: values of ``thinkingLevel``, the least first; empty for a model that knows none.
+        budget: the least and the largest ``thinkingBudget``, in tokens.
+        off: a budget of zero, which switches thinking off.
+        temperature: any; for the others Google asks to leave it alone, because lower ones make them repeat themselves.
+        signs: calls of a turn that goes on must have their signatures.
+    """
+
+    levels: tuple[str, ...] = ()
+    budget: tuple[int, int] | None = None
+    off: bool = True
+    temperature: bool = True
+    signs: bool = False
+
+
+_NEWER = Takes(levels=LEVELS, temperature=False, signs=True)
+# The first that matches the beginning of the bare name counts.
+_FAMILIES = (
+    (r"gemini-(1|2\.0)|gemma-?[1-3]|learnlm", Takes()),
+    (r"gemini-2\.5-.*(image|tts|audio)", Takes()),
+    (r"gemini-2\.5-flash-lite", Takes(budget=(512, 24_576))),
+    (r"gemini-2\.5-pro", Takes(budget=(128, 32_768), off=False)),
+    (r"gemini-2\.5", Takes(budget=(1, 24_576))),
+    (r"gemma", Takes(levels=("minimal", "high"))),
+    (r"gemini-3-pro", Takes(levels=("low", "high"), temperature=False, signs=True)),
+    (r"gemini-.*pro", Takes(levels=LEVELS[1:], temperature=False, signs=True)),
+    (r"gemini", _NEWER),
+    (r"", Takes(levels=LEVELS)),  # others who speak this API
+)
+
+
+def takes(model: str) -> Takes:
+    """What a model takes, by its name."""
+    name = bare_name(model)
+    return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
+
+
+def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_tokens: int) -> dict[str, Any] | None:
+    """The field ``thinkingConfig`` of a request, None to leave it out.
+
+    Args:
+        refused: what the model has refused: fields, ``level high`` and the like, and ``budget 0``.
+    """
+    if "thinkingConfig" in refused:
+        return None
+    config: dict[str, Any] = {}
+    if known.levels:
+        levels = [level for level in known.levels if f"level {level}" not in refused]
+        wanted = request.effort if request.enable_thinking else LEVELS[0]
+        if wanted is not None and levels and "thinkingLevel" not in refused:
+            config["thinkingLevel"] = _nearest(wanted, levels).upper()
+    elif known.budget is not None:
+        if "thinkingBudget" not in refused and (request.effort is not None or not request.enable_thinking):
+            config["thinkingBudget"] = _budget(request, known.budget, max_tokens, off=known.off and "budget 0" not in refused)
+    else:
+        return None
+    if request.enable_thinking and "includeThoughts" not in refused:
+        config["includeThoughts"] = True
+    return config or None
+
+
+def _nearest(wanted: str, levels: list[str]) -> str:
+    """This level or the next higher one that there is, else the highest."""
+    return next((level for level in levels if LEVELS.index(level) >= LEVELS.index(wanted)), levels[-1])
+
+
+def _budget(request: ChatRequest, limits: tuple[int, int], max_tokens: int, *, off: bool) -> int:
+    least, most = limits
+    if not request.enable_thinking:
+        return 0 if off else least
+    return max(least, min(most, int(max_tokens * SHARES[request.effort or "medium"])))

@@ -1,0 +1,127 @@
+"""A conversation as the Gemini API has it: contents of two roles made of parts.
+
+The server refuses: results that are not as many as the calls right before them, contents without parts, and, from newer models, calls of
+a turn that goes on without the signature that came with them, or with another one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from atelier_desk.domain.chat import ChatMessage, ChatRequest, ImagePart, Role
+from atelier_desk.llm.replies.layout import Block, laid_out
+from atelier_desk.llm.replies.messages import arguments_object, arrange, function_name, unused_id
+from atelier_desk.llm.replies.provider_data import returned
+
+PARTS, SIGNATURE = "parts", "thoughtSignature"
+"""Fields of ``provider_data``: of a reply its layout, where texts or thoughts in it are signed, and of a call its signature."""
+THOUGHT = "thought"
+"""The type of a block that is a signed thought."""
+UNSIGNED = "skip_thought_signature_validator"
+"""What Google gives for calls that another model made ("Thought signatures", its questions): such a call then stays one."""
+SEEN = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
+"""Pictures that the API takes."""
+_ID = re.compile(r"\S{1,128}")
+
+
+def contents(messages: Sequence[ChatMessage], *, signed: bool) -> tuple[str, list[dict[str, Any]]]:
+    """The system prompt and the contents; the first and the last are the user's.
+
+    Args:
+        signed: the model wants a signature with the calls of the turn that goes on.
+    """
+    arranged = arrange(messages)
+    system = arranged.pop(0).content if arranged[0].role is Role.SYSTEM else ""
+    out: list[dict[str, Any]] = []
+    used: set[str] = set()
+    waiting: list[tuple[str, str]] = []
+    for message in arranged:
+        if message.role is Role.ASSISTANT:
+            waiting = [(unused_id(call.id, used, _ID), wire_name(call.name)) for call in message.tool_calls]
+            out.append({"role": "model", "parts": _said(message, waiting)})
+        elif message.role is Role.TOOL:
+            result = _result(message, *waiting.pop(0))
+            if _is_results(out[-1]):
+                out[-1]["parts"].append(result)
+            else:
+                out.append({"role": "user", "parts": [result]})
+        else:
+            out.append({"role": "user", "parts": [*_text(message.content), *map(_image, message.images)]})
+    if signed:
+        _sign(out)
+    return system, out
+
+
+def tools(request: ChatRequest) -> list[dict[str, Any]]:
+    """Tool definitions."""
+    declared = [
+        {"name": wire_name(each.name), "description": each.description, "parametersJsonSchema": each.parameters} for each in request.tools
+    ]
+    return [{"functionDeclarations": declared}] if declared else []
+
+
+def wire_name(name: str) -> str:
+    """A tool's name as the API accepts it: as other servers do, but never with a digit or a dash first."""
+    found = function_name(name)
+    return found if found[0].isalpha() or found[0] == "_" else f"_{found}"[:64]
+
+
+def _said(message: ChatMessage, named: list[tuple[str, str]]) -> list[Block]:
+    calls = [
+        {
+            "functionCall": {"id": id, "name": name, "args": arguments_object(call)},
+            **{field: value for field, value in returned(call.provider_data).items() if field == SIGNATURE},
+        }
+        for (id, name), call in zip(named, message.tool_calls, strict=True)
+    ]
+    kept = returned(message.provider_data).get(PARTS)
+    found = laid_out(kept, message.content, calls, text=_signed_text)
+    if found is None:
+        return [*_text(message.content), *calls]
+    return [_thought(part) if part.get("type") == THOUGHT else part for part in found] or [{"text": message.content}]
+
+
+def _signed_text(text: str, block: Block) -> list[Block]:
+    """A text with its signature, which may stand alone: it comes in an empty part at the end of a streamed reply."""
+    if block.get(SIGNATURE):
+        return [{"text": text, SIGNATURE: block[SIGNATURE]}]
+    return _text(text)
+
+
+def _thought(block: Block) -> Block:
+    return {"text": block.get("text", ""), "thought": True, SIGNATURE: block.get(SIGNATURE)}
+
+
+def _sign(contents: list[dict[str, Any]]) -> None:
+    """Give the calls of the turn that goes on what stands for a signature, where they have none: of each content the first alone."""
+    for content in reversed(contents):
+        if content["role"] == "user":
+            if not _is_results(content):
+                return
+            continue
+        for place, part in enumerate(content["parts"]):
+            if "functionCall" in part:
+                content["parts"][place] = {SIGNATURE: UNSIGNED, **part}
+                break
+
+
+def _result(message: ChatMessage, id: str, name: str) -> Block:
+    field = "error" if message.success is False else "output"
+    return {"functionResponse": {"id": id, "name": name, "response": {field: message.content}}}
+
+
+def _is_results(content: dict[str, Any]) -> bool:
+    return "functionResponse" in content["parts"][0]
+
+
+def _text(text: str) -> list[Block]:
+    return [{"text": text}] if text.strip() else []
+
+
+def _image(image: ImagePart) -> Block:
+    """A picture, and of one in a form that the API refuses, and with it the conversation for good, that there was one."""
+    if image.media_type not in SEEN:
+        return {"text": f"[A picture of type {image.media_type}, which cannot be shown to you.]"}
+    return {"inlineData": {"mimeType": image.media_type, "data": image.data}}

@@ -1,0 +1,22 @@
+"""Google's Gemini API, and servers that speak it."""
+
+from __future__ import annotations
+
+from atelier_desk.i18n import N_
+from atelier_desk.llm.registry import ProviderType, register, server
+
+register(
+    ProviderType(
+        kind="google",
+        title=N_("Google Gemini"),
+        name="Google Gemini",
+        create=server("atelier_desk.llm.google.provider", "GoogleProvider"),
+        order=26,
+        url="https://generativelanguage.googleapis.com/v1beta",
+        hint=N_("A key from aistudio.google.com. Your messages go to Google's servers."),
+        model="gemini-3.5-flash",
+        needs_key=True,
+        embeds=True,
+        models_key="models",
+    )
+)

@@ -1,0 +1,23 @@
+"""OpenAI's Responses API, and servers that speak it."""
+
+from __future__ import annotations
+
+from atelier_desk.i18n import N_
+from atelier_desk.llm.providers.openai import PRICES
+from atelier_desk.llm.registry import ProviderType, register, server
+
+register(
+    ProviderType(
+        kind="responses",
+        title=N_("OpenAI"),
+        name="OpenAI",
+        create=server("atelier_desk.llm.responses.provider", "ResponsesProvider"),
+        order=28,
+        url="https://api.openai.com/v1",
+        hint=N_("A key from platform.openai.com. Your messages go to OpenAI's servers."),
+        model="gpt-5.5",
+        needs_key=True,
+        embeds=True,
+        prices=PRICES,
+    )
+)

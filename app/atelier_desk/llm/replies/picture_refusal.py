@@ -1,0 +1,38 @@
+"""Tells a server, or a model on it, that takes no pictures from one that did not like something else."""
+
+from __future__ import annotations
+
+import re
+
+from atelier_desk.domain.errors import ProviderError
+
+_CODES = frozenset({"bad_request", "not_found", "server_error"})
+_WHAT = r"\b(?:input[_ ])?(images?|image[_ -]?(url|input|part|content)s?|pictures?|vision|multi-?modal)\b"
+_WORDS = re.compile(
+    # llama.cpp: 'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj'; Mistral: 'Image input
+    # is not enabled for this model'; Google: 'Image input modality is not enabled for models/…'
+    rf"{_WHAT}[^.]{{0,30}} (is|are|was|were) (not|un)[ -]?(supported|available|enabled|allowed|permitted)"
+    # OpenAI: 'Invalid content type. image_url is only supported by certain models.'
+    rf"|{_WHAT} (is|are) only (supported|available)"
+    # Anthropic: 'this model does not support image input'; OpenRouter: 'No endpoints found that support image input'
+    rf"|(does not|doesn't|do not|don't|not|cannot|can't) (support(ed)?|accept|take|process|read)[^.]{{0,30}}{_WHAT}"
+    rf"|no (endpoints?|providers?)[^.]{{0,40}} support[^.]{{0,20}}{_WHAT}"
+    # vLLM: '… is not a multimodal model'; 'At most 0 image(s) may be provided in one request.'
+    r"|is not a multi-?modal|at most 0 image"
+    # Ollama: 'this model is missing data required for image input'
+    rf"|missing data required for {_WHAT}"
+    rf"|unsupported[^.]{{0,30}}{_WHAT}",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"\b(too (large|big|many)|larger than|exceed|format|media[_ ]type|mime|decode|corrupt|damaged|base64|download)", re.IGNORECASE
+)
+"""What is said of one picture, and not of pictures as such."""
+
+
+def refuses_pictures(error: ProviderError) -> bool:
+    """Whether an error to a request with pictures says that this server, or this model on it, takes none."""
+    if error.code == "images":
+        return True
+    detail = str(error.params.get("detail", ""))
+    return error.code in _CODES and _WORDS.search(detail) is not None and _OTHER.search(detail) is None

@@ -1,0 +1,74 @@
+"""What a model takes in a request: efforts of reasoning, temperature. And what a request then says of its reasoning.
+
+Sources: developers.openai.com/api/docs, "Reasoning"; models.dev at f3fc692 (``reasoning_options``, ``temperature``); what the API said to
+people who asked for more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from atelier_desk.domain.chat import ChatRequest
+from atelier_desk.llm.profiles import bare_name
+
+EFFORTS = ("none", "minimal", "low", "medium", "high")
+"""Those that are asked for, the least first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What a model takes.
+
+    Attributes:
+        efforts: values of ``reasoning.effort``; empty for a model that does not reason.
+        known: by its name; of others it is not known whether they reason, and nothing switches it off.
+        temperature: any at all.
+    """
+
+    efforts: tuple[str, ...] = ()
+    known: bool = True
+    temperature: bool = False
+
+
+# The first that matches the beginning of the bare name counts.
+_FAMILIES = (
+    (r"gpt-oss", Takes(EFFORTS[2:], temperature=True)),
+    (r"gpt-[34]|chatgpt|gpt-5(\.\d+)?-chat", Takes(temperature=True)),
+    (r"gpt-5-pro", Takes(("high",))),
+    (r"gpt-5(\.\d+)?-pro", Takes(("medium", "high"))),
+    (r"gpt-5(\.1)?-codex|o\d|codex", Takes(EFFORTS[2:])),
+    (r"gpt-5(-|$)", Takes(EFFORTS[1:])),
+    (r"gpt-", Takes(("none", *EFFORTS[2:]))),
+    (r"", Takes(EFFORTS[2:], known=False, temperature=True)),  # others who speak this API, and names of Azure's deployments
+)
+
+
+def takes(model: str) -> Takes:
+    """What a model takes, by its name."""
+    name = bare_name(model)
+    return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
+
+
+def reasoning(request: ChatRequest, known: Takes, refused: Collection[str]) -> dict[str, Any] | None:
+    """The field ``reasoning`` of a request, None to leave it out.
+
+    Args:
+        refused: what the model has refused: fields, ``summary``, and ``effort none`` and the like.
+    """
+    efforts = [effort for effort in known.efforts if f"effort {effort}" not in refused]
+    if not efforts or "reasoning" in refused:
+        return None
+    least = EFFORTS[0] if known.known else None
+    wanted = request.effort if request.enable_thinking else least
+    field: dict[str, Any] = {"effort": _nearest(wanted, efforts)} if wanted is not None and "effort" not in refused else {}
+    if request.enable_thinking and "summary" not in refused:
+        field["summary"] = "auto"
+    return field or None
+
+
+def _nearest(wanted: str, efforts: list[str]) -> str:
+    """This effort or the next higher one that there is, else the highest."""
+    return next((effort for effort in efforts if EFFORTS.index(effort) >= EFFORTS.index(wanted)), efforts[-1])

@@ -1,0 +1,72 @@
+"""The facts of a verdict as they are kept with it, and read back: the same verdict again, from the journal alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+from atelier_desk.domain.approval import ApprovalKind, RiskName
+from atelier_desk.domain.permission import Grounds, Verdict
+from atelier_desk.policy.permissions.decide import VERSION, Level, decide
+from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+
+
+class Named(NamedTuple):
+    """What a call's own event says of it already."""
+
+    tool: str
+    section: str = ""
+    server: str = ""
+    risk: str = "low"
+
+
+def grounds(facts: Facts, level: Level, *, unread: bool = False) -> Grounds:
+    """What is kept of the facts, and by what they were decided; ``unread`` is a call that no rule was held against."""
+    return Grounds(
+        version=VERSION,
+        level=level.name,
+        unread=unread,
+        kind=facts.kind.value,
+        changes=facts.changes,
+        writes=facts.writes,
+        sends=facts.sends,
+        paths=tuple(path.spellings for path in facts.paths),
+        roots=facts.paths[0].roots if facts.paths else (),
+        redirected=tuple(facts.paths.index(path) for path in facts.redirected),
+        path_tools=facts.path_tools,
+        commands=tuple(command.words for command in facts.commands),
+        safe=tuple(place for place, command in enumerate(facts.commands) if command.safe),
+        hosts=tuple(host.name for host in facts.hosts),
+        agents=tuple(agent.name for agent in facts.agents),
+        home=facts.home,
+        concerns=tuple((concern.value, dict(facts.about).get(concern, "")) for concern in facts.concerns),
+    )
+
+
+def facts(kept: Grounds, named: Named) -> Facts:
+    """The facts that were kept, as ``decide`` wants them."""
+    paths = tuple(Path(spellings, kept.roots) for spellings in kept.paths)
+    about = tuple((Concern(concern), what) for concern, what in kept.concerns)
+    return Facts(
+        tool=named.tool,
+        kind=ApprovalKind(kept.kind),
+        risk=cast(RiskName, named.risk),
+        section=named.section,
+        server=named.server,
+        changes=kept.changes,
+        writes=kept.writes,
+        sends=kept.sends,
+        paths=paths,
+        redirected=tuple(paths[place] for place in kept.redirected),
+        path_tools=kept.path_tools,
+        commands=tuple(Command(words, place in kept.safe) for place, words in enumerate(kept.commands)),
+        hosts=tuple(map(Host, kept.hosts)),
+        agents=tuple(map(Target, kept.agents)),
+        home=kept.home,
+        concerns=tuple(concern for concern, _what in about),
+        about=about,
+    )
+
+
+def again(kept: Grounds, named: Named, level: Level) -> Verdict:
+    """The verdict about a call of the past under these rules."""
+    return decide([Level((), level.policy) if kept.unread else level], facts(kept, named))

@@ -1,0 +1,68 @@
+"""read_attachment: reads on in what a message has an excerpt of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.control.base import ControlTool, Offer
+
+PAGE = 20_000
+"""Characters of one answer, so that a page with its JSON stays within what a model is sent."""
+
+
+class ReadAttachmentInput(Input):
+    name: str = Field(min_length=1, max_length=limits.ATTACHED_NAME)
+    offset: int = Field(default=0, ge=0)
+    search: str = Field(default="", max_length=200)
+
+
+@builtin(order=8)
+class ReadAttachmentTool(ControlTool):
+    """Read on in a text that a person attached. They chose to show it: reading it taints nothing."""
+
+    name: ClassVar[str] = "read_attachment"
+    title: ClassVar[str] = N_("Read an attachment")
+    purpose: ClassVar[str] = N_("Reads on in what was attached to a message")
+    icon: ClassVar[str] = "paperclip"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read on in {name}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Read on in {name}")}
+    awaits_external_response: ClassVar[bool] = False
+    input: ClassVar[Any] = ReadAttachmentInput
+    what: ClassVar[str] = (
+        "Read on in an attachment of which you were given an excerpt, by its name, from the character offset on; with search, "
+        "from where that text comes next."
+    )
+    rest_hint: ClassVar[str] = "Read on with next_offset."
+
+    def offered(self, offer: Offer) -> bool:
+        return offer.attached
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        named = [each for each in context.attachments.values() if each.name == input.name]
+        if not named:
+            names = ", ".join(repr(each.name) for each in context.attachments.values()) or "none"
+            raise ToolError("No text of the name {name} is attached. Attached texts: {names}.", name=input.name, names=names)
+        found = named[-1]  # of several of one name the newest
+        if self.services.artefacts is None:
+            raise ToolError("Attachments belong to a workflow, and this call runs in none.", code="no_workflow")
+        text = (await self.services.artefacts.read(context.workflow_id, found.kept[-1])).decode("utf-8", "replace")
+        start = input.offset
+        if start > len(text):
+            raise ToolError("offset {offset} is past the end: the text has {total} characters.", offset=start, total=len(text))
+        if input.search:
+            start = text.casefold().find(input.search.casefold(), start)
+            if start < 0:
+                raise ToolError("{search} does not come after offset {offset}.", search=input.search, offset=input.offset)
+            start = text.rfind("\n", 0, start) + 1 if start - text.rfind("\n", 0, start) < 1_000 else start
+        page = text[start : start + PAGE]
+        following = start + len(page)
+        more = {"next_offset": following} if following < len(text) else {}
+        return ToolResult.ok(name=found.name, offset=start, content=page, total_chars=len(text), **more)

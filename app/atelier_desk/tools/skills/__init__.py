@@ -1,0 +1,1 @@
+"""Skills: instructions for particular tasks, taken up when they are needed."""

@@ -1,0 +1,93 @@
+"""activate_skill: a model takes up a skill, whose instructions stay in the conversation from then on.
+
+It gives instructions and nothing else: what a skill's header says of allowed tools is not looked at, its scripts run as any command does.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+from xml.sax.saxutils import quoteattr
+
+from pydantic import Field
+
+from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.sections import CONTEXT
+
+NAME = 128
+
+
+class ActivateSkillInput(Input):
+    name: str = Field(min_length=1, max_length=NAME, description="A skill of the catalogue.")
+
+
+@builtin(order=740)
+class ActivateSkillTool(DescribedTool):
+    """Gives a skill's instructions."""
+
+    name: ClassVar[str] = "activate_skill"
+    title: ClassVar[str] = N_("Skill")
+    purpose: ClassVar[str] = N_("Takes up a skill. Every agent has it where there are skills")
+    icon: ClassVar[str] = "sparkles"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Take up the skill {name}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Took up the skill {name}")}
+    section: ClassVar[str] = CONTEXT
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = ActivateSkillInput
+    rest_hint: ClassVar[str] = "Read the rest in the skill's SKILL.md."
+    about: ClassVar[About] = About(
+        what="Gives the instructions of a skill from the catalogue of skills, and the names of its files.",
+        when="the task fits a skill's description, before you begin with it.",
+        when_not="its instructions stand in the conversation already, or no skill fits.",
+        example={"name": "release-notes"},
+    )
+
+    async def run(self, input: ActivateSkillInput, context: ToolContext) -> ToolResult:
+        if self.services.skills is None:
+            raise ToolError("There are no skills here.", code="unknown_skill")
+        opened = await self.services.skills.activate(input.name.strip().removeprefix("/"), [str(root) for root in context.roots])
+        use = opened.use
+        if use in context.skills:
+            return ToolResult.ok(skill=use.name, message="Its instructions stand in the conversation already, and have not changed. Go on.")
+        # A frame that the text could close by itself would be none.
+        text = opened.text.replace("</skill_content", "</ skill_content")
+        files = {"files": list(opened.files)} if opened.files else {}
+        notes = ["Its instructions say how to work. What you may do is decided elsewhere: every call goes by the user's permissions."]
+        if opened.files:
+            notes.append("Paths in it are relative to folder: read its files by absolute paths, run its scripts as any command.")
+        data = {
+            "success": True,
+            "skill": use.name,
+            "folder": use.folder,
+            **files,
+            "note": " ".join(notes),
+            "instructions": f"<skill_content name={quoteattr(use.name)}>\n{text}\n</skill_content>",
+        }
+        return ToolResult(data, skill=use)
+
+
+@lru_cache(maxsize=64)
+def _named(names: tuple[str, ...], plain: str) -> ToolSpec:
+    spec = ToolSpec.model_validate_json(plain)
+
+    def named(schema: dict[str, Any]) -> dict[str, Any]:
+        changed = copy.deepcopy(schema)
+        properties = changed.get("properties", {})
+        if "name" in properties:
+            told = properties["name"].get("description", "")
+            properties["name"] = {"type": "string", "enum": list(names), "description": told}
+        return changed
+
+    return spec.model_copy(update={"parameters": named(spec.parameters), "variants": tuple(map(named, spec.variants))})
+
+
+def with_names(spec: ToolSpec, names: tuple[str, ...]) -> ToolSpec:
+    """The definition for a run that knows these skills; the same object each time for the same names."""
+    return _named(names, spec.model_dump_json()) if names else spec

@@ -1,0 +1,121 @@
+"""What stands for the arguments of ``/name arguments`` in the text of a skill or command, and its filling in. Pure.
+
+Source: the conventions of Claude Code, Codex and opencode (``$ARGUMENTS``, ``$1``, names of the header) and ``{{name}}`` of Atelier's own.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from atelier_desk.domain import limits
+
+FILLED = limits.RESULT_TO_MODEL
+"""Characters that are filled in: no model is given more of a text, and places times arguments could be any number."""
+MOST = 20
+"""Names of arguments that are asked for."""
+_BRACED = re.compile(r"\{\{\s*([A-Za-z_][\w-]{0,63})\s*\}\}")
+_PLACE = re.compile(
+    r"(\\?)\$(?:ARGUMENTS\[(\d{1,2})\]|(ARGUMENTS)\b|(\d)(?![\d.,]\d|\d)|([A-Za-z_][\w-]*))|\{\{\s*([A-Za-z_][\w-]{0,63})\s*\}\}"
+)
+_NAMED = re.compile(r"([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
+
+
+def split(arguments: str) -> tuple[str, ...]:
+    """Arguments as a shell would take them apart; what has an open quote, as it stands between blanks."""
+    try:
+        return tuple(shlex.split(arguments))
+    except ValueError:
+        return tuple(arguments.split())
+
+
+def joined(values: Sequence[str]) -> str:
+    """The inverse of ``split``: values with blanks in double quotes."""
+    return " ".join(_quoted(value) for value in values)
+
+
+def _quoted(value: str) -> str:
+    if value and not re.search(r"[\s'\"\\]", value):
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def names_of(text: str, declared: Sequence[str] = (), *, braced: bool = False) -> tuple[str, ...]:
+    """The names under which a text wants its arguments, in the order in which they are given: those of its header, else those in
+    ``{{…}}`` (``braced``)."""
+    if declared:
+        return tuple(dict.fromkeys(declared))[:MOST]
+    return tuple(dict.fromkeys(match[1] for match in _BRACED.finditer(text)))[:MOST] if braced else ()
+
+
+def wants(text: str, names: Sequence[str] = ()) -> bool:
+    """Whether the text has a place for arguments."""
+    return any(_is_place(match, names) for match in _PLACE.finditer(text))
+
+
+def filled(text: str, arguments: str, names: Sequence[str] = ()) -> str:
+    """The text with its arguments in their places; where it has none, they are said at its end.
+
+    ``$1`` is the first one, unless the text begins to count with ``$0``. A value may be given as ``name=value``. What was filled in is not
+    looked through again. A number with no argument is left when nothing at all was given: it may be a price.
+    """
+    arguments = arguments.strip()
+    values = split(arguments)
+    named = _sorted(values, names)
+    first = 0 if re.search(r"(?<!\\)\$0(?!\d)", text) else 1
+    used, room = False, FILLED
+
+    def fill(match: re.Match[str]) -> str:
+        nonlocal used, room
+        if not _is_place(match, names):
+            return match[0]
+        escaped, index, whole, number, name, brace = match.groups()
+        if escaped:
+            return match[0][1:]
+        if number is not None and not values:
+            return match[0]
+        used = True
+        if room <= 0:
+            return ""
+        if whole:
+            value = arguments
+        elif index is not None:
+            value = _at(values, int(index))
+        elif number is not None:
+            value = _at(values, int(number) - first)
+        else:
+            value = named.get(name or brace, "")
+        room -= len(value)
+        return value
+
+    out = _PLACE.sub(fill, text)
+    return out if used or not arguments else f"{out.rstrip()}\n\nARGUMENTS: {arguments}"
+
+
+def _is_place(match: re.Match[str], names: Sequence[str]) -> bool:
+    name = match[5] or match[6]
+    return name is None or name in names
+
+
+def _sorted(values: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Values by name: those given as ``name=value``, then the others in the order of the names; the last name takes all the rest."""
+    named: dict[str, str] = {}
+    plain: list[str] = []
+    for value in values:
+        found = _NAMED.fullmatch(value)
+        if found and found[1] in names and found[1] not in named:
+            named[found[1]] = found[2]
+        else:
+            plain.append(value)
+    free = [name for name in names if name not in named]
+    for place, name in enumerate(free):
+        rest = plain[place:] if place == len(free) - 1 else plain[place : place + 1]
+        if rest:
+            named[name] = " ".join(rest)
+    return named
+
+
+def _at(values: Sequence[str], index: int) -> str:
+    return values[index] if 0 <= index < len(values) else ""

@@ -1,0 +1,256 @@
+"""Where skills and commands lie: in places of a granted folder, and in those of the user's own. Nothing is said here of which are used.
+
+Source: agentskills.io for skills (the folders of Claude Code and goose are read as well); for commands, what Claude Code, Codex, opencode,
+Cursor, Copilot and Cline read.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
+from atelier_desk.domain.skill import Scope, SkillUse
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.skills import skill
+from atelier_desk.workspace.skills.skill import Text
+from atelier_desk.workspace.text import decode
+
+Kind = Literal["skill", "command"]
+
+OWN = ".agents/skills"
+"""The user's place that skills are added to; other programs read it, too."""
+PROJECT = (OWN, ".atelier/skills", ".claude/skills")
+USER = (OWN, ".config/agents/skills", ".claude/skills")
+PROJECT_COMMANDS = {
+    ".agents/commands": ".md",
+    ".atelier/commands": ".md",
+    ".claude/commands": ".md",
+    ".opencode/commands": ".md",
+    ".cursor/commands": ".md",
+    ".github/prompts": ".prompt.md",
+    ".clinerules/workflows": ".md",
+}
+"""Places by how the names of their files end."""
+USER_COMMANDS = {
+    ".agents/commands": ".md",
+    ".claude/commands": ".md",
+    ".config/opencode/commands": ".md",
+    ".codex/prompts": ".md",
+}
+DEPTH = 4
+"""Folders below a place."""
+FOLDERS = 2_000
+FILES = 500
+"""Skills, or commands, of one place."""
+BYTES = 256 * 1024
+"""Of a file; instructions that are any use to a model are far shorter."""
+SECONDS = 2.0
+READ_S = 10.0
+"""For reading those of one folder: what a stranger wrote into their headers is not to hold up a turn."""
+_LEFT_OUT = frozenset({"node_modules", ".git", "__pycache__", ".venv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A skill or command that was found.
+
+    Attributes:
+        place: the place it lies in, relative to ``root``: the granted folder, or the user's home, absolute.
+        path: its file, relative to ``root``.
+        text: what it says; None when it cannot be used, and ``problem`` says why.
+    """
+
+    kind: Kind
+    scope: Scope
+    root: str
+    place: str
+    path: str
+    text: Text | None = None
+    problem: AtelierError | None = None
+
+    @property
+    def name(self) -> str:
+        return self.text.name if self.text is not None else self.called
+
+    @property
+    def called(self) -> str:
+        """The name of its folder, or of its file."""
+        if self.kind == "skill":
+            return posixpath.basename(posixpath.dirname(self.path))
+        return command_name(self.path.removeprefix(f"{self.place}/"))
+
+    @property
+    def file(self) -> str:
+        return posixpath.join(self.root, self.path)
+
+    @property
+    def folder(self) -> str:
+        """The skill's own; of a command the one it stands in."""
+        return posixpath.dirname(self.file)
+
+
+def home() -> Path:
+    """Where the user's places lie: ``ATELIER_HOME``, else the home folder."""
+    return Path(os.environ.get("ATELIER_HOME") or Path.home())
+
+
+def in_project(root: ConfinedRoot) -> list[Found]:
+    """Those of a granted folder, in the order of their places and paths."""
+    return [*_skills(root, "project", PROJECT), *_commands(root, "project", PROJECT_COMMANDS)]
+
+
+def of_user(root: ConfinedRoot) -> list[Found]:
+    """Those of the user, whose home ``root`` is."""
+    return [*_skills(root, "user", USER), *_commands(root, "user", USER_COMMANDS)]
+
+
+def folders_of(uses: Iterable[SkillUse]) -> tuple[Path, ...]:
+    """Where the files lie of skills that were taken up. A folder that became a link since then, or lies behind one, is none: what it
+    leads to is not what was taken up."""
+    return tuple(Path(each.folder) for each in uses if each.folder and os.path.realpath(each.folder) == each.folder)
+
+
+def again(root: ConfinedRoot, found: Found) -> Found:
+    """The same, read anew."""
+    return _read(root, replace(found, text=None, problem=None))
+
+
+def files(root: ConfinedRoot, found: Found, most: int = 200) -> list[str]:
+    """The other files of a skill, relative to its folder; at most ``most``. Links are left out."""
+    here = posixpath.dirname(found.path)
+    if found.kind != "skill":
+        return []
+    return [path for path in _walked(root, here, most + 1) if path != skill.FILE][:most]
+
+
+def _walked(root: ConfinedRoot, start: str, most: int) -> list[str]:
+    out: list[str] = []
+    waiting = [""]
+    until = time.monotonic() + SECONDS
+    while waiting and len(out) < most and time.monotonic() < until:
+        folder = waiting.pop(0)
+        try:
+            names = root.names(posixpath.join(start, folder) if folder else start)
+        except ToolError:
+            continue
+        for name, info in names:
+            path = posixpath.join(folder, name)
+            if info.kind == "file":
+                out.append(path)
+            elif info.kind == "folder" and name not in _LEFT_OUT and path.count("/") < DEPTH and len(waiting) < FOLDERS:
+                waiting.append(path)
+    return sorted(out)[:most]
+
+
+def _skills(root: ConfinedRoot, scope: Scope, places: Sequence[str]) -> list[Found]:
+    out: list[Found] = []
+    seen: set[str] = set()
+    until = time.monotonic() + READ_S
+    for place in places:
+        for path, problem in _folders(root, place, scope):
+            real = os.path.realpath(root.folder / path)
+            if real in seen and not problem:
+                continue  # one place is a link to another
+            seen.add(real)
+            found = Found("skill", scope, str(root.folder), place, f"{path}/{skill.FILE}", problem=problem)
+            out.append(found if problem else _read(root, found))
+            if len(out) >= FILES or time.monotonic() > until:
+                return out
+    return out
+
+
+def _folders(root: ConfinedRoot, place: str, scope: Scope) -> Iterator[tuple[str, AtelierError | None]]:
+    """The folders of a place with a ``SKILL.md``, and the links that lead out of what may be read."""
+    waiting = [(place, 0)]
+    until, looked_at = time.monotonic() + SECONDS, 0
+    while waiting and looked_at < FOLDERS and time.monotonic() < until:
+        path, depth = waiting.pop(0)
+        looked_at += 1
+        try:
+            names = root.names(path)
+        except ToolError as error:
+            if error.code == "outside":
+                yield path, _OUTSIDE
+            continue
+        if depth and any(name == skill.FILE for name, _info in names):
+            yield path, None
+            continue
+        for name, info in names:
+            below = f"{path}/{name}"
+            if name in _LEFT_OUT or depth >= DEPTH:
+                continue
+            if info.kind == "folder":
+                waiting.append((below, depth + 1))
+            elif info.kind == "link" and (target := _linked(root, below, scope)) is not None:
+                waiting.append((target, depth + 1))
+
+
+def _linked(root: ConfinedRoot, path: str, scope: Scope) -> str | None:
+    """Where a link to a folder leads: itself, as ``ConfinedRoot`` follows or refuses it; a user's own, to where it leads in their home."""
+    real = os.path.realpath(root.folder / path)
+    if not os.path.isdir(real):  # noqa: PTH112
+        return None
+    if f"{os.path.realpath(root.folder / path.rpartition('/')[0])}/".startswith(f"{real}/"):
+        return None  # to a folder above: round in circles
+    top = os.path.realpath(root.folder)
+    if scope == "user" and real.startswith(f"{top}/"):
+        return real.removeprefix(f"{top}/")
+    return path
+
+
+def _commands(root: ConfinedRoot, scope: Scope, places: dict[str, str]) -> list[Found]:
+    out: list[Found] = []
+    until = time.monotonic() + READ_S
+    for place, end in places.items():
+        for name in _walked(root, place, FILES):
+            if time.monotonic() > until:
+                return out
+            if name.endswith(end) and not posixpath.basename(name).startswith("."):
+                out.append(_read(root, Found("command", scope, str(root.folder), place, f"{place}/{name}")))
+    return out
+
+
+def command_name(path: str) -> str:
+    """``review/security.md`` is called ``review:security``."""
+    return path.removesuffix(".md").removesuffix(".prompt").replace("/", ":")
+
+
+_OUTSIDE = UsageError(N_("It leads out of its folder through a link."), code="outside")
+
+
+def _read(root: ConfinedRoot, found: Found) -> Found:
+    try:
+        data = root.read(found.path, BYTES)
+    except ToolError as error:
+        return replace(found, problem=_problem(error))
+    text = decode(data)
+    if text is None:
+        return replace(found, problem=UsageError(N_("The file is no text."), code="binary"))
+    try:
+        said = skill.skill(text.text, found.called) if found.kind == "skill" else skill.command(text.text, found.called)
+    except UsageError as error:
+        return replace(found, problem=error)
+    if text.encoding != "utf-8":
+        odd = UsageError(N_("The file is not written in UTF-8 but in {encoding}."), code="encoding", encoding=text.encoding)
+        said = replace(said, warnings=(odd, *said.warnings))
+    return replace(found, text=said)
+
+
+def _problem(error: ToolError) -> AtelierError:
+    match error.code:
+        case "outside":
+            return _OUTSIDE
+        case "too_large":
+            said = N_("The file has {size} bytes; at most {most} are read.")
+            return UsageError(said, code="too_large", size=error.params.get("size", 0), most=BYTES)
+        case "closed":
+            return UsageError(N_("It belongs to the data of Atelier itself."), code="closed")
+        case _:
+            return UsageError(N_("The file cannot be read: {detail}"), code=error.code, detail=str(error))

@@ -1,0 +1,124 @@
+"""Markdown with a header in YAML between two lines of ``---``: how skills, commands and agents are written. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.i18n import N_
+
+if TYPE_CHECKING:
+    from yaml import YAMLError
+
+LONGEST = 16 * 1024
+"""Characters of a header."""
+_BEGINS = re.compile(r"\A---[ \t]*(?:\n|\Z)")
+_HEADER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+MOST_NESTED = 100
+"""Lists and mappings in brackets that a header may begin: each costs the parser more than the one before."""
+_PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![\"'|>\[{&*!#])(\S.*)")
+"""A field with a plain value on its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file taken apart.
+
+    Attributes:
+        fields: of the header; every value is text, a list or a mapping of such (``true`` and ``12`` are texts, too). Empty without one.
+        body: what follows, without blank lines around it.
+        mended: the header was no YAML until its values were put in quotes.
+    """
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    body: str = ""
+    mended: bool = False
+
+    def text(self, name: str) -> str:
+        """A field as one line of text; a list is joined by commas; empty when there is none."""
+        value = self.fields.get(name)
+        if isinstance(value, list):
+            return ", ".join(each for each in value if isinstance(each, str))
+        return " ".join(value.split()) if isinstance(value, str) else ""
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A field as names: a list, or a text with commas or spaces between them; parentheses hold together."""
+        value = self.fields.get(name)
+        if isinstance(value, list):
+            return tuple(each.strip() for each in value if isinstance(each, str) and each.strip())
+        return split_names(value) if isinstance(value, str) else ()
+
+    def flag(self, name: str, otherwise: bool) -> bool:
+        """A field that is true or false."""
+        said = self.text(name).casefold()
+        return said in ("true", "yes", "on", "1") if said else otherwise
+
+
+_NAMES = re.compile(r"(?:[^\s,(]|\([^)]*\)?)+")
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """``Bash(git add:*), Read`` as its two names."""
+    return tuple(_NAMES.findall(text))
+
+
+def read(text: str) -> Document:
+    """Take a file apart. A header whose values hold colons, as people write them, is read with its values in quotes.
+
+    Raises:
+        UsageError: the header does not end, is no YAML, or is no list of names and values.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if not _BEGINS.match(text):
+        return Document(body=text.strip())
+    found = _HEADER.match(text)
+    if found is None:
+        raise UsageError(N_("The header does not end: the line --- after it is missing."), code="header")
+    header, body = found[1], text[found.end() :].strip()
+    if header.count("[") + header.count("{") > MOST_NESTED:
+        raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail="nested too deeply")
+    if len(header) > LONGEST:
+        raise UsageError(N_("The header is longer than {most} characters."), code="header", most=LONGEST)
+    import yaml  # dear to load, and needed where there is a header alone
+
+    try:
+        return Document(_fields(header), body)
+    except yaml.YAMLError as error:
+        try:
+            return Document(_fields(_quoted(header)), body, mended=True)
+        except yaml.YAMLError:
+            raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail=_said(error)) from None
+
+
+def _fields(header: str) -> dict[str, Any]:
+    import yaml
+
+    try:
+        # The base loader makes nothing but texts, lists and mappings.
+        value = yaml.load(header, Loader=yaml.BaseLoader)  # noqa: S506
+    except (RecursionError, ValueError) as error:
+        raise yaml.YAMLError(str(error) or "nested too deeply") from None
+    if value is None or value == "":
+        return {}
+    if not isinstance(value, dict):
+        raise UsageError(N_("The header is no list of names and values, such as “name: my-skill”."), code="header")
+    return {name: each for name, each in value.items() if isinstance(name, str)}
+
+
+def _quoted(header: str) -> str:
+    def quote(line: str) -> str:
+        plain = _PLAIN.fullmatch(line.rstrip())
+        return f"{plain[1]}: {json.dumps(plain[2], ensure_ascii=False)}" if plain else line
+
+    return "\n".join(map(quote, header.split("\n")))
+
+
+def _said(error: YAMLError) -> str:
+    """The parser's words in a line, with the line of the file they are about."""
+    problem = getattr(error, "problem", None) or str(error)
+    mark = getattr(error, "problem_mark", None)
+    return f"{' '.join(str(problem).split())}" + (f" (line {mark.line + 2})" if mark is not None else "")

@@ -1,0 +1,127 @@
+"""What one file of a skill or command says. Pure: the text in, the facts out; who reads the file is ``find``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.skills import arguments, header
+
+FILE = "SKILL.md"
+NAME = 64
+"""Characters of a name. Source: agentskills.io/specification."""
+DESCRIPTION = 1_024
+BODY = 20_000
+"""Characters of instructions up to which nothing is said: about 5 000 tokens. Source: as above."""
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+COMMAND_NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,63}(?::[\w.-]{1,64}){0,4}")
+"""A command's name: that of its file, after those of the folders it stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What the file of a skill or command says.
+
+    Attributes:
+        body: its instructions, arguments not filled in.
+        hint: what arguments it takes, in its author's words; ``names`` are theirs.
+        by_model, by_person: who may call it.
+        allowed: the tools it says it needs, in its own names; it is allowed nothing by it.
+        warnings: what is wrong with it and does not keep it from being used.
+    """
+
+    name: str
+    description: str
+    body: str
+    hint: str = ""
+    names: tuple[str, ...] = ()
+    by_model: bool = True
+    by_person: bool = True
+    allowed: tuple[str, ...] = ()
+    compatibility: str = ""
+    warnings: tuple[AtelierError, ...] = ()
+
+    @property
+    def takes_arguments(self) -> bool:
+        return bool(self.names or self.hint) or arguments.wants(self.body, self.names)
+
+
+@lru_cache(maxsize=512)  # every turn reads them again, and YAML is slow
+def skill(text: str, folder: str) -> Text:
+    """A ``SKILL.md`` in a folder of this name.
+
+    Raises:
+        UsageError: it cannot be used: no header or a broken one, no description, no instructions, no name that can be called.
+    """
+    found = header.read(text)
+    if not found.fields:
+        raise UsageError(N_("It has no header with a name and a description."), code="header")
+    warnings: list[AtelierError] = []
+    if found.mended:
+        warnings.append(UsageError(N_("The header is no YAML as it stands: values with a colon belong in quotes."), code="mended"))
+    written, name = found.text("name"), found.text("name")
+    if not written:
+        warnings.append(UsageError(N_("The header gives no name: that of the folder is taken."), code="name"))
+    elif len(written) > NAME:
+        warnings.append(UsageError(N_("The name has {count} characters; {most} are usual."), code="long", count=len(written), most=NAME))
+    if len(name) > 2 * NAME or not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(folder) or len(folder) > 2 * NAME:
+            said = N_("“{name}” cannot be a skill's name: small letters, digits and single hyphens are allowed.")
+            raise UsageError(said, code="name", name=(written or folder)[: 2 * NAME])
+        if written:
+            said = N_("“{name}” cannot be a skill's name, so that of the folder is taken.")
+            warnings.append(UsageError(said, code="name", name=written[: 2 * NAME]))
+        name = folder
+    elif name != folder:
+        warnings.append(UsageError(N_("Its folder is called {folder}, not {name}."), code="folder", folder=folder, name=name))
+    description = found.text("description")
+    if not description:
+        raise UsageError(N_("The header gives no description: nobody could know when to use it."), code="description")
+    if len(description) > DESCRIPTION:
+        said = N_("The description has {count} characters; only the first {most} are told.")
+        warnings.append(UsageError(said, code="long", count=len(description), most=DESCRIPTION))
+    if not found.body:
+        raise UsageError(N_("It has no instructions below its header."), code="empty")
+    if len(found.body) > BODY:
+        said = N_("The instructions have {count} characters; more than {most} take much of a model's window.")
+        warnings.append(UsageError(said, code="long", count=len(found.body), most=BODY))
+    allowed = found.words("allowed-tools")
+    return Text(
+        name=name,
+        description=description[:DESCRIPTION],
+        body=found.body,
+        hint=found.text("argument-hint")[:200],
+        names=arguments.names_of(found.body, found.words("arguments")),
+        by_model=not found.flag("disable-model-invocation", False),
+        by_person=found.flag("user-invocable", True),
+        allowed=allowed,
+        compatibility=found.text("compatibility")[:500],
+        warnings=tuple(warnings),
+    )
+
+
+@lru_cache(maxsize=512)
+def command(text: str, name: str) -> Text:
+    """A prompt in a file of this name. The header may be missing.
+
+    Raises:
+        UsageError: the header is broken, the file is empty, or the name cannot be called.
+    """
+    if not COMMAND_NAME.fullmatch(name):
+        raise UsageError(N_("“{name}” cannot be a command's name: letters, digits, - and _ are allowed."), code="name", name=name[:NAME])
+    found = header.read(text)
+    if not found.body:
+        raise UsageError(N_("The file is empty."), code="empty")
+    first = next(line for line in found.body.splitlines() if line.strip())
+    return Text(
+        name=name,
+        description=(found.text("description") or first.lstrip("# ").strip())[:DESCRIPTION],
+        body=found.body,
+        hint=found.text("argument-hint")[:200],
+        names=arguments.names_of(found.body, found.words("arguments"), braced=True),
+        by_model=False,
+        allowed=found.words("allowed-tools"),
+    )

@@ -1,0 +1,61 @@
+"""What goes along from the command line besides text and pictures: folders, PDFs, long texts, what looks like a secret; and in a chat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.cli.conftest import Cli
+from tests.support.pictures import png
+
+
+def test_a_secret_goes_along_and_is_told(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=1", "utf-8")
+    model = ScriptedModel(["ok"])
+    result = cli("run", "Why?", "--attach", ".env", steps=model)
+    assert result.status == 0
+    assert ".env looks as if it held secrets" in result.err
+    assert "KEY=1" in model.requests[0].messages[-1].content
+
+
+def test_a_folder_is_its_list_of_files_with_its_place_in_the_granted_one(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "project" / "src").mkdir(parents=True)
+    (tmp_path / "project" / "src" / "main.py").write_text("print()", "utf-8")
+    model = ScriptedModel(["ok"])
+    assert (
+        cli("run", "Look", "--workspace", "project", "--attach", "project/src", "--attach", "project/src/main.py", steps=model).status == 0
+    )
+    asked = model.requests[0].messages[-1].content
+    assert '<attached_folder name="src" path="src">\nmain.py (7 bytes)\n</attached_folder>' in asked
+    assert '<attached_file name="main.py" path="src/main.py">' in asked
+
+
+def test_in_french_too(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bombe.png").write_bytes(png(claims=(50_000, 50_000)))
+    result = cli("--lang", "fr", "run", "Regarde", "--attach", "bombe.png", steps=["never"])
+    assert result.status == 2
+    assert "on n’en ouvre pas plus de 64 millions" in result.err
+
+
+def test_files_go_with_the_first_message_of_a_chat_and_with_the_next_after_attach(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("blue", "utf-8")
+    (tmp_path / "b.txt").write_text("green", "utf-8")
+    model = ScriptedModel(["one", "two", "three"])
+    typed = "first\nsecond\n/attach b.txt\n/attach missing.txt\n/attach\nthird\n/quit\n"
+    result = cli("chat", "--attach", "a.txt", typed=typed, steps=model)
+    assert result.status == 0
+    assert [[word in request.messages[-1].content for word in ("blue", "green")] for request in model.requests] == [
+        [True, False],
+        [False, False],
+        [False, True],
+    ]
+    assert "b.txt goes with the next message" in result.err
+    assert "missing.txt cannot be read" in result.err
+    assert "/attach needs the name of a file" in result.err
+
+
+@pytest.mark.parametrize("name", ["", "gone.txt"])
+def test_a_chat_does_not_begin_without_what_it_was_to_have(cli: Cli, name: str) -> None:
+    assert cli("chat", "--attach", name, typed="hello\n", steps=["never"]).status == 2

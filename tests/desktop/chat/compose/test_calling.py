@@ -1,0 +1,142 @@
+"""``/`` in the composer: what can be called is found while typing, taken by keyboard, and its arguments are asked for."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.compose.calling import CallingDesk
+from atelier_desk.desktop.chat.compose.composer import Composer
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.engine.services.skills import Listed
+from atelier_desk.workspace.skills.find import Found
+from atelier_desk.workspace.skills.skill import Text
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+def row(name: str, text: Text) -> Listed:
+    return Listed(Found("skill", "user", "/home/ann", ".agents/skills", f".agents/skills/{name}/SKILL.md", text))
+
+
+ROWS = [
+    row("fix", Text("fix", "Fixes an issue.", "Fix $issue on $branch.", hint="[issue] [branch]", names=("issue", "branch"))),
+    row("notes", Text("notes", "Writes notes.", "Write.")),
+    row("prefix", Text("prefix", "Prefixes.", "Do $ARGUMENTS.", hint="[what]")),
+]
+
+
+class Bench:
+    def __init__(self, qtbot: QtBot) -> None:
+        self.qtbot = qtbot
+        self.engine = FakeAtelier(skills={"callable": ROWS})
+        self.composer = Composer()
+        qtbot.addWidget(self.composer)
+        self.composer.resize(600, 200)
+        self.composer.show()
+        self.composer.set_enabled(True)
+        self.desk = CallingDesk(FakeBridge(self.engine), self.composer, lambda: ("/work",))  # type: ignore[arg-type]
+        self.field.setFocus()
+        qtbot.waitUntil(self.field.hasFocus)
+
+    @property
+    def field(self):
+        return self.composer.field
+
+    async def write(self, text: str) -> None:
+        self.qtbot.keyClicks(self.field, text)
+        self.desk.popup.look()
+        await settle()
+
+    def shown(self) -> list[str]:
+        popup = self.desk.popup
+        return [popup.list.item(at).text() for at in range(popup.list.count())] if popup.isVisible() else []
+
+    def press(self, key: Qt.Key) -> None:
+        self.qtbot.keyClick(self.field, key)
+
+
+@pytest.fixture
+def bench(qtbot: QtBot) -> Bench:
+    return Bench(qtbot)
+
+
+async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard(bench: Bench) -> None:
+    await bench.write("/")
+    assert [each.split()[0] for each in bench.shown()] == ["/fix", "/notes", "/prefix"]
+    assert bench.engine.calls("skills.callable")[-1] == ((("/work",),), {})
+    await bench.write("fix")
+    assert [each.split()[0] for each in bench.shown()] == ["/fix", "/prefix"]
+    bench.press(Qt.Key.Key_Backspace)
+    bench.press(Qt.Key.Key_Backspace)
+    bench.press(Qt.Key.Key_Backspace)
+    await bench.write("no")
+    bench.press(Qt.Key.Key_Return)
+    assert bench.field.toPlainText() == "/notes "
+    assert bench.shown() == []
+    assert bench.desk.dialog is None, "it takes no arguments"
+
+
+async def test_a_row_is_its_name_and_beside_it_what_it_is_above_all_that_is_attached(bench: Bench) -> None:
+    await bench.write("/fix")
+    popup = bench.desk.popup
+    row = popup.list.item(0)
+    assert row.text() == "/fix"
+    assert str(row.data(Qt.ItemDataRole.AccessibleTextRole)).startswith("/fix, ")
+    assert popup.geometry().left() == bench.composer.mapTo(bench.composer.window(), bench.composer.rect().topLeft()).x()
+
+
+async def test_arguments_are_asked_for_by_name_and_stand_in_the_message(bench: Bench, qtbot: QtBot) -> None:
+    await bench.write("/fi")
+    bench.press(Qt.Key.Key_Tab)
+    dialog = bench.desk.dialog
+    assert dialog is not None
+    labels = [each.text() for each in dialog.findChildren(QLabel)]
+    assert {"issue", "branch", "Fixes an issue."} <= set(labels)
+    issue, branch = dialog.fields
+    qtbot.keyClicks(issue, "7")
+    qtbot.keyClicks(branch, "main line")
+    qtbot.keyClick(branch, Qt.Key.Key_Return)
+    await settle()
+    assert bench.field.toPlainText() == '/fix 7 "main line"'
+    sent: list[str] = []
+    bench.composer.sent.connect(lambda text, *_rest: sent.append(text))
+    bench.press(Qt.Key.Key_Return)
+    assert sent == ['/fix 7 "main line"']
+
+
+async def test_arguments_without_names_are_one_text_and_may_be_left_out(bench: Bench, qtbot: QtBot) -> None:
+    await bench.write("/pre")
+    bench.press(Qt.Key.Key_Down)
+    bench.press(Qt.Key.Key_Return)
+    dialog = bench.desk.dialog
+    assert dialog is not None
+    assert dialog.fields[0].placeholderText() == "[what]"
+    qtbot.keyClicks(dialog.fields[0], "all 'of it")
+    dialog.submit()
+    assert bench.field.toPlainText() == "/prefix all 'of it"
+    await settle()
+    assert bench.desk.dialog is None
+
+
+async def test_escape_leaves_it_and_it_comes_again_with_other_letters(bench: Bench) -> None:
+    await bench.write("/n")
+    assert bench.shown()
+    bench.press(Qt.Key.Key_Escape)
+    assert bench.shown() == []
+    assert bench.field.toPlainText() == "/n"
+    await bench.write("o")
+    assert bench.shown()
+
+
+@pytest.mark.parametrize("text", ["see /", "a/b", "/notes now", "/zzz", "//"])
+async def test_nothing_is_offered_elsewhere(bench: Bench, text: str) -> None:
+    await bench.write(text)
+    assert bench.shown() == []
+
+
+async def test_what_cannot_be_looked_up_completes_nothing(bench: Bench) -> None:
+    bench.engine.set("skills", "callable", UsageError("no"))
+    await bench.write("/")
+    assert bench.shown() == []

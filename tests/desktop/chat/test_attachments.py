@@ -1,0 +1,335 @@
+"""Attachments as a person has them: put into the composer, kept over a restart, sent, seen in the transcript, opened large."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QImage
+from PySide6.QtWidgets import QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.chat.preview import Preview
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.limits import ATTACHED_FILE
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener, open_atelier
+from tests.support.fake_bridge import FakeBridge
+from tests.support.pictures import png
+
+__all__ = ["open_atelier"]
+
+
+ROOMS: list[Room] = []
+
+
+@pytest.fixture(autouse=True)
+def _left() -> Iterator[None]:
+    """Timers of a panel that fire after the test's loop find nothing to do."""
+    yield
+    while ROOMS:
+        ROOMS.pop().bridge.ready = False
+
+
+class Room:
+    """A panel over a real engine."""
+
+    def __init__(self, qtbot: QtBot, engine: Atelier) -> None:
+        self.qtbot, self.engine = qtbot, engine
+        self.bridge = FakeBridge(engine)
+        engine.bus.subscribe(self.bridge.stream_event.emit)
+        self.panel = ChatPanel(self.bridge)
+        qtbot.addWidget(self.panel)
+        self.panel.resize(900, 800)
+        self.panel.show()
+        ROOMS.append(self)
+
+    async def until(self, condition: Callable[[], Any], what: str = "") -> Any:
+        for _ in range(4000):
+            if found := condition():
+                return found
+            QCoreApplication.processEvents()
+            await asyncio.sleep(0.002)
+        raise AssertionError(f"it never came true: {what}; {self.bridge.errors}")
+
+    async def open(self, workflow_id: str) -> None:
+        await self.panel.load_choices()
+        self.panel.open_workflow(workflow_id)
+        await self.until(lambda: self.panel.pages.current is not None and self.panel.sending.workflow_id == workflow_id, "it is read")
+
+    def drop(self, *paths: Path) -> None:
+        mime = QMimeData()
+        mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+        event = QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        self.panel.composer.dropEvent(event)
+
+    async def attached(self, *names: str) -> None:
+        row = self.panel.composer.attachments
+        await self.until(lambda: [item.name for item in row.items] == list(names) and not row.reading, f"{names} are there")
+
+    @property
+    def note(self) -> str:
+        label = self.panel.composer.findChild(QLabel, "attachment-note")
+        return "" if label.isHidden() else label.text()
+
+    def chips(self) -> list[QPushButton]:
+        found = self.panel.view.findChildren(QPushButton, "attached-file")
+        return [chip for chip in found if chip.isVisibleTo(self.panel.view)]
+
+
+@pytest.fixture
+async def engine(open_atelier: Opener) -> AsyncIterator[Atelier]:
+    async with open_atelier(ScriptedModel(["I see."])) as atelier:
+        yield atelier
+
+
+async def test_files_are_dropped_kept_in_the_draft_sent_and_opened_large(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
+    (tmp_path / "dot.png").write_bytes(png(40, 30))
+    (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create()
+        room = Room(qtbot, atelier)
+        await room.open(workflow.id)
+        room.drop(tmp_path / "dot.png", tmp_path / "notes.txt", tmp_path / "a.zip", tmp_path / "gone.txt")
+        await room.attached("dot.png", "notes.txt")
+        await room.until(lambda: len(room.bridge.errors) == 2, "two are refused")
+        assert any("a.zip is neither text" in error for error in room.bridge.errors)
+        assert any("gone.txt cannot be read" in error for error in room.bridge.errors)
+        room.drop(tmp_path / "dot.png")
+        await room.until(lambda: any("dot.png is attached already" in error for error in room.bridge.errors))
+        await room.attached("dot.png", "notes.txt")
+        room.panel.keep_draft()
+        await room.bridge.jobs.settled()
+    (tmp_path / "notes.txt").unlink()
+    model = ScriptedModel(["I see."])
+    async with open_atelier(model) as atelier:
+        room = Room(qtbot, atelier)
+        await room.open(workflow.id)
+        await room.attached("dot.png", "notes.txt")
+        assert room.panel.composer.attachments.items[0].thumbnail is not None
+        room.panel.composer.field.setPlainText("Look")
+        qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
+        await room.until(lambda: "I see." in [entry.content for entry in room.panel.view.entries], "an answer")
+        await room.until(lambda: len(room.chips()) == 2 and not room.panel.view.entries[0].pending)
+        assert [image.name for image in model.requests[0].messages[-1].images] == ["dot.png"]
+        assert "The sea is blue." in model.requests[0].messages[-1].content
+        await room.bridge.jobs.settled()
+        assert (await atelier.workflows.get(workflow.id)).draft_attachments == ()
+        room.chips()[1].click()
+        shown = await room.until(lambda: room.panel.window().findChildren(Preview), "the text is shown")
+        assert shown[0].findChild(QPlainTextEdit, "preview-text").toPlainText() == "The sea is blue."
+        shown[0].close()
+        again = Room(qtbot, atelier)
+        await again.open(workflow.id)
+        await again.until(lambda: len(again.chips()) == 2, "the same after a reload")
+        assert [chip.accessibleName() for chip in again.chips()] == [chip.accessibleName() for chip in room.chips()]
+        again.chips()[0].click()
+        shown = await again.until(lambda: again.panel.window().findChildren(Preview), "the picture is shown")
+        assert shown[0].findChild(QLabel, "preview-picture").pixmap().width() == 40
+        await again.bridge.jobs.settled()
+
+
+async def test_what_is_taken_away_leaves_the_draft_and_the_disk(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
+    workflow = await engine.workflows.create()
+    room = Room(qtbot, engine)
+    await room.open(workflow.id)
+    room.drop(tmp_path / "notes.txt")
+    await room.attached("notes.txt")
+    room.panel.keep_draft()
+    await room.bridge.jobs.settled()
+    assert (await engine.data.attachments())[0] == 1
+    room.panel.composer.attachments.chips[0].remove.click()
+    await room.bridge.jobs.settled()
+    assert (await engine.workflows.get(workflow.id)).draft_attachments == ()
+    assert (await engine.data.attachments())[0] == 0
+
+
+async def test_the_keyboard_finds_a_chip_where_it_stands_and_takes_it_away(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name, "utf-8")
+    workflow = await engine.workflows.create()
+    room = Room(qtbot, engine)
+    await room.open(workflow.id)
+    room.drop(tmp_path / "a.txt")
+    await room.attached("a.txt")
+    room.drop(tmp_path / "b.txt")
+    await room.attached("a.txt", "b.txt")
+    composer = room.panel.composer
+    room.panel.activateWindow()
+    composer.field.setFocus()
+    await room.until(composer.field.hasFocus)
+    first, second = composer.attachments.chips
+    qtbot.keyClick(composer.field, Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
+    assert second.hasFocus()
+    qtbot.keyClick(second, Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
+    assert first.hasFocus()
+    qtbot.keyClick(first, Qt.Key.Key_Delete)
+    await room.attached("b.txt")
+    assert second.hasFocus()
+    qtbot.keyClick(second, Qt.Key.Key_Tab)
+    assert composer.field.hasFocus()
+    await room.bridge.jobs.settled()
+
+
+async def test_pictures_and_long_texts_of_the_clipboard_go_along(qtbot: QtBot, engine: Atelier) -> None:
+    workflow = await engine.workflows.create()
+    room = Room(qtbot, engine)
+    await room.open(workflow.id)
+    image = QImage(300, 300, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.blue)
+    for content in (image, "word " * 5_000):
+        mime = QMimeData()
+        if isinstance(content, str):
+            mime.setText(content)
+        else:
+            mime.setImageData(content)
+        room.panel.composer.field.insertFromMimeData(mime)
+        await room.until(lambda: not room.panel.composer.attachments.reading)
+    await room.attached("Picture.jpg", "Pasted text.txt")
+    assert room.panel.composer.field.toPlainText() == ""
+    mime = QMimeData()
+    mime.setText("x" * (ATTACHED_FILE + 1))
+    room.panel.composer.field.insertFromMimeData(mime)
+    await room.until(lambda: any("too large to attach" in error for error in room.bridge.errors), "it is refused")
+    await room.attached("Picture.jpg", "Pasted text.txt")
+    room.panel.composer.files_given.emit([f"/nowhere/{number}" for number in range(30)])
+    await room.until(lambda: any("At most 20 things" in error for error in room.bridge.errors))
+    await room.attached("Picture.jpg", "Pasted text.txt")
+    await room.bridge.jobs.settled()
+
+
+async def test_what_is_mentioned_is_found_by_its_name_and_goes_along(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "seascape.md").write_text("Blue waves.", "utf-8")
+    (folder / ".env").write_text("KEY=1", "utf-8")
+    model = ScriptedModel(["I see."])
+    async with open_atelier(model) as atelier:
+        workflow = await atelier.workflows.create(workspace=(str(folder),))
+        await atelier.memories.add("Seagulls are white.")
+        await atelier.tasks.create(workflow.id, "Paint the sea")
+        await atelier.reports.write(workflow.id, "sea-report", "Deep.")
+        await atelier.agents.save(AgentConfig(name="Seafarer", provider="p", model="m", system_prompt="You sail."))
+        room = Room(qtbot, atelier)
+        await room.open(workflow.id)
+        field = room.panel.composer.field
+        room.panel.activateWindow()
+        field.setFocus()
+        await room.until(field.hasFocus)
+        qtbot.keyClicks(field, "Write to a@b.example about @sea")
+        popup = await room.until(lambda: room.panel.sending.attaching.popup, "the popup is made")
+        await room.until(popup.isVisible, "it is shown")
+        found: QListWidget = popup.list
+        rows = [found.item(row).text() for row in range(found.count())]
+        assert [row.split("   ")[0] for row in rows] == ["seascape.md", "Paint the sea", "sea-report", "Seagulls are white.", "Seafarer"]
+        qtbot.keyClick(field, Qt.Key.Key_Down)
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        assert not popup.isVisible()
+        await room.attached("Paint the sea")
+        assert field.toPlainText() == "Write to a@b.example about @Paint the sea "
+        qtbot.keyClicks(field, "@seasc")
+        await room.until(popup.isVisible)
+        qtbot.keyClick(field, Qt.Key.Key_Tab)
+        await room.attached("Paint the sea", "seascape.md")
+        qtbot.keyClicks(field, "@.env")
+        await room.bridge.jobs.settled()
+        assert not popup.isVisible()
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        await room.until(lambda: model.requests, "it is sent")
+        asked = model.requests[0].messages[-1].content
+        assert '<mentioned_task name="Paint the sea">' in asked
+        assert '<attached_file name="seascape.md" path="seascape.md">\nBlue waves.' in asked
+        await room.until(lambda: "I see." in [entry.content for entry in room.panel.view.entries])
+        await room.bridge.jobs.settled()
+
+
+async def test_escape_leaves_the_list_and_the_message_is_as_it_was(qtbot: QtBot, engine: Atelier) -> None:
+    workflow = await engine.workflows.create()
+    room = Room(qtbot, engine)
+    await room.open(workflow.id)
+    field = room.panel.composer.field
+    room.panel.activateWindow()
+    field.setFocus()
+    await room.until(field.hasFocus)
+    qtbot.keyClicks(field, "@")
+    popup = await room.until(lambda: room.panel.sending.attaching.popup)
+    await room.until(popup.isVisible)
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert not popup.isVisible()
+    assert field.toPlainText() == "@"
+    await room.bridge.jobs.settled()
+
+
+async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_are_sent(
+    qtbot: QtBot, engine: Atelier, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("KEY=1", "utf-8")
+    (tmp_path / "dot.png").write_bytes(png())
+    (tmp_path / "long.txt").write_text("x" * 300_000, "utf-8")
+    workflow = await engine.workflows.create()
+    room = Room(qtbot, engine)
+    await room.open(workflow.id)
+    room.drop(tmp_path / ".env")
+    await room.attached(".env")
+    assert ".env: this looks as if it held secrets" in room.note
+    room.panel.composer.attachments.chips[0].remove.click()
+    assert room.note == ""
+    choices = room.panel.choices
+    await room.until(lambda: choices.model[1])
+    await room.bridge.jobs.settled()  # the models are read
+    from atelier_desk.domain.provider import ModelInfo
+
+    provider, name = choices.model
+    choices.models = [ModelInfo(provider=provider, name=name, label="Mole", context_window=8_000, supports_vision=False)]
+    room.drop(tmp_path / "dot.png", tmp_path / "long.txt")
+    await room.attached("dot.png", "long.txt")
+    assert "Mole cannot see pictures" in room.note
+    assert "excerpts of about 10" in room.note
+    await room.bridge.jobs.settled()
+
+
+async def test_a_refused_message_has_its_attachments_back(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("blue", "utf-8")
+    workflow = await engine.workflows.create()
+    room = Room(qtbot, engine)
+    await room.open(workflow.id)
+    room.drop(tmp_path / "notes.txt")
+    await room.attached("notes.txt")
+    room.panel.keep_draft()
+    await room.bridge.jobs.settled()
+    [kept] = (await engine.workflows.get(workflow.id)).draft_attachments
+    await engine.repos.artefacts.remove(workflow.id, [kept.sha256])
+    qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
+    await room.until(lambda: any("notes.txt cannot be opened" in error for error in room.bridge.errors), "it is refused")
+    await room.attached("notes.txt")
+    assert [entry for entry in room.panel.view.entries if entry.kind == "user"] == []
+    await room.bridge.jobs.settled()
+
+
+def test_a_chip_of_every_kind_has_its_words(qtbot: QtBot) -> None:
+    from atelier_desk.desktop.chat.transcript.attached import AttachedChips
+    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+
+    entries = [
+        {"name": "a & b.txt", "source": "file", "size": 2048, "characters": 2000, "text": "x" * 500, "sha256": "0"},
+        {"name": "src", "source": "folder", "size": 10, "characters": 1, "text": "x", "sha256": "0"},
+    ]
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    chips = AttachedChips(entries, TranscriptHost(), frame)
+    assert [button.toolTip() for button in chips.buttons] == ["a & b.txt\n2.0 kB · excerpt: 500 of 2,000 characters", "src\nFolder"]
+    assert 0 < chips.fit(120) != chips.fit(2_000)
+    chips.fit(140)
+    assert all(button.sizeHint().width() <= 140 for button in chips.buttons), "shortened, not cut off"
+    assert chips.buttons[0].text().startswith("a && b.txt · ")
+    assert chips.buttons[0].text().endswith("…")
+    chips.natural_width(2_000)
+    assert chips.buttons[0].text() == "a && b.txt · 2.0 kB · excerpt: 500 of 2,000 characters"

@@ -1,0 +1,115 @@
+"""The form of answers: which schemas are taken, and which answers fit."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain import answers, limits
+from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.i18n import _, set_language
+
+PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}
+
+
+def test_a_schema_is_read_with_its_fields_in_order_and_written_as_it_was() -> None:
+    schema = answers.schema_of(json.dumps(PERSON))
+    assert schema is not None
+    assert list(schema["properties"]) == ["name", "age"]
+    assert answers.schema_of(answers.text_of(schema)) == PERSON
+    assert (answers.schema_of(" \n"), answers.text_of(None)) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"type": "object",', "The schema is no JSON. Line 1, column 19"),
+        ('{"type": "object", "minimum": NaN}', "NaN is not JSON"),
+        ("[1]", "must be a JSON object"),
+        ('"object"', "must be a JSON object"),
+        ("{}", '"type": "object"'),
+        ('{"type": "array"}', '"type": "object"'),
+        ('{"type": "object", "properties": 3}', "no valid JSON Schema. At $.properties: 3 is not of type 'object'"),
+        ('{"type": "object", "properties": {"a": {"type": "text"}}}', "At $.properties.a.type"),
+        ('{"type": "object", "properties": {"a": {"pattern": "("}}}', "At $.properties.a.pattern"),
+        ('{"type": "object", "properties": {"a": {"$ref": "https://example.org/s.json"}}}', "not to https://example.org/s.json"),
+        ('{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}', "cannot be used"),
+        ('{"type": "object", "$ref": "#"}', "without end"),
+        ('{"type": "object", "x": ' + "[" * 6000 + "]" * 6000 + "}", "nested too deeply"),
+    ],
+)
+def test_what_is_no_schema_of_an_object_is_refused_with_the_reason(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        answers.schema_of(text)
+    assert said in str(refused.value)
+
+
+def test_a_schema_has_a_longest_length() -> None:
+    with pytest.raises(LimitError, match="20003"):
+        answers.schema_of("{" + " " * (limits.ANSWER_SCHEMA + 1) + "}")
+    with pytest.raises(LimitError):
+        answers.check({"type": "object", "title": "x" * limits.ANSWER_SCHEMA})
+
+
+def test_the_refusal_is_in_the_reader_s_language() -> None:
+    with pytest.raises(UsageError) as refused:
+        answers.schema_of("[1]")
+    set_language("fr")
+    try:
+        assert refused.value.localized(_).startswith("Le schéma doit être un objet JSON")
+    finally:
+        set_language("en")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "Ann"}',
+        '\n {"name": "Ann", "age": 5}\n',
+        '```json\n{"name": "Ann"}\n```',
+        '```\n{"name": "Ann"}\n```',
+    ],
+)
+def test_an_answer_fits_with_or_without_a_fence(text: str) -> None:
+    assert answers.misfit(PERSON, text) == ""
+    found = answers.read(text)
+    assert found is not None
+    assert json.loads(answers.bare(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "It is empty."),
+        ("She is called Ann.", "It is not JSON"),
+        ('Here it is:\n```json\n{"name": "Ann"}\n```', "It is not JSON"),
+        ('{"name": NaN}', "NaN is not JSON"),
+        ('["Ann"]', "not an object"),
+        ("{}", "At $: 'name' is a required property"),
+        ('{"name": "Ann", "age": "five"}', "At $.age: 'five' is not of type 'integer'"),
+    ],
+)
+def test_what_does_not_fit_is_named(text: str, said: str) -> None:
+    assert said in answers.misfit(PERSON, text)
+
+
+def test_a_schema_nobody_checked_is_named_too() -> None:
+    assert "The schema itself" in answers.misfit({"type": "object", "properties": {"a": {"$ref": "#/nothing"}}}, '{"a": 1}')
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_judged(text: str) -> None:
+    assert answers.misfit(PERSON, text) or answers.read(text) is not None
+
+
+@pytest.mark.parametrize("where", [{"properties": {"a": {"pattern": "^(a+)+$"}}}, {"patternProperties": {"^(a+)+$": {"type": "string"}}}])
+def test_patterns_are_refused_and_never_tried(where: dict[str, Any]) -> None:
+    schema = {"type": "object", **where}
+    with pytest.raises(UsageError, match="pattern"):
+        answers.check(schema)
+    long = "a" * 60 + "!"
+    assert "cannot be used" in answers.misfit(schema, json.dumps({"a": long, long: ""})), "of an agent that was imported"

@@ -1,0 +1,131 @@
+"""Verdicts of the past: every one is reached again from the journal alone, and what other rules would have said."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalScope
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.permission import Action, Grounds, PermissionRule
+from atelier_desk.engine.history import workflow_events
+from atelier_desk.engine.run.verdicts import replayed
+from atelier_desk.storage.rows import to_json
+from tests.engine.conftest import Opener
+from tests.support.worst_case.attack import PROFILES, attacked
+from tests.support.worst_case.contents import WAYS, contents
+
+
+async def test_every_verdict_of_the_worst_case_is_reached_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with attacked(tmp_path, monkeypatch) as attack:
+        every = list(contents(attack.world))
+        for number, goal in enumerate(list(dict.fromkeys(content.goal for content in every))[::3]):
+            way = WAYS[number % len(WAYS)]
+            content = next(each for each in every if (each.goal, each.way) == (goal, way))
+            await attack.reached(content, PROFILES[number % len(PROFILES)], by_helper=number % 3 == 1)
+        shutil.rmtree(attack.world.root)  # the files of then are not needed
+        found = await attack.replayed()
+        assert {one.said.action for one in found} == set(Action)
+        assert {"mode", "plan", "protected", "selective"} <= {one.said.reason for one in found}
+        assert [one for one in found if not one.same] == []
+        assert [one for one in found if one.differs] == [], "the rules and settings are the same today"
+
+
+def calls(*written: tuple[str, dict[str, Any]]) -> list[ToolCall]:
+    return [ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(written)]
+
+
+def write(path: str) -> tuple[str, dict[str, Any]]:
+    return "write_file", {"path": path, "content": "x"}
+
+
+async def test_other_rules_say_otherwise_of_the_same_calls(open_atelier: Opener, tmp_path: Path) -> None:
+    (folder := tmp_path / "garden").mkdir()
+    (folder / "door").symlink_to(folder)
+    steps = [calls(write("a.txt"), write("door/b.txt"), write("secret/c.txt"), ("run_command", {"command": "git push origin",
+             "modifies_files": True})), calls(write("d.txt")), "done"]  # fmt: skip
+    async with open_atelier(steps) as atelier:
+        workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
+        [secret] = await atelier.permissions.add(PermissionRule(text="write_file(secret/**)", action=Action.DENY))
+        agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file", "run_command"), approval=ApprovalMode.SELECTIVE)
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
+        await atelier.runs.wait(run_id)
+        for asked in await atelier.approvals.pending():
+            if asked.tool == "run_command":
+                await atelier.approvals.reject(asked.id)
+            else:
+                await atelier.approvals.approve(asked.id)
+        await atelier.runs.wait(run_id)
+        [last] = await atelier.approvals.pending()
+        await atelier.approvals.approve(last.id, scope=ApprovalScope.ALWAYS)
+        await atelier.runs.wait(run_id)
+
+        found = await atelier.permissions.replay(workflow.id)
+        assert all(one.same for one in found)
+        once = {one.detail: one for one in found if not one.answered}
+        assert list(once) == ["a.txt", "door/b.txt", "git push origin", "secret/c.txt", "d.txt"]
+        assert [one.detail for one in found if one.answered] == ["a.txt", "door/b.txt", "d.txt"]
+        assert [one.detail for one in once.values() if one.differs] == ["d.txt"], "it was allowed from then on"
+        assert once["d.txt"].today is not None
+        assert once["d.txt"].today.rule == f"write_file(/{folder.resolve()}/d.txt)"
+
+        await atelier.permissions.remove(secret.id)
+        await atelier.permissions.add(
+            PermissionRule(text="write_file(/b.txt)", action=Action.DENY),
+            PermissionRule(text="run_command(git push:*)", action=Action.ALLOW),
+        )
+        shutil.rmtree(folder)
+        once = {one.detail: one for one in await atelier.permissions.replay(workflow.id) if not one.answered}
+        assert all(one.same for one in once.values()), "the rules of then are in the journal"
+        today = {detail: one.today.action.value for detail, one in once.items() if one.today is not None and one.differs}
+        # The link was followed then; a rule for the file it leads to holds.
+        assert today == {"door/b.txt": "deny", "git push origin": "allow", "secret/c.txt": "ask", "d.txt": "allow"}
+
+        async def without_grounds() -> AsyncIterator[RunEvent]:
+            async for event in workflow_events(atelier.repos, workflow.id):
+                body = event.body
+                yield event.model_copy(update={"body": body.model_copy(update={"grounds": None})}) if hasattr(body, "grounds") else event
+
+        settings = await atelier.repos.settings.load()
+        old = await replayed(without_grounds(), settings.approvals)
+        assert len(old) == len(found)
+        assert not any(one.again or one.today or one.differs or one.same for one in old), "nothing is known of them, and nothing claimed"
+
+
+def test_what_says_nothing_is_not_written_down() -> None:
+    kept = Grounds(version=1, level="ab", kind="tool", paths=(("/w/a",),), changes=True)
+    assert to_json(kept) == '{"version":1,"level":"ab","kind":"tool","changes":true,"paths":[["/w/a"]]}'
+    assert Grounds.model_validate_json(to_json(kept)) == kept
+
+
+async def test_what_makes_no_sense_in_an_imported_journal_is_left_out(open_atelier: Opener, tmp_path: Path) -> None:
+    (folder := tmp_path / "garden").mkdir()
+    async with open_atelier([calls(write("a.txt")), "done"]) as atelier:
+        workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
+        agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.AUTO)
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "go", agent=agent))
+        exported = json.loads(await atelier.workflows.export(workflow.id))
+
+        for name, value in (("kind", "x"), ("redirected", [99]), ("concerns", [["x", "y"]])):
+            forged = copy.deepcopy(exported)
+            [said] = [event["body"] for event in forged["events"] if event["body"].get("grounds")]
+            said["grounds"][name] = value
+            imported = await atelier.workflows.import_(json.dumps(forged))
+            [one] = await atelier.permissions.replay(imported.workflow.id)
+            assert (one.detail, one.again, one.today) == ("a.txt", None, None)
+
+        headless = copy.deepcopy(exported)
+        first = next(event for event in headless["events"] if event["run_id"])
+        headless["events"].remove(first)
+        for number, event in enumerate((each for each in headless["events"] if each["run_id"]), 1):
+            event["seq"] = headless["runs"][0]["last_seq"] = number
+        imported = await atelier.workflows.import_(json.dumps(headless))
+        assert await atelier.permissions.replay(imported.workflow.id) == []

@@ -1,0 +1,33 @@
+"""Small pictures and what looks like one."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+
+def png(width: int = 2, height: int = 2, *, claims: tuple[int, int] | None = None) -> bytes:
+    """A whole PNG of one colour; ``claims`` is another size that its header names."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", *(claims or (width, height)), 8, 2, 0, 0, 0)
+    rows = zlib.compress(b"".join(b"\0" + b"\x20\x80\xc0" * width for _row in range(height)))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def jpeg_header(width: int, height: int) -> bytes:
+    """The beginning and the end of a JPEG, with an application segment before its frame header."""
+    segment = b"\xff\xe0" + struct.pack(">H", 16) + bytes(14)
+    frame = b"\xff\xc0" + struct.pack(">HBHH", 17, 8, height, width) + bytes(10)
+    return b"\xff\xd8" + segment + frame + b"\xff\xd9"
+
+
+def gif_header(width: int, height: int) -> bytes:
+    return b"GIF89a" + struct.pack("<HH", width, height) + bytes(8) + b"\x3b"
+
+
+def webp_header(width: int, height: int) -> bytes:
+    body = b"WEBPVP8X" + struct.pack("<I", 10) + bytes(4) + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+    return b"RIFF" + struct.pack("<I", len(body)) + body

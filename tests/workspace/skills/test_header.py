@@ -1,0 +1,84 @@
+"""Headers of Markdown files: whatever stands there, it is read or refused in words."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.workspace.skills.header import Document, read, split_names
+
+
+def test_a_header_is_read_with_marks_and_line_ends_of_other_systems() -> None:
+    found = read("\ufeff---\r\nname: pdf\r\ndescription: >\r\n  Reads\r\n  files\r\n---\r\n\r\n# Body\r\n")
+    assert (found.text("name"), found.text("description"), found.body, found.mended) == ("pdf", "Reads files", "# Body", False)
+
+
+def test_a_colon_in_a_value_is_mended() -> None:
+    found = read("---\nname: pdf\ndescription: Use when: the user has a PDF\n---\nBody")
+    assert found.mended
+    assert found.text("description") == "Use when: the user has a PDF"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("---\nname: a\nno end", "does not end"),
+        ("---\n- a\n- b\n---\n", "no list of names"),
+        ("---\na: [\n---\n", "no YAML"),
+        ("---\na: &x [*x]\n---\n", "no YAML"),
+        ("---\n" + "[" * 20_000 + "\n---\n", "no YAML"),
+        ("---\na: " + "x" * 70_000 + "\n---\n", "longer than"),
+    ],
+)
+def test_a_broken_header_is_refused_in_words(text: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        read(text)
+
+
+def test_yaml_makes_no_objects_and_no_bombs() -> None:
+    with pytest.raises(UsageError):
+        read("---\nname: !!python/object/apply:os.system [echo]\n  x: [\n---\n")
+    assert read("---\nname: !!python/object/apply:os.system ['true']\n---\n").text("name") == "true"  # a list, and nothing was run
+    bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{b}: &{b} [*{a},*{a},*{a},*{a},*{a},*{a},*{a}]\n" for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+    )
+    assert read(f"---\n{bomb}---\nx").text("j") == ""
+
+
+def test_names_hold_together_in_parentheses() -> None:
+    assert split_names("Bash(git add:*), Read  Write") == ("Bash(git add:*)", "Read", "Write")
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for each in (text, f"---\n{text}\n---\n{text}"):
+        with contextlib.suppress(UsageError):
+            assert isinstance(read(each), Document)
+
+
+@pytest.mark.parametrize("header", ["a:" + " " * 16_000 + "\nb: [", "a: " + "[" * 8_000, "a: " + "{" * 8_000])
+def test_a_header_made_to_be_slow_is_refused_at_once(header: str) -> None:
+    began = time.process_time()
+    with pytest.raises(UsageError):
+        read(f"---\n{header}\n---\nDo it.")
+    assert time.process_time() - began < 0.5
+
+
+_NAMES = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
+
+
+@given(
+    st.dictionaries(_NAMES, st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=40), min_size=1),
+    st.text("ab \n", max_size=30),
+)
+def test_what_yaml_writes_is_read_again(fields: dict[str, str], body: str) -> None:
+    written = yaml.safe_dump(fields, allow_unicode=True, sort_keys=False)
+    found = read(f"---\n{written}---\n{body}")
+    assert found.fields == yaml.load(written, yaml.BaseLoader)
+    assert found.body == body.strip()

@@ -1,0 +1,27 @@
+"""Patterns of file names: what they cover, and that none of them takes long."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.workspace.globs import compiled
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "not_"),
+    [
+        ("**/*.py", ["a.py", "a/b/c.py"], ["a.pyc"]),
+        ("src/**/test/*.py", ["src/test/a.py", "src/a/b/test/c.py"], ["src/a.py", "test/a.py"]),
+        ("**/a/**/b/**", ["a/b/x", "x/a/a/y/b/b/z"], ["b/a/x", "a/b"]),
+        ("**/**/x", ["x", "a/b/x"], ["x/y"]),
+        ("a/**", ["a/b", "a/b/c"], ["b/a"]),
+    ],
+)
+def test_stars_over_folders(pattern: str, fits: list[str], not_: list[str]) -> None:
+    read = compiled(pattern)
+    assert [name for name in (*fits, *not_) if read.fullmatch(name)] == fits
+
+
+@pytest.mark.parametrize("pattern", ["**/" * 40 + "x", "**/a/" * 40 + "x"])
+def test_many_stars_over_a_deep_path_take_no_longer_than_one(pattern: str) -> None:
+    assert compiled(pattern).fullmatch("a/" * 300 + "b") is None
