@@ -20,15 +20,18 @@ def test_a_secret_goes_along_and_is_told(cli: Cli, tmp_path: Path) -> None:
     assert "KEY=1" in model.requests[0].messages[-1].content
 
 
-def test_a_folder_is_its_list_of_files_with_its_place_in_the_granted_one(cli: Cli, tmp_path: Path) -> None:
+def test_a_folder_is_its_list_and_texts_with_its_place_in_the_granted_one(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "project" / "src").mkdir(parents=True)
     (tmp_path / "project" / "src" / "main.py").write_text("print()", "utf-8")
+    (tmp_path / "project" / "src" / "server.pem").write_text("KEY=1", "utf-8")
     model = ScriptedModel(["ok"])
-    assert (
-        cli("run", "Look", "--workspace", "project", "--attach", "project/src", "--attach", "project/src/main.py", steps=model).status == 0
-    )
+    result = cli("run", "Look", "--workspace", "project", "--attach", "project/src", "--attach", "project/src/main.py", steps=model)
+    assert result.status == 0
+    assert "Left out of src, as they look like secrets: server.pem" in result.err
     asked = model.requests[0].messages[-1].content
-    assert '<attached_folder name="src" path="src">\nmain.py (7 bytes)\n</attached_folder>' in asked
+    assert '<attached_folder name="src" path="src">\nmain.py (7 bytes)\nserver.pem (5 bytes)\n[Left out' in asked
+    assert "--- main.py ---\nprint()\n</attached_folder>" in asked
+    assert "KEY=1" not in asked
     assert '<attached_file name="main.py" path="src/main.py">' in asked
 
 

@@ -170,7 +170,7 @@ async def test_language_change_reaches_every_part(program: Program) -> None:
     await settle()
     assert program.window.sidebar.foot.settings.text().strip() == "Réglages"
     assert program.window.chat.composer.field.accessibleName() == "Message"
-    assert program.window.chat.composer.attach.accessibleName() == "Joindre des fichiers"
+    assert program.window.chat.composer.attach.accessibleName() == "Joindre des fichiers ou un dossier"
     switch_language("en")
     await settle()
     assert program.window.sidebar.foot.settings.text().strip() == "Settings"

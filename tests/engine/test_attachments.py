@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain import limits
 from atelier_desk.domain.chat import TextFile
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
-from atelier_desk.engine import attachments
+from atelier_desk.engine import attached_text, attachments
 from atelier_desk.engine.pictures import picture_of
 from atelier_desk.engine.run.reducer.state import with_files
 from atelier_desk.engine.runs.attaching import excerpts
@@ -34,7 +34,7 @@ from tests.support.pictures import gif_header, jpeg_header, png, webp_header
     ],
 )
 def test_text_is_read_in_the_encoding_it_is_in(content: bytes, text: str, encoding: str) -> None:
-    assert attachments.decode(content) == (text, encoding)
+    assert attached_text.decode(content) == (text, encoding)
 
 
 @pytest.mark.parametrize(
@@ -116,19 +116,6 @@ def test_a_link_is_what_it_leads_to_and_one_that_leads_nowhere_is_told(tmp_path:
         attachments.read(tmp_path / "loose")
 
 
-def test_a_folder_is_the_list_of_its_files_as_gitignore_leaves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "project"
-    (folder / "src").mkdir(parents=True)
-    (folder / "src" / "main.py").write_text("print()", "utf-8")
-    (folder / "a.txt").write_text("x", "utf-8")
-    (folder / "b.log").write_text("x", "utf-8")
-    (folder / ".gitignore").write_text("*.log\n", "utf-8")
-    found = attachments.read(folder, (str(tmp_path),))
-    assert (found.source, found.path, found.text) == ("folder", "project", "a.txt (1 bytes)\nsrc/main.py (7 bytes)")
-    monkeypatch.setattr(limits, "ATTACHED_ENTRIES", 1)
-    assert "Only the first 1 files are listed" in (attachments.read(folder).text or "")
-
-
 def test_of_a_file_in_a_granted_folder_its_place_is_known(tmp_path: Path) -> None:
     first, second = tmp_path / "one", tmp_path / "two"
     for folder in (first, second):
@@ -144,12 +131,12 @@ def test_of_a_file_in_a_granted_folder_its_place_is_known(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", [".env", ".env.local", "prod.env", "id_rsa", "server.key", "cert.PEM", "credentials.json", ".npmrc"])
 def test_names_of_secrets_are_known(name: str) -> None:
-    assert attachments.looks_secret(name)
+    assert attached_text.looks_secret(name)
 
 
 @pytest.mark.parametrize("name", [".env.example", "id_rsa.pub", "keyboard.txt", "environment.md", "notes.txt"])
 def test_harmless_names_are_no_secrets(name: str) -> None:
-    assert not attachments.looks_secret(name)
+    assert not attached_text.looks_secret(name)
 
 
 def test_the_limits_of_a_message_count_what_is_attached() -> None:

@@ -182,3 +182,18 @@ def test_any_body_gives_an_error_with_a_sentence(body: Any, status: int) -> None
 
 def test_an_error_of_nothing_but_digits_is_read_once() -> None:
     assert error(400, {"error": {"message": "9" * 300_000}}).code == "bad_request"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expired"),
+    [
+        (400, {"error": {"message": "API key expired. Please renew the API key.", "status": "INVALID_ARGUMENT"}}, True),
+        (401, {"error": {"message": "Your API key has expired.", "code": "expired_api_key"}}, True),
+        (401, {"error": {"message": "Incorrect API key provided."}}, False),
+        (401, {"error": {"message": "Invalid key: wrong, or not expired but disabled"}}, False),
+    ],
+)
+def test_a_key_that_expired_is_told_from_one_that_is_wrong(status: int, body: Any, expired: bool) -> None:
+    found = error(status, body)
+    assert found.code == "auth"
+    assert ("has expired" in found.template) is expired

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def add_attach_option(parser: argparse.ArgumentParser, *, piped: bool = True) -> None:
     """``piped``: ``-`` takes standard input."""
-    words = _("a text, PDF or picture that goes with the prompt, or a folder's list of files (repeatable); - waits for standard input")
-    plain = _("a text, PDF or picture that goes with the first message, or a folder's list of files (repeatable)")
+    words = _("a text, PDF or picture that goes with the prompt, or a folder with its texts (repeatable); - waits for standard input")
+    plain = _("a text, PDF or picture that goes with the first message, or a folder with its texts (repeatable)")
     parser.add_argument("--attach", metavar="FILE", action="append", default=[], help=words if piped else plain)
 
 
@@ -43,6 +43,9 @@ async def attached_files(atelier: Atelier, arguments: argparse.Namespace, out: O
         found.append(await atelier.attachments.read(path_of(out, name), folders))
         if found[-1].secret:
             out.note(_("{name} looks as if it held secrets. It is sent to the model's server.", name=found[-1].name), "warn")
+        if found[-1].left_out:
+            names = ", ".join(found[-1].left_out)
+            out.note(_("Left out of {name}, as they look like secrets: {names}", name=found[-1].name, names=names), "warn")
     return found
 
 

@@ -223,7 +223,7 @@ class Terminal:
         return bytes(content)
 
     def _decoded(self, content: bytes) -> str:
-        from atelier_desk.engine.attachments import decode
+        from atelier_desk.engine.attached_text import decode
 
         if len(content) > limits.IMPORT_FILE:
             raise LimitError(N_("Standard input is too long: at most {most} bytes are read."), most=limits.IMPORT_FILE)

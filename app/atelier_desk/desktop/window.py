@@ -265,7 +265,7 @@ class MainWindow(Translated, WindowActions):
         if self.presenter is not None:
             header = self.chat.header
             buttons |= {"toggle-sidebar": header.left, "toggle-panes": header.right, "workflow-settings": header.options}
-            buttons |= {"stop-run": self.chat.composer.stop, "attach-pictures": self.chat.composer.attach}
+            buttons |= {"stop-run": self.chat.composer.stop}
         for spec, made in self.actions_:
             if spec.name in buttons:
                 say(buttons[spec.name], tip=spec.text.removesuffix("…"), keys=made.shortcut().toString(_PORTABLE))

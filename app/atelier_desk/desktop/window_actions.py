@@ -204,6 +204,10 @@ class WindowActions(WindowParts):
     def attach_pictures(self) -> None:
         self.chat.composer.pick()
 
+    @action("attach-folder", N_("Attach a folder"), group="run", icon="folder")
+    def attach_folder(self) -> None:
+        self.chat.composer.pick_folder()
+
     # -- views ----------------------------------------------------------------------------------------------------------------
     @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")
     def jump_to_latest(self) -> None:

@@ -1,4 +1,4 @@
-"""What a person attaches, read from where it is: pictures as pictures, PDF and text as text, a folder as the list of its files.
+"""What a person attaches, read from where it is: pictures as pictures, PDF and text as text, a folder as its files' list and texts.
 
 What a person attaches is their own act: it taints nothing, wherever the file lies, just as what they write themselves does not. Taint is
 for what agents read by tools.
@@ -6,41 +6,28 @@ for what agents read by tools.
 
 from __future__ import annotations
 
-import codecs
 import os
-import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.errors import LimitError, ToolError, UsageError
+from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.engine.attached_folder import folder_text
+from atelier_desk.engine.attached_text import binary, decode, looks_secret, shown_name
 from atelier_desk.engine.pictures import Picture, picture_of
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 
-MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
-"""Byte order marks; that of UTF-32 begins with that of UTF-16."""
-_CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
-_UNSHOWN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-"""What a name may not bring into a line: line ends, control characters, and what turns the direction of the text."""
-FALLBACK = "windows-1252"
-"""What text without a mark is read as when it is not UTF-8: the encoding of older French and English files."""
 PDF_PAGES = 500
 PDF_CHARACTERS = 1_000_000
-_SECRET = re.compile(
-    r"^(\.env(\..+)?|.*\.env|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
-    r"|credentials(\.\w+)?|secrets?(\.\w+)?|.*service.?account.*\.json|\.git-credentials|\.aws|\.ssh|\.gnupg)$",
-    re.IGNORECASE,
-)
-_HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Something that was read and is not kept yet. Fields as of ``Attachment``; ``text`` is the whole one, None for a picture."""
+    """Something that was read and is not kept yet. Fields as of ``Attachment``; ``text`` is the whole one, None for a picture; ``left_out``
+    names the files of a folder that did not go into it, as they look like secrets."""
 
     name: str
     media_type: str
@@ -51,16 +38,12 @@ class Prepared:
     height: int = 0
     pages: int = 0
     text: str | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def secret(self) -> bool:
         """Whether it looks by its name as if it held secrets: a person is told before it is sent."""
         return self.source in ("file", "folder") and looks_secret(self.name)
-
-
-def looks_secret(name: str) -> bool:
-    """Whether files of this name hold keys or passwords as a rule: ``.env``, ``id_rsa``, ``*.pem`` … but not ``.env.example``."""
-    return _SECRET.match(name) is not None and not name.lower().endswith(_HARMLESS)
 
 
 def read(path: Path, granted: tuple[str, ...] = ()) -> Prepared:
@@ -124,29 +107,8 @@ def text_file(name: str, text: str, source: str = "input") -> Prepared:
     return Prepared(shown_name(name), "text/plain", data, source, text=text)
 
 
-def shown_name(name: str) -> str:
-    """A file's name in one line: what would break it, or turn it around, is a blank."""
-    return mended(_UNSHOWN.sub(" ", os.fsencode(name).decode("utf-8", "replace"))).strip()[: limits.ATTACHED_NAME] or "?"
-
-
 def too_large(name: str, most: int) -> LimitError:
     return LimitError(N_("{path} is too large to attach: at most {most} MB."), path=name, most=most // 1024**2)
-
-
-def decode(content: bytes) -> tuple[str, str]:
-    """Bytes as text, and the encoding they were read in. Never fails: what is no text shows by ``binary``."""
-    for mark, encoding in MARKS:
-        if content.startswith(mark):
-            return content.decode(encoding, "replace"), encoding.removesuffix("-sig")
-    try:
-        return content.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        return content.decode(FALLBACK, "replace"), FALLBACK
-
-
-def binary(text: str) -> bool:
-    """Whether this was no text: it holds control characters that no text has (logs hold bells, backspaces and escapes)."""
-    return _CONTROL.search(text) is not None
 
 
 def _inside(path: Path, granted: tuple[str, ...]) -> str:
@@ -201,21 +163,5 @@ def _pdf(name: str, content: bytes, source: str, path: str) -> Prepared:
 
 
 def _folder(path: Path, name: str, inside: str) -> Prepared:
-    """A folder as the list of its files. What ``.gitignore`` leaves out is left out, and nothing behind links is listed."""
-    from atelier_desk.workspace.root import ConfinedRoot
-    from atelier_desk.workspace.walk import Walk
-
-    walk = Walk(ConfinedRoot(path), seconds=5.0)
-    lines: list[str] = []
-    more = False
-    try:
-        for entry in walk.files():
-            if len(lines) == limits.ATTACHED_ENTRIES:
-                more = True
-                break
-            lines.append(f"{shown_name(entry.path)} ({entry.found.size} bytes)")
-    except ToolError as error:
-        raise UsageError(N_("{path} cannot be read: {reason}"), path=name, reason=str(error)) from None
-    rest = f"\n[Only the first {limits.ATTACHED_ENTRIES} files are listed.]" if more else f"\n[{walk.cut}]" if walk.cut else ""
-    text = mended("\n".join(sorted(lines)) or "(no files)") + rest
-    return Prepared(name, "text/plain", text.encode(), "folder", inside, text=text)
+    text, left_out = folder_text(path, name)
+    return Prepared(name, "text/plain", text.encode(), "folder", inside, text=text, left_out=left_out)

@@ -25,6 +25,9 @@ DETAIL_LENGTH = 400
 
 TEMPLATES: dict[str, str] = {
     "auth": N_("{provider} refused the API key, or needs one ({detail}). Set the key in the settings of the provider."),
+    "auth_expired": N_(
+        "{provider} says that the API key has expired ({detail}). Make a new one there, and set it in the provider's settings."
+    ),
     "quota": N_("The account at {provider} has no credit or quota left ({detail})."),
     "not_found": N_("{provider} does not have the model {model} ({detail}). Choose another model or install this one."),
     "address": N_("{provider} has no such page: {url} ({detail}). Check the base URL of the provider."),
@@ -35,6 +38,8 @@ TEMPLATES: dict[str, str] = {
     "context_overflow": N_("The workflow is too long for the model {model} of {provider} ({detail})."),
     "truncated": N_("{provider} stopped in the middle of the reply ({detail})."),
     "timeout": N_("{provider} did not answer in time ({detail})."),
+    "offline": N_("{provider} cannot be reached: {host} is not found ({detail}). Is this computer online? If it is, check the base URL."),
+    "no_network": N_("{provider} cannot be reached: the network does not lead to {host} ({detail}). Is this computer online?"),
     "unreachable": N_("{provider} does not answer at {url} ({detail}). Check that the server runs and the base URL is right."),
     "tls": N_("{provider} does not speak TLS at {url} ({detail}). Try the same address with http:// instead of https://."),
     "proxy": N_("The proxy {proxy}, set by {variable}, does not let requests through to {url} ({detail})."),
@@ -88,6 +93,7 @@ _NO_CREDIT = re.compile(r"credit balance is too low|prepayment credits are deple
 """Anthropic says so with 400 and ``invalid_request_error``, Google with 429, also of models that its free tier does not have."""
 _BAD_KEY = re.compile(r"API[ _]key (not valid|not found|expired|not_valid)|API_KEY_INVALID", re.IGNORECASE)
 """Google says so with 400 and ``INVALID_ARGUMENT``."""
+_EXPIRED = re.compile(r"(?<!not )\bexpired\b|KEY_EXPIRED", re.IGNORECASE)
 _LOADING_TEXT = re.compile(r"\bload(?:ing|ed)\b|\bwarm(?:ing)?[ -]?up\b|\bstarting\b|not (?:yet )?ready", re.IGNORECASE)
 """llama.cpp says "Loading model"; Hugging Face "Model X is currently loading"; gateways that wake a server speak of starting."""
 _WAIT_TEXT = re.compile(r"(?:try again|retry) (?:in|after) ([\d.]+) ?(ms|milliseconds|s\b|sec)", re.IGNORECASE)
@@ -242,6 +248,8 @@ def _classified(where: Where, status: int | None, body: ErrorBody, wait: float |
         )
     code = _code(status, body)
     say = "address" if code == "not_found" and not _names_model(where, body) else code
+    if code == "auth" and _EXPIRED.search(f"{body.message} {body.code}"):
+        say = "auth_expired"
     if code == "rate_limited" and wait is None and (named_wait := _WAIT_TEXT.search(body.message)):
         value = _number(named_wait[1])
         wait = value / 1000 if value is not None and named_wait[2].lower().startswith("m") else value

@@ -16,6 +16,7 @@ from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import KeyStyle, ModelInfo, ProviderConfig, ProviderHealth, ProviderKind
 from atelier_desk.i18n import _
 from atelier_desk.llm.errors import Where, provider_error
+from atelier_desk.llm.key_makers import refuse_another_maker
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
@@ -294,6 +295,7 @@ class HttpProvider(ABC):
         headers = {**self.headers, **await self._vault.headers_for(self.config)}
         try:
             key = await self._key()
+            refuse_another_maker(key or "", self.http.base_url, self.name)
         except ProviderError:
             headers.clear()
             raise

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QImage
-from PySide6.QtWidgets import QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QListWidget, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
@@ -247,6 +247,50 @@ async def test_what_is_mentioned_is_found_by_its_name_and_goes_along(qtbot: QtBo
         asked = model.requests[0].messages[-1].content
         assert '<mentioned_task name="Paint the sea">' in asked
         assert '<attached_file name="seascape.md" path="seascape.md">\nBlue waves.' in asked
+        await room.until(lambda: "I see." in [entry.content for entry in room.panel.view.entries])
+        await room.bridge.jobs.settled()
+
+
+async def test_a_folder_goes_along_by_its_button_and_by_its_name(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    (folder / "poems" / "keys").mkdir(parents=True)
+    (folder / "poems" / "sea.md").write_text("Blue waves.", "utf-8")
+    (folder / "poems.txt").write_text("no folder", "utf-8")
+    (folder / "poems" / "keys" / "server.pem").write_text("KEY=1", "utf-8")
+    model = ScriptedModel(["I see."])
+    async with open_atelier(model) as atelier:
+        workflow = await atelier.workflows.create(workspace=(str(folder),))
+        room = Room(qtbot, atelier)
+        await room.open(workflow.id)
+        composer = room.panel.composer
+        composer.attach.click()
+        menu = composer.findChild(QMenu, "attach-menu")
+        assert [each.text() for each in menu.actions()] == ["Files…", "A folder…"]
+        menu.actions()[1].trigger()
+        dialog = composer.findChild(QFileDialog)
+        dialog.fileSelected.emit(str(folder / "poems" / "keys"))
+        dialog.close()
+        menu.close()
+        await room.attached("keys")
+        assert "Left out of keys, as they look like secrets: server.pem" in room.note
+        composer.attachments.chips[0].remove.click()
+        field = composer.field
+        room.panel.activateWindow()
+        field.setFocus()
+        await room.until(field.hasFocus)
+        qtbot.keyClicks(field, "@poems/")
+        popup = await room.until(lambda: room.panel.sending.attaching.popup, "the popup is made")
+        await room.until(popup.isVisible, "it is shown")
+        assert [popup.list.item(row).text().split("   ")[0] for row in range(popup.list.count())] == ["poems", "keys"]
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        await room.attached("poems")
+        assert composer.attachments.items[0].facts().startswith("Folder · ")
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        await room.until(lambda: model.requests, "it is sent")
+        asked = model.requests[0].messages[-1].content
+        assert '<attached_folder name="poems" path="poems">\nkeys/server.pem (5 bytes)\nsea.md (11 bytes)' in asked
+        assert "--- sea.md ---\nBlue waves." in asked
+        assert "KEY=1" not in asked
         await room.until(lambda: "I see." in [entry.content for entry in room.panel.view.entries])
         await room.bridge.jobs.settled()
 

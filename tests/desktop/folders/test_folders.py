@@ -145,7 +145,7 @@ async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Pa
     assert panel.workflow.workspace == ("/q",)
 
 
-async def test_a_folder_dropped_on_the_window_is_granted_and_a_file_goes_with_the_message(
+async def test_of_a_folder_dropped_on_the_window_one_says_what_it_is_for_and_a_file_goes_with_the_message(
     panel: Panel, tmp_path: Path, qtbot: QtBot
 ) -> None:
     window = QWidget()
@@ -157,14 +157,20 @@ async def test_a_folder_dropped_on_the_window_is_granted_and_a_file_goes_with_th
     folder.mkdir()
     file.touch()
     copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    for mime, wanted in ((dropped(file), []), (dropped(folder, file), [str(folder)])):
+    for mime in (dropped(file), dropped(folder, file)):
         entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
         entering.ignore()
         QApplication.sendEvent(window, entering)
         assert entering.isAccepted()
         QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), copy, mime, left, none))
-        assert granted == wanted
-    assert attached == [str(file)] * 2
+    assert (granted, attached) == ([], [str(file)] * 2)
+    menu = window.findChild(QMenu, "folder-drop")
+    assert [each.text() for each in menu.actions()] == ["Attach the folder to the message", "Work in this folder"]
+    menu.actions()[1].trigger()
+    assert granted == [str(folder)]
+    menu.actions()[0].trigger()
+    assert attached[2:] == [str(folder)]
+    menu.close()
     mime = dropped(folder)
     entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
     panel.chat.composer.field.dragEnterEvent(entering)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 import trustme
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.errors import Where
-from atelier_desk.llm.wire.transport import find_proxy
+from atelier_desk.llm.wire.transport import find_proxy, transport_error
 from tests.llm.streams import ask, collect, provider
 from tests.support.clock import ManualClock
 from tests.support.servers.base import Reply
@@ -203,3 +206,20 @@ async def test_https_to_a_server_without_tls(openai_server: FakeOpenAI, clock: M
     assert (health.ok, health.code, health.found_url) == (False, "unreachable", openai_server.url)
     assert "http:// instead of https://" in health.message
     assert not any("authorization" in request.headers for request in openai_server.requests)
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "told"),
+    [
+        ("https://api.openai.com/v1", socket.gaierror(-3, "Temporary failure in name resolution"), "api.openai.com is not found"),
+        ("https://api.openai.com/v1", OSError(errno.ENETUNREACH, "no way"), "does not lead to api.openai.com"),
+        ("http://localhost:1/v1", OSError(errno.ECONNREFUSED, "no"), "Check that the server runs"),
+    ],
+)
+def test_a_computer_without_a_network_is_told_before_the_address_is_blamed(url: str, error: OSError, told: str) -> None:
+    failed = httpx.ConnectError("no")
+    failed.__cause__ = error
+    found = transport_error(Where("Lab", url=url), failed, answered=False)
+    assert (found.code, found.recoverable) == ("unreachable", True)
+    assert told in str(found)
+    assert ("Is this computer online?" in str(found)) is ("localhost" not in url)

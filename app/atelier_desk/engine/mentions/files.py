@@ -1,4 +1,5 @@
-"""Files and folders of the granted folders, as ``.gitignore`` leaves them, and nothing behind links that lead out."""
+"""Files and folders of the granted folders, as ``.gitignore`` leaves them, and nothing behind links that lead out. ``@name/`` finds folders
+alone."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.domain.errors import ToolError, UsageError
-from atelier_desk.engine.attachments import looks_secret, read, shown_name
+from atelier_desk.engine.attached_text import looks_secret, shown_name
+from atelier_desk.engine.attachments import read
 from atelier_desk.engine.mentions.source import Mention, Where, best, mentionable
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
@@ -50,6 +52,7 @@ def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
     from atelier_desk.workspace.walk import Walk
 
     found: list[Mention] = []
+    folders_only, query = query.endswith("/"), query.rstrip("/")
     for folder in folders:
         walk = Walk(ConfinedRoot(Path(folder)), seconds=SECONDS)
         try:
@@ -59,6 +62,8 @@ def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
                 if entry.found.kind not in ("file", "folder") or looks_secret(entry.path.rpartition("/")[2]):
                     continue  # secrets are attached by who looks for them, not by completion
                 above, _slash, name = entry.path.rpartition("/")
+                if folders_only and entry.found.kind != "folder":
+                    continue
                 icon = "folder" if entry.found.kind == "folder" else "file-text"
                 found.append(Mention("file", f"{folder}\0{entry.path}", shown_name(name), shown_name(above) if above else "", icon))
         except ToolError:

@@ -90,12 +90,14 @@ def source(kind: str) -> MentionSource | None:
 
 
 def best(found: Iterable[Mention], query: str, most: int) -> list[Mention]:
-    """Those whose name or detail has every word of the query: names that begin with it first, then names that have it, then the others."""
+    """Those whose name, detail or place (``detail/name``) has every word of the query: names that begin with it first, then names that have
+    it, then the others."""
     words = query.casefold().split()
 
     def place(each: Mention) -> int | None:
         name = each.name.casefold()
-        whole = f"{name} {each.detail.casefold()}"
+        above = each.detail.casefold()
+        whole = f"{name} {above}/{name}"
         if not all(word in whole for word in words):
             return None
         return 0 if name.startswith(query.casefold().strip()) else 1 if all(word in name for word in words) else 2

@@ -5,6 +5,7 @@ All of it is decided here instead of inside the HTTP library, which reads the sa
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import re
@@ -31,6 +32,7 @@ KEPT_OPEN = 64
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 _UNTRUSTED = frozenset({18, 19, 20, 21})
 """OpenSSL's verification codes for a chain that ends at nobody who is trusted (openssl-verification-options, "DIAGNOSTICS")."""
+_NO_NETWORK = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN})
 _NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"})
 
 
@@ -179,6 +181,13 @@ def transport_error(where: Where, error: Exception, *, answered: bool, proxy: Pr
         return provider_error(where, "unreachable", tls.reason, say="tls", recoverable=False)
     if proxy is not None:
         return _proxy_error(where, proxy, detail)
+    if not is_loopback(where.url):
+        host = urlsplit(where.url).hostname or ""
+        if _cause(error, socket.gaierror) is not None:
+            return provider_error(where, "unreachable", detail, say="offline", host=host)
+        lost = _cause(error, OSError)
+        if lost is not None and lost.errno in _NO_NETWORK:
+            return provider_error(where, "unreachable", detail, say="no_network", host=host)
     return provider_error(where, "unreachable", detail)
 
 

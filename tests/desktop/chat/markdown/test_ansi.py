@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.markdown.ansi import PLAIN, Span, Style, colours, read
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, contrast
 
@@ -46,6 +47,16 @@ def test_a_sequence_chooses(numbers: str, style: Style) -> None:
     text, spans = read(f"a\x1b[{numbers}mb")
     assert text == "ab"
     assert spans == ((Span(1, 2, style),) if style != PLAIN else ())
+
+
+@pytest.mark.parametrize("text", ["\x1b[31m\x1b[0m" * 50_000, "\x1b[31ma\x1b[32mb" * 50_000], ids=["nothing else", "a colour a letter"])
+def test_of_endless_changes_of_colour_only_the_first_are_looked_at(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    looked_at: list[str] = []
+    monkeypatch.setattr(ansi, "_chosen", lambda style, numbers: looked_at.append(numbers) or Style(colour=1))
+    plain, spans = read(text + "end\x1b[7m.")
+    assert plain == text.replace("\x1b[31m", "").replace("\x1b[32m", "").replace("\x1b[0m", "") + "end."
+    assert len(looked_at) <= ansi.MOST_SEQUENCES
+    assert len(spans) <= ansi.MOST_SPANS
 
 
 @given(st.text() | st.lists(PIECES, max_size=60).map("".join))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.attachments import Prepared
     from atelier_desk.engine.mentions.source import Mention
 
+_NAMED = 5
+"""Files that were left out which are named."""
 _SIDE = 2 * THUMBNAIL
 """Pixels of a chip's picture that are kept, for sharp screens."""
 
@@ -140,6 +142,10 @@ class AttachmentDesk(QObject):
         if secrets:
             names = ", ".join(secrets)
             told.append(_("{names}: this looks as if it held secrets. It would be sent to the model's server.", names=names))
+        for item in items:
+            if item.left_out:
+                names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
+                told.append(_("Left out of {name}, as they look like secrets: {names}", name=item.name, names=names))
         pictures = sum(item.picture for item in items)
         if pictures and info is not None and info.supports_vision is False:
             words = ngettext(

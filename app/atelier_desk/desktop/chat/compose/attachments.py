@@ -105,9 +105,14 @@ class Item:
     @property
     def secret(self) -> bool:
         """It looks by its name as if it held secrets."""
-        from atelier_desk.engine.attachments import looks_secret
+        from atelier_desk.engine.attached_text import looks_secret
 
         return self.source in ("file", "folder") and looks_secret(self.name)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Files of a folder that did not go into it, as they look like secrets; of what a draft kept its text tells them alone."""
+        return getattr(self.what, "left_out", ())
 
     @property
     def bytes(self) -> int:
@@ -126,6 +131,8 @@ class Item:
         """What it is and how large, short."""
         if self.what is None:
             return _("reading…")
+        if self.source == "folder":
+            return f"{_(SOURCES[self.source])} · {size(self.bytes)}"
         if self.source in SOURCES:
             return _(SOURCES[self.source])
         return size(self.bytes)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.attachments import AttachmentRow
 from atelier_desk.desktop.chat.compose.field import MessageField, files_of, picture_of
@@ -68,7 +68,7 @@ class Composer(Translated, QFrame):
         self._note.hide()
         self.field = MessageField(self)
         self.field.takes_files = pictures
-        self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach files"))
+        self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach files or a folder"))
         self.attach.setVisible(pictures)
         self.profiles = ProfilePicker(self)
         self._hint = control(_Hint("", self), look="small")
@@ -148,11 +148,28 @@ class Composer(Translated, QFrame):
         self.field.focus_changed.connect(self._on_focus)
         self.field.textChanged.connect(self._on_text)
         self.attachments.changed.connect(self._refresh)
-        self.attach.clicked.connect(self.pick)
+        self.attach.clicked.connect(self.choose)
         self.strategies.chosen.connect(self.choose_strategy)
         self.send.clicked.connect(self.submit)
         self.stop.clicked.connect(self.stopped)
         theme().changed.connect(self._dress)
+
+    def choose(self) -> QMenu:
+        """Whether files or a folder are to go along."""
+        menu = QMenu(self)
+        menu.setObjectName("attach-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(theme().icon("file-text"), _("Files…"), self.pick).setObjectName("attach-files")
+        menu.addAction(theme().icon("folder"), _("A folder…"), self.pick_folder).setObjectName("attach-folder")
+        menu.popup(self.attach.mapToGlobal(self.attach.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
+        menu.setActiveAction(menu.actions()[0])
+        return menu
+
+    def pick_folder(self) -> None:
+        """Choose a folder whose list and texts go along: it is not granted by that."""
+        from atelier_desk.desktop.settings.files import ask_folder
+
+        ask_folder(self, _("Attach a folder"), lambda path: self.take_files([str(path)]))
 
     def pick(self) -> None:
         """Choose files; the dialog is not modal to the program's loop."""
@@ -216,7 +233,7 @@ class Composer(Translated, QFrame):
         elif self._running:
             self._hint.setText(names[self.strategy][1])
         else:
-            self._hint.setText(_("Drop files here") if self._pictures else "")
+            self._hint.setText(_("Drop files or folders here") if self._pictures else "")
         self._show_placeholder()
 
     def _show_placeholder(self) -> None:

@@ -13,6 +13,8 @@ from atelier_desk.desktop.theme.tokens import Tokens, blend, contrast
 LANGUAGE: Final = "ansi"
 MOST_SPANS = 20_000
 """Changes of colour that are shown; what follows stays plain."""
+MOST_SEQUENCES = 40_000
+"""Sequences that are looked at one by one; of what follows they are only taken out, which costs a hundredth of it."""
 _READABLE = 4.5
 _SEQUENCE = re.compile(r"\x1b(?:\[([\d;:]{0,64})m|\[[0-?]*[ -/]*[@-~]?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]", re.DOTALL)
 """A choice of colours, with its numbers; or what has no place in a text."""
@@ -54,10 +56,12 @@ def read(text: str) -> tuple[str, tuple[Span, ...]]:
     plain: list[str] = []
     spans: list[Span] = []
     style, at, done = PLAIN, 0, 0
-    for found in _SEQUENCE.finditer(text):
+    for seen, found in enumerate(_SEQUENCE.finditer(text)):
+        if seen == MOST_SEQUENCES or len(spans) == MOST_SPANS:
+            return "".join([*plain, _SEQUENCE.sub("", text[done:])]), tuple(spans)
         piece = text[done : found.start()]
         plain.append(piece)
-        if piece and style != PLAIN and len(spans) < MOST_SPANS:
+        if piece and style != PLAIN:
             spans.append(Span(at, at + len(piece), style))
         at, done = at + len(piece), found.end()
         if found[1] is not None:

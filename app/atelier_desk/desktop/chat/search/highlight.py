@@ -153,6 +153,10 @@ def _turns() -> _Turns:
     return _Turns()
 
 
+_SPANS = 500
+"""Of colours in one line that are made ready at once."""
+
+
 class Highlighter(QObject):
     """Colours the lines of a document once; ``start`` again after the theme changed."""
 
@@ -272,21 +276,29 @@ class Highlighter(QObject):
             yield
 
     def _colour_spans(self, text: str, spans: Sequence[ansi.Span]) -> Iterator[None]:
-        """One step a line, in the colours of the theme."""
+        """One step a line, and some in a line of very many colours; in those of the theme."""
         block, begins, at = self._document.begin(), 0, 0
+        forms: dict[ansi.Style, QTextCharFormat] = {}  # a long output has thousands of spans of a few styles
         for line in text.split("\n"):
             if not block.isValid():
                 return
             ends = begins + len(line)
             ranges: list[QTextLayout.FormatRange] = []
+            done = column = 0
             while at < len(spans) and spans[at].start < ends:
                 first, last = max(spans[at].start, begins) - begins, min(spans[at].end, ends) - begins
                 if first < last:
-                    before, inside = line[:first], line[first:last]
-                    ranges.append(_made(len(before.encode("utf-16-le")) // 2, len(inside.encode("utf-16-le")) // 2, _form(spans[at].style)))
+                    style = spans[at].style
+                    form = forms[style] = forms.get(style) or _form(style)
+                    column += len(line[done:first].encode("utf-16-le")) // 2
+                    length = len(line[first:last].encode("utf-16-le")) // 2
+                    ranges.append(_made(column, length, form))
+                    done, column = last, column + length
                 if spans[at].end > ends:
                     break
                 at += 1
+                if at % _SPANS == 0:
+                    yield
             self._apply(block, ranges)
             block, begins = block.next(), ends + 1
             yield

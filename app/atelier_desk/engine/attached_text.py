@@ -1,0 +1,51 @@
+"""Names and bytes of what is attached: a name in one line, whether it looks like a secret's, and bytes as text."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+
+from atelier_desk.domain import limits
+from atelier_desk.engine.run.mend import mended
+
+MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+"""Byte order marks; that of UTF-32 begins with that of UTF-16."""
+_CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_UNSHOWN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+"""What a name may not bring into a line: line ends, control characters, and what turns the direction of the text."""
+FALLBACK = "windows-1252"
+"""What text without a mark is read as when it is not UTF-8: the encoding of older French and English files."""
+_SECRET = re.compile(
+    r"^(\.env(\..+)?|.*\.env|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
+    r"|credentials(\.\w+)?|secrets?(\.\w+)?|.*service.?account.*\.json|\.git-credentials|\.aws|\.ssh|\.gnupg)$",
+    re.IGNORECASE,
+)
+_HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
+
+
+def looks_secret(name: str) -> bool:
+    """Whether files of this name hold keys or passwords as a rule: ``.env``, ``id_rsa``, ``*.pem`` … but not ``.env.example``."""
+    return _SECRET.match(name) is not None and not name.lower().endswith(_HARMLESS)
+
+
+def shown_name(name: str) -> str:
+    """A file's name in one line: what would break it, or turn it around, is a blank."""
+    return mended(_UNSHOWN.sub(" ", os.fsencode(name).decode("utf-8", "replace"))).strip()[: limits.ATTACHED_NAME] or "?"
+
+
+def decode(content: bytes) -> tuple[str, str]:
+    """Bytes as text, and the encoding they were read in. Never fails: what is no text shows by ``binary``."""
+    for mark, encoding in MARKS:
+        if content.startswith(mark):
+            return content.decode(encoding, "replace"), encoding.removesuffix("-sig")
+    try:
+        return content.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        return content.decode(FALLBACK, "replace"), FALLBACK
+
+
+def binary(text: str) -> bool:
+    """Whether this was no text: it holds control characters that no text has (logs hold bells, backspaces and escapes)."""
+    return _CONTROL.search(text) is not None
