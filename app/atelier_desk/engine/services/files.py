@@ -121,6 +121,10 @@ class FileService:
         decided = (await self._context.settings.get()).folder_trust
         return await in_tool_thread(lambda: {folder: _decided(Path(folder).resolve(), decided) for folder in folders})
 
+    async def missing(self, folders: Sequence[str]) -> tuple[str, ...]:
+        """Those of the folders that are not there at this moment: moved, deleted, or on a disk that is not mounted."""
+        return await in_tool_thread(lambda: tuple(folder for folder in folders if not Path(folder).is_dir()))
+
     async def instructions(self, folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
         """The trusted ones of the folders, and what they tell agents at this moment; a folder that cannot be read tells nothing."""
         decided = await self.trusted(folders)
