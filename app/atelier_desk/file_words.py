@@ -17,6 +17,10 @@ NAMED = 5
 """Files that a sentence names; the others are counted."""
 
 
+GONE = N_("not there any more: moved, renamed or deleted")
+"""Of a granted folder."""
+
+
 def trust_words(trusted: bool | None) -> str:
     """What was decided of a folder, and what that means; to be translated."""
     if trusted is None:

@@ -50,6 +50,7 @@ _DEFAULTS: dict[str, Any] = {
     "files.by_turn": {},
     "files.kept": Kept(),
     "files.told": [],
+    "files.missing": (),
     "files.trusted": lambda folders: dict.fromkeys(folders, False),
     "memories.list": [],
     "memories.describe": {},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.conductor import Conductor
     from atelier_desk.desktop.palette import CommandPalette
+    from atelier_desk.desktop.questions.waiting import WaitingGuide
     from atelier_desk.desktop.quick import QuickAsk
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
@@ -47,6 +48,7 @@ class WindowActions(WindowParts):
     _settings_window: SettingsWindow | None = None
     _search_dialog: SearchEverywhere | None = None
     _quick: QuickAsk | None = None
+    _guide: WaitingGuide | None = None
     _tray: Tray | None = None
 
     # -- what they share ------------------------------------------------------------------------------------------------------
@@ -199,6 +201,23 @@ class WindowActions(WindowParts):
     @action("focus-composer", N_("Write a message"), group="run", shortcut="Ctrl+L", icon="pencil")
     def focus_composer(self) -> None:
         self.chat.composer.field.setFocus()
+
+    @action(
+        "go-to-waiting",
+        N_("Go to what waits for you"),
+        group="run",
+        shortcut="Ctrl+J",
+        icon="inbox",
+        keywords="approval question permission allow deny card decide next",
+    )
+    def go_to_waiting(self) -> None:
+        from atelier_desk.desktop.questions.waiting import WaitingGuide
+
+        if self.presenter is None:
+            return
+        if self._guide is None:
+            self._guide = WaitingGuide(self)
+        self._guide.go()
 
     @action("attach-pictures", N_("Attach files"), group="run", icon="paperclip")
     def attach_pictures(self) -> None:

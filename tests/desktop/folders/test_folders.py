@@ -15,6 +15,7 @@ from atelier_desk.desktop.folders.button import FolderButton
 from atelier_desk.desktop.folders.drop import FolderDrop
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -26,11 +27,12 @@ class Panel:
 
     def __init__(self, qtbot: QtBot) -> None:
         self.decided: dict[str, bool] = {}
+        self.gone: set[str] = set()
         self.workflow = Workflow(id="w", name="W")
         self.engine = FakeAtelier(
             agents={"list": [ADA], "default": ADA},
             workflows={"get": lambda _id: self.workflow, "set_workspace": self._keep, "create": self._create},
-            files={"trusted": self._trusted, "trust": self._trust, "told": ["AGENTS.md"]},
+            files={"trusted": self._trusted, "trust": self._trust, "missing": self._missing, "told": ["AGENTS.md"]},
             runs={"send": "r"},
         )
         self.bridge = FakeBridge(self.engine)
@@ -48,6 +50,9 @@ class Panel:
 
     def _trusted(self, folders: tuple[str, ...]) -> dict[str, bool | None]:
         return {folder: self.decided.get(folder) for folder in folders}
+
+    def _missing(self, folders: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(folder for folder in folders if folder in self.gone)
 
     def _trust(self, folder: str, trusted: bool) -> None:
         self.decided[folder] = trusted
@@ -187,3 +192,61 @@ async def test_the_words_follow_the_language(panel: Panel) -> None:
         assert "dossier" in panel.button.toolTip()
     finally:
         switch_language("en")
+
+
+async def test_a_folder_that_goes_is_shown_missing_with_what_to_do(panel: Panel, qtbot: QtBot, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    panel.workflow = panel.workflow.model_copy(update={"workspace": (str(folder),)})
+    panel.chat.open_workflow("w")
+    await settle()
+    assert panel.button.whole_text == "project"
+    watcher = panel.chat.folders._watcher
+    assert watcher is not None
+    assert watcher.directories() == [str(tmp_path)]
+    panel.gone = {str(folder)}
+    watcher.directoryChanged.emit(str(tmp_path))
+    panel.chat.folders._soon.timeout.emit()
+    await settle()
+    assert panel.button.whole_text == "project: missing"
+    assert panel.button.property("variant") == "picker-warn"
+    assert "not there any more" in panel.button.toolTip()
+    assert "choose another folder" in panel.button.toolTip()
+    panel.button.open()
+    menu = panel.button.findChild(QMenu, "folders-menu")
+    assert menu is not None
+    words = [each.text() for each in menu.actions()]
+    assert "Choose another folder…" in words
+    assert "Take the folder project back" in words
+    assert not any("rust" in each for each in words), "nobody is asked to trust what is not there"
+    menu.close()
+    await panel.chat.folders._replace("w", str(folder), str(tmp_path))
+    await settle()
+    assert panel.workflow.workspace == (str(tmp_path),)
+
+
+@pytest.mark.parametrize("kind", [ChunkType.WORKFLOW_START, ChunkType.WORKFLOW_COMPLETE])
+async def test_a_turn_looks_whether_the_folder_is_there(panel: Panel, kind: ChunkType) -> None:
+    panel.workflow = panel.workflow.model_copy(update={"workspace": ("/p",)})
+    panel.chat.open_workflow("w")
+    await settle()
+    panel.gone = {"/p"}
+    panel.bridge.stream_event.emit(StreamEvent(workflow_id="w", run_id="r", chunk_type=kind, data={"status": "completed"}))
+    await settle()
+    assert panel.button.whole_text == "p: missing"
+    panel.gone = set()
+    panel.chat.folders.look()
+    await settle()
+    assert panel.button.whole_text == "p"
+
+
+async def test_the_safe_answer_about_trust_is_the_one_that_enter_gives(panel: Panel) -> None:
+    panel.chat.open_workflow("w")
+    await settle()
+    panel.chat.folders.grant(["/p"])
+    await settle()
+    box = panel.question()
+    assert box is not None
+    no, yes = box.findChild(QPushButton, "trust-no"), box.findChild(QPushButton, "trust-yes")
+    assert no.isDefault()
+    assert (no.property("variant"), yes.property("variant")) == ("primary", None)

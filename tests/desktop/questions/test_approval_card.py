@@ -405,3 +405,9 @@ async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_ru
     assert "log" in words
     assert "In a sandbox: it writes in the workspace alone and reaches no network." in words
     assert s.find("approval-why").text() == "Your rule “run_command(make:*)” asks about it."
+
+
+async def test_the_hint_of_the_reason_is_whole_in_a_card_of_usual_width(scene: MakeScene) -> None:
+    s = scene(asks(), 420)
+    await settle()
+    assert s.find("approval-reason").placeholderText() == "Reason to reject"

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditFilter, AuditLine, AuditPage
 from atelier_desk.domain.base import utc_now
@@ -197,6 +198,12 @@ async def test_what_fits_the_filters_is_exported_and_a_failure_is_said(
 async def test_how_far_back_it_goes_is_a_setting(trail: Trail, find: Find, atelier: Engine) -> None:
     box = find("audit-days")
     assert box.value() == 30
+    switch_language("fr")
+    await settle()
+    assert box.text() == "30\u202fj"
+    switch_language("en")
+    await settle()
+    assert box.text() == "30\u202fd"
     box.setValue(7)
     await settle()
     assert atelier.kept.audit_days == 7

@@ -100,8 +100,14 @@ async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_i
     find("rule-add").click()
     form: Any = window.findChild(RuleForm, "rule-form")
     form.text.setText("read_file(../x)")
+    before = {name: find(name).height() for name in ("rule-text", "rule-action", "rule-scope", "rule-match")}
+    high = form.height()
     find("form-submit").click()
     assert "only go down" in find("form-error").text()
+    await settle()
+    assert form.height() > high, "it grows by what it says"
+    assert {name: find(name).height() for name in before} == before
+    assert find("form-submit").geometry().bottom() < form.height()
     form.text.setText("taken")
     find("form-submit").click()
     await settle()

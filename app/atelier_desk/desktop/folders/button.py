@@ -12,7 +12,7 @@ from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.desktop.widgets.picker import Picker
-from atelier_desk.file_words import trust_words
+from atelier_desk.file_words import GONE, trust_words
 from atelier_desk.i18n import _, ngettext
 
 
@@ -41,6 +41,13 @@ class FolderButton(Translated, Picker):
             if menu.actions():
                 menu.addSeparator()
             menu.addAction(theme().icon("folder", "muted"), folder.replace("&", "&&")).setEnabled(False)
+            if folder in self._desk.missing:
+                menu.addAction(theme().icon("triangle-alert", "warn"), _(GONE)).setEnabled(False)
+                menu.addAction(theme().icon("folder-open", "muted"), _("Choose another folder…"), partial(self._desk.replace, folder))
+                menu.addAction(
+                    theme().icon("x", "muted"), _("Take the folder {name} back", name=_name(folder)), partial(self._desk.take_back, folder)
+                )
+                continue
             said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_words(trusted)))
             said.setEnabled(False)
             if not trusted:
@@ -57,22 +64,30 @@ class FolderButton(Translated, Picker):
     def retranslate(self) -> None:
         folders = self._desk.folders
         open_ = [folder for folder in folders if not self._desk.trusted.get(folder)]
-        self.setIcon(theme().icon("folder", "muted" if open_ or not folders else "ok", 14))
+        missing = [folder for folder in folders if folder in self._desk.missing]
+        mark(self, "picker-warn" if missing else "picker")
+        self.setIcon(
+            theme().icon("triangle-alert", "warn", 14) if missing else theme().icon("folder", "muted" if open_ or not folders else "ok", 14)
+        )
         self.setIconSize(QSize(theme().px(14), theme().px(14)))
-        first = _name(folders[0]) if folders else ""
-        self.set_choices((), "", f"{first} +{len(folders) - 1}" if len(folders) > 1 else first)
+        first = _name((missing or folders)[0]) if folders else ""
+        several = f"{first} +{len(folders) - 1}" if len(folders) > 1 else first
+        self.set_choices((), "", _("{name}: missing", name=several) if missing else several)
         say(self, tip=self._told, name=self._called)
 
     def _told(self) -> str:
         folders = self._desk.folders
         if not folders:
             return _("Grant a folder that agents may read and change")
-        told = [f"{folder}: {_(trust_words(self._desk.trusted.get(folder)))}" for folder in folders]
-        return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *told])
+        missing = self._desk.missing
+        told = [f"{folder}: {_(GONE) if folder in missing else _(trust_words(self._desk.trusted.get(folder)))}" for folder in folders]
+        hint = [_("Put it back in its place, choose another folder, or take it back.")] if missing else []
+        return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *told, *hint])
 
     def _called(self) -> str:
         folders = self._desk.folders
-        return _("Folders: {names}", names=", ".join(map(_name, folders))) if folders else _("Grant a folder…")
+        names = [_("{name}: missing", name=_name(each)) if each in self._desk.missing else _name(each) for each in folders]
+        return _("Folders: {names}", names=", ".join(names)) if folders else _("Grant a folder…")
 
 
 def _name(folder: str) -> str:

@@ -6,15 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QObject, Signal
+from PySide6.QtCore import QFileSystemWatcher, QMimeData, QObject, Qt, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
+from atelier_desk.desktop.soon import Soon
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.workflow import Workflow
+
+LOOKED_MS = 300
+"""Names in a folder come and go in bursts: one look is enough."""
+_TURNS = frozenset({"workflow_start", "workflow_complete"})
 
 
 class FolderDesk(QObject):
@@ -25,9 +31,10 @@ class FolderDesk(QObject):
         folders: absolute.
         for_new: those chosen for the workflow that the next message makes.
         trusted: by folder, what was decided of it; None when nobody was asked.
+        missing: those of the folders that are not there.
 
     Signals:
-        changed: other folders, or another decision.
+        changed: other folders, another decision, or one went or came back.
     """
 
     changed = Signal()
@@ -38,7 +45,14 @@ class FolderDesk(QObject):
         self.workflow_id = ""
         self.folders: tuple[str, ...] = ()
         self.trusted: dict[str, bool | None] = {}
+        self.missing: frozenset[str] = frozenset()
         self.for_new: tuple[str, ...] = ()
+        self._watcher: QFileSystemWatcher | None = None
+        self._soon = Soon(self, LOOKED_MS, self.look)
+        bridge.stream_event.connect(self._on_stream)
+        application = QGuiApplication.instance()
+        if isinstance(application, QGuiApplication):
+            application.applicationStateChanged.connect(self._on_state)
         bridge.changed.connect(self._on_changed)
 
     # -- what it knows ----------------------------------------------------------------------------------------------------------
@@ -64,17 +78,52 @@ class FolderDesk(QObject):
         self.folders = folders
         self.changed.emit()
         if folders and self._bridge.ready:
-            self._bridge.jobs.start(self._read(folders), "folder trust")
+            self._bridge.jobs.start(self._read(folders), f"folders {id(self)}")
 
     async def _read(self, folders: tuple[str, ...]) -> None:
-        decided = await self._bridge.engine.files.trusted(folders)
+        files = self._bridge.engine.files
+        decided, missing = await files.trusted(folders), frozenset(await files.missing(folders))
         if folders == self.folders:
-            self.trusted = decided
+            self.trusted, self.missing = decided, missing
+            self._watch()
             self.changed.emit()
+
+    # -- whether they are there ---------------------------------------------------------------------------------------------------
+    def look(self) -> None:
+        """Look again whether the folders are there."""
+        if self.folders and self._bridge.ready:
+            self._bridge.jobs.start(self._look(self.folders), f"folders there {id(self)}")
+
+    async def _look(self, folders: tuple[str, ...]) -> None:
+        missing = frozenset(await self._bridge.engine.files.missing(folders))
+        if folders == self.folders and missing != self.missing:
+            self.missing = missing
+            self._watch()
+            self.changed.emit()
+
+    def _watch(self) -> None:
+        """The system tells when a name in the folder above one comes or goes. Of what lies higher it tells nothing: that is looked at
+        when a turn begins or ends, and when the window comes to the front."""
+        if self._watcher is None:
+            self._watcher = QFileSystemWatcher(self)
+            self._watcher.directoryChanged.connect(lambda _path: self._soon.ask())
+        wanted, kept = {str(Path(folder).parent) for folder in self.folders}, set(self._watcher.directories())
+        if kept - wanted:
+            self._watcher.removePaths(list(kept - wanted))
+        if wanted - kept:
+            self._watcher.addPaths(list(wanted - kept))  # what is not there is not watched
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        if event.workflow_id == self.workflow_id and not event.depth and event.chunk_type.value in _TURNS:
+            self.look()
+
+    def _on_state(self, state: Qt.ApplicationState) -> None:
+        if state == Qt.ApplicationState.ApplicationActive:
+            self._soon.ask()
 
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic == "file" and not key and self.folders:
-            self._bridge.jobs.start(self._read(self.folders), "folder trust")
+            self._bridge.jobs.start(self._read(self.folders), f"folders {id(self)}")
 
     # -- changing ---------------------------------------------------------------------------------------------------------------
     def ask(self) -> None:
@@ -86,6 +135,15 @@ class FolderDesk(QObject):
     def grant(self, folders: Sequence[str]) -> None:
         """Let agents use these folders, too; of those nobody decided about, ask whether they are trusted."""
         self._bridge.jobs.start(self._grant(self.workflow_id, tuple(dict.fromkeys(folders))))
+
+    def replace(self, folder: str) -> None:
+        """Let the person choose a folder in the place of one that is not there."""
+        from atelier_desk.desktop.settings.files import ask_folder
+
+        def chosen(path: Path) -> None:
+            self._bridge.jobs.start(self._replace(self.workflow_id, folder, str(path)))
+
+        ask_folder(self._around, _("Choose the folder"), chosen)
 
     def take_back(self, folder: str) -> None:
         """Agents may not use this folder any more, from the next message on."""
@@ -109,6 +167,14 @@ class FolderDesk(QObject):
         undecided = [folder for folder in new if decided[folder] is None]
         if undecided and workflow_id == self.workflow_id:
             await self._ask_trust(undecided)
+
+    async def _replace(self, workflow_id: str, folder: str, other: str) -> None:
+        """In its place: relative paths of agents begin in the first folder."""
+        folders = [other if each == folder else each for each in await self._granted(workflow_id)]
+        await self._keep(workflow_id, tuple(dict.fromkeys(folders)))
+        decided = await self._bridge.engine.files.trusted((other,))
+        if decided[other] is None and workflow_id == self.workflow_id:
+            await self._ask_trust([other])
 
     async def _ask_trust(self, folders: Sequence[str]) -> None:
         from atelier_desk.desktop.folders.question import ask_trust

@@ -43,7 +43,7 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
         button.setObjectName(name)
         box.addButton(button, role)
         button.clicked.connect(lambda _on=False, answer=button is yes: then(answer))
-    mark(yes, "primary")
+    mark(no, "primary")  # Enter presses it: the safe answer looks like it
     # Neither button: closing decides nothing.
     leave = box.addButton(QMessageBox.StandardButton.Cancel)
     leave.hide()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout
 from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
-from atelier_desk.file_words import trust_words
+from atelier_desk.file_words import GONE, trust_words
 from atelier_desk.i18n import N_, _
 
 
@@ -43,7 +43,11 @@ class FolderRows(Translated, QWidget):
         state.setIcon(theme().icon("shield", "ok" if trusted else "muted", 14))
         state.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         say(state, tip=trust_words(trusted), name=lambda: f"{Path(folder).name}: {_(trust_words(trusted))}")
-        if trusted:
+        if folder in self._desk.missing:
+            say(state, text=N_("Missing"), tip=GONE, name=lambda: f"{Path(folder).name}: {_(GONE)}")
+            state.setIcon(theme().icon("triangle-alert", "warn", 14))
+            state.clicked.connect(lambda *_on: self._desk.replace(folder))
+        elif trusted:
             state.clicked.connect(lambda *_on: self._desk.trust([folder], False))
         else:
             state.clicked.connect(lambda *_on: self._desk.ask_trust([folder]))

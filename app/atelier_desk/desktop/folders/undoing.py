@@ -12,8 +12,10 @@ from shiboken6 import isValid
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
 from atelier_desk.domain.change import portions
+from atelier_desk.domain.errors import ConflictError
 from atelier_desk.file_words import NAMED, changed_words, path_words, undo_words
 from atelier_desk.i18n import _, ngettext
+from atelier_desk.tools import failure_words
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -88,31 +90,48 @@ async def _take_back(
     if count:
         told(ngettext("{n} change undone", "{n} changes undone", count))
     if left:
-        problems = [each.problem.localized(_) for each in left[:NAMED] if each.problem is not None]
-        again = [each.change.id for each in left]
-        _offer_both(
-            parent,
-            "\n".join(problems),
-            lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, again, told, force=True)),
-        )
+        again = [each.change.id for each in left if can_be_forced(each)]
+        anyway = (lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, again, told, force=True))) if again else None
+        tell_left(parent, left, some=bool(count), anyway=anyway)
 
 
-def _offer_both(parent: QWidget, text: str, anyway: Callable[[], object]) -> QMessageBox:
+def can_be_forced(left: UndoneChange) -> bool:
+    """Whether it was left because somebody else wrote there: a person may say that this does not matter."""
+    return isinstance(left.problem, ConflictError)
+
+
+def left_words(left: Sequence[UndoneChange]) -> list[str]:
+    """Why changes were left, each reason once."""
+    found: dict[str, None] = {}
+    for each in left:
+        if each.problem is not None and each.problem.code == "workspace_gone":
+            text = _("The folder {folder} is not there any more. Put it back in its place, then undo again.", folder=each.change.root)
+            found[text] = None
+        elif each.problem is not None:
+            found[failure_words.in_words(each.problem)] = None
+    texts = list(found)
+    more = ["…"] if len(texts) > NAMED else []
+    return [*texts[:NAMED], *more]
+
+
+def tell_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyway: Callable[[], object] | None = None) -> QMessageBox:
+    """``undo-both``: what was not undone and why. With ``anyway`` both ways are offered; ``some``: other changes were undone."""
     box = QMessageBox(parent)
     box.setObjectName("undo-both")
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(_("Not everything was undone."))
-    box.setInformativeText(text)
-    forced = QPushButton(_("Undo anyway"), box)
-    forced.setObjectName("undo-anyway")
-    mark(forced, "danger")
-    leave = QPushButton(_("Leave it as it is"), box)
+    box.setText(_("Not everything was undone.") if some else _("Nothing was undone."))
+    box.setInformativeText("\n\n".join(left_words(left)))
+    leave = QPushButton(_("Leave it as it is") if anyway is not None else _("Close"), box)
     leave.setObjectName("undo-leave")
-    box.addButton(forced, QMessageBox.ButtonRole.DestructiveRole)
+    if anyway is not None:
+        forced = QPushButton(_("Undo anyway"), box)
+        forced.setObjectName("undo-anyway")
+        mark(forced, "danger")
+        box.addButton(forced, QMessageBox.ButtonRole.DestructiveRole)
+        forced.clicked.connect(lambda *_on: anyway())
     box.addButton(leave, QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(leave)
     box.setEscapeButton(leave)
-    forced.clicked.connect(lambda *_on: anyway())
     box.open()
     return box

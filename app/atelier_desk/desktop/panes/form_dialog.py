@@ -67,14 +67,24 @@ class FormDialog(QDialog):
         """Look at the fields again; a problem is shown only once something was tried or typed too long."""
         problem = self.problem()
         self._ok.setEnabled(not problem or not self._touched)
-        self._error.setText(problem)
-        self._error.setVisible(bool(problem) and self._touched)
+        self._say(problem if self._touched else "")
 
     def show_error(self, text: str) -> None:
         """The engine refused: the form stays as it is."""
         self._ok.setEnabled(True)
-        self._error.setText(text)
-        self._error.show()
+        self._say(text)
+
+    def _say(self, problem: str) -> None:
+        """What is wrong has its own lines: the dialog grows by what it needs, and fields keep theirs."""
+        if problem == self._error.text() and bool(problem) != self._error.isHidden():
+            return
+        self._error.setText(problem)
+        self._error.setVisible(bool(problem))
+        if self.isVisible():
+            self._column.activate()
+            needed = max(self._column.totalHeightForWidth(self.width()), self._column.totalMinimumSize().height())
+            if needed > self.height():
+                self.resize(self.width(), needed)
 
     def close_done(self) -> None:
         """The engine took it."""

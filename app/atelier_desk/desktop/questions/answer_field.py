@@ -17,11 +17,22 @@ NEAR = 0.9
 
 
 class _Editor(QPlainTextEdit):
-    """Tab leaves the field, Ctrl+Enter is left to the dialog."""
+    """Tab leaves the field, Ctrl+Enter is left to the dialog.
+
+    Signals:
+        resized: it has another width.
+    """
+
+    resized = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setTabChangesFocus(True)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         modifiers = event.modifiers()
@@ -53,6 +64,7 @@ class AnswerField(QWidget):
         self._counter.hide()
         fill(QVBoxLayout(self), self.editor, self._counter, margins=(0, 0, 0, 0), spacing=4)
         self.editor.textChanged.connect(self._text_changed)
+        self.editor.resized.connect(self._cut_placeholder)
         self.editor.document().documentLayout().documentSizeChanged.connect(self._grow)
         theme().changed.connect(self._grow)
         self._grow()
@@ -68,13 +80,9 @@ class AnswerField(QWidget):
         self._placeholder = text
         self._cut_placeholder()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._cut_placeholder()
-
     def _cut_placeholder(self) -> None:
-        # A line is never full: words are not broken.
-        room = int(self.editor.viewport().width() * (self._lines - 0.3)) - 8
+        # Of several lines none is full: words are not broken.
+        room = int(self.editor.viewport().width() * (self._lines - (0.3 if self._lines > 1 else 0))) - 8
         cut = self.editor.fontMetrics().elidedText(" ".join(self._placeholder.split()), Qt.TextElideMode.ElideRight, max(room, 0))
         self.editor.setPlaceholderText(cut)
         self.editor.setToolTip(self._placeholder if cut.endswith("…") and not self._placeholder.endswith("…") else "")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QBoxLayout, QFrame, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
@@ -42,6 +42,8 @@ LEAST_BODY = 20
 LEAST_WIDTH = 120
 """Pixels, whatever the size of text: panes may be narrow."""
 SIDE = 12
+RING = 2.5
+"""Pixels of the line around a card that has the keyboard."""
 PREVIEW_MS = 300
 """After a change of the arguments the diff is asked for anew, once."""
 
@@ -191,6 +193,20 @@ class ApprovalCard(Translated, QFrame):
             self.setFixedHeight(total)
         return total
 
+    def take_keyboard(self) -> None:
+        """The keyboard is led here: the card itself has it, for A and R, and its parts follow with Tab."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def stops(self) -> list[QWidget]:
+        """The card and what in it takes the keyboard, in the order of Tab."""
+        found: list[QWidget] = [self]
+        each = self.nextInFocusChain()
+        while each is not None and each is not self:
+            if self.isAncestorOf(each) and each.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                found.append(each)
+            each = each.nextInFocusChain()
+        return found
+
     def approve(self, scope: ApprovalScope = ApprovalScope.ONCE, rules: Sequence[str] = ()) -> None:
         """Allow, with the arguments as they are edited; wrong ones are shown and nothing is sent."""
         if self._can_allow():
@@ -222,6 +238,8 @@ class ApprovalCard(Translated, QFrame):
         await self.desk.approve(self.request.id, self.arguments.changed_arguments(), scope, rules)
 
     def _send(self, work: Coroutine[Any, Any, None]) -> None:
+        had_keyboard = self.isAncestorOf(QApplication.focusWidget() or self.window())
+
         async def job() -> None:
             problem = ""
             try:
@@ -231,6 +249,8 @@ class ApprovalCard(Translated, QFrame):
             if isValid(self):
                 self._set_busy(False)
                 self.show_error(problem)
+                if problem and had_keyboard:  # its buttons were disabled meanwhile, and lost it
+                    self.take_keyboard()
             elif problem:
                 self.desk.notice.emit(problem)
 
@@ -393,6 +413,7 @@ class ApprovalCard(Translated, QFrame):
         self.reason.editor.setAccessibleName(_("Reason for a rejection; the agent reads it"))
         self._reject.setText(_("Reject"))
         self._reject.setAccessibleName(_("Reject"))
+        self.reason.editor.setAccessibleDescription(_("Ctrl+Enter rejects with this reason"))
         self._reject.setToolTip(_("Do not let the agent do this (R)"))
         self._more.setAccessibleName(_("More ways to allow it"))
         self._more.setToolTip(_("Allow more than this call"))
@@ -408,7 +429,11 @@ class ApprovalCard(Translated, QFrame):
         return QSize(LEAST_WIDTH, theme().px(LEAST_BODY))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """A allows, R rejects, while the card itself or one of its deciding buttons has the keyboard."""
+        """A allows, R rejects, while the card itself or one of its deciding buttons has the keyboard; Ctrl+Enter in the reason rejects."""
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier and self.reason.editor.hasFocus():
+            self.reject()
+            return
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier and not event.isAutoRepeat()
         if plain and self._open and event.key() == Qt.Key.Key_A:
             self.approve()
@@ -424,6 +449,20 @@ class ApprovalCard(Translated, QFrame):
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Its border is a line; while it has the keyboard itself, a ring that is seen from afar."""
+        super().paintEvent(event)
+        if self.hasFocus():
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(theme().tokens.accent), RING))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(RING / 2, RING / 2, -RING / 2, -RING / 2), 10, 10)
+            painter.end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -443,3 +482,9 @@ class ApprovalCard(Translated, QFrame):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._refit()
+
+
+def waiting_cards(within: QWidget) -> list[ApprovalCard]:
+    """The cards of approvals that wait, as far as they are on the screen or can be scrolled to, the oldest first."""
+    cards = [each for each in within.findChildren(ApprovalCard) if each.isVisible() and each.request.status is ApprovalStatus.PENDING]
+    return sorted(cards, key=lambda each: (each.request.created_at, each.request.id))

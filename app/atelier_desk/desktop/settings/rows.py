@@ -69,7 +69,7 @@ class Number(Field):
     """A whole number within the setting's own bounds; ``zero`` is what 0 is called, ``box`` makes another spin box."""
 
     step: int = 1
-    suffix: str = ""
+    suffix: Text = ""
     zero: Text = ""
     box: Callable[[QWidget], QSpinBox] = SpinBox
 
@@ -78,7 +78,6 @@ class Number(Field):
         if (least_most := bounds(self.key)) is not None:
             made.setRange(*least_most)
         made.setSingleStep(self.step)
-        made.setSuffix(self.suffix)
         made.setKeyboardTracking(False)  # a number half typed is not meant
         made.valueChanged.connect(lambda value: changed(value))
         return made
@@ -89,6 +88,8 @@ class Number(Field):
     def retranslate(self, control: QWidget) -> None:
         box = cast(QSpinBox, control)
         box.setLocale(locale())
+        if self.suffix:
+            box.setSuffix(text_of(self.suffix))
         if self.zero:
             box.setSpecialValueText(text_of(self.zero))
 

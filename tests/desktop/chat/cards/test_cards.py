@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton,
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
+from atelier_desk.desktop.chat.cards import tool_card
 from atelier_desk.desktop.chat.cards.cards import QuestionCard
 from atelier_desk.desktop.chat.cards.limit_card import RaiseField
 from atelier_desk.desktop.chat.cards.notice import NoticeCard, notice_words
@@ -75,7 +76,8 @@ def test_an_open_card_is_measured_again_after_a_language_switch(qtbot: QtBot, ho
         switch_language("fr")
 
 
-def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_card, "STOP_AFTER_MS", 0)
     call = Call("c1", "t", {"command": "make"}, "running", section=SHELL)
     entry = Entry("a", "assistant", run_id="r", calls=[call])
     card = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
@@ -83,6 +85,17 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: Tran
     host.bridge = object()  # type: ignore[assignment]
     card.refresh()
     assert card.stop.accessibleName().startswith("Stop ")
+    assert card.stop.text() == "Stop"
+    widget = card.parentWidget()
+    card.resize(700, card.fit(700))
+    before, height = card.stop.pos(), widget.fit(700)
+    for lines in (1, 3, 40):
+        call.progress_text = "\n".join(f"line {n}" for n in range(lines))
+        card.refresh()
+        assert widget.fit(700) == height, "nothing moves while its output grows"
+        assert card.stop.pos() == before
+    assert "line 39" in card._live.text()
+    assert "make" in card.words()[1] + card._summary.text(), "what runs stays readable"
     asked: list[tuple[str, str]] = []
     host.stop_call_requested.connect(lambda *ids: asked.append(ids))
     qtbot.mouseClick(card.stop, Qt.MouseButton.LeftButton)
@@ -94,6 +107,24 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: Tran
     assert card.stop.isHidden()
     other = Entry("b", "assistant", run_id="r", calls=[Call("c2", "CalculatorTool", {}, "running", section="core_ops")])
     assert show(qtbot, other, host).findChild(ToolCard, "tool-card").stop is None
+
+
+@pytest.mark.parametrize(
+    ("result", "said", "kind"),
+    [
+        ({"ended_by": "user", "code": "ended", "duration_ms": 4200}, "stopped by you · 4.2\u202fs", ""),
+        ({"code": "exit_status", "exit_status": 2, "duration_ms": 300}, "exit status 2 · 0.3\u202fs", "err"),
+        ({"code": "timeout", "ended_by": "timeout", "duration_ms": 60_000}, "timed out · 1\u202fmin 00\u202fs", "err"),
+        ({"code": "no_shell"}, "failed", "err"),
+    ],
+)
+def test_how_a_command_ended_stands_in_its_line(qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], said: str, kind: str) -> None:
+    call = Call("c1", "run_command", {"command": "make"}, "error", result, error="Tell the user.", section=SHELL)
+    card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
+    assert card.state_words() == (said, kind)
+    card.toggle()
+    own = "The command was stopped by you." in [each.code for each in card._cards]
+    assert own == (kind == ""), "the model's own sentence is not for a person who knows"
 
 
 def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:

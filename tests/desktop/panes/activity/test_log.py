@@ -89,3 +89,13 @@ def test_a_row_does_not_repeat_its_title_and_a_call_that_says_nothing_of_its_pro
     assert entry_time(asked) == "…"
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=40))
     assert entry_time(asked) == "40 %"
+
+
+def test_a_command_that_its_person_stopped_is_no_failure() -> None:
+    log = ActivityLog()
+    log.feed(event(1, ChunkType.WORKFLOW_START))
+    result = {"success": False, "code": "ended", "ended_by": "user"}
+    log.feed(event(2, ChunkType.TOOL_END, call_id="c1", tool="run_command", success=False, status="error", result=result, duration_ms=900))
+    assert log.entries[-1].status == "cancelled"
+    assert entry_time(log.entries[-1]) == "stopped"
+    assert not log.entries[-1].matches("", "errors")

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QPushButton, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QMessageBox, QPushButton, QTreeWidgetItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.panes.two_line import FactsRole
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.change import Change
-from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.errors import ConflictError, ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.files import UndoneChange
@@ -133,10 +134,45 @@ async def test_what_somebody_else_changed_is_said_and_both_are_offered(pane: Fil
     await settle()
     assert "changed by somebody else" in pane._problem.text()
     assert pane._problem.isVisible()
+    qtbot.mouseClick(button(pane, "files-undo-leave"), Qt.MouseButton.LeftButton)
+    assert not pane._problem.isVisible()
+    assert len(atelier.calls("files.undo")) == 1, "left as it is"
+    pane.undo_open()
+    await settle()
     qtbot.mouseClick(button(pane, "files-undo-anyway"), Qt.MouseButton.LeftButton)
     await settle()
     assert atelier.calls("files.undo")[-1] == (("w", ("1",)), {"force": True})
     assert not pane._problem.isVisible()
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+async def test_changes_in_a_folder_that_is_gone_are_said_once_and_not_offered_again(
+    pane: FilesPane, atelier: FakeAtelier, language: str
+) -> None:
+    switch_language(language)
+    gone = ToolError(
+        "The granted folder {folder} cannot be opened: {reason}. Tell the user.", code="workspace_gone", folder="/p", reason="x"
+    )
+    atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), gone) for id in ids])
+    pane.undo_all()
+    await settle()
+    (box,) = [each for each in pane.findChildren(QMessageBox, "undo-both") if each.isVisible()]
+    said = box.informativeText()
+    assert said.count("/p") == 1
+    assert "Tell the user" not in said
+    assert ("Put it back in its place" in said) == (language == "en")
+    assert box.findChild(QPushButton, "undo-anyway") is None
+    assert not button(pane, "files-undo-anyway").isVisible()
+    box.reject()
+    switch_language("en")
+
+
+async def test_a_folder_that_is_gone_says_so_in_the_pane(pane: FilesPane, atelier: FakeAtelier) -> None:
+    atelier.set("files", "missing", ("/p",))
+    pane.desk.look()
+    await settle()
+    assert button(pane, "folder-trust").text() == "Missing"
+    assert "not there any more" in button(pane, "folder-trust").accessibleName()
 
 
 async def test_folders_stand_above_with_their_trust_and_can_be_taken_back(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:

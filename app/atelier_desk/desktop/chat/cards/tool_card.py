@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.cards import QuestionPart, asked_state
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.cards.live_output import LiveOutput
 from atelier_desk.desktop.chat.cards.result_parts import ResultParts
 from atelier_desk.desktop.chat.markdown import ansi
-from atelier_desk.desktop.chat.transcript.call_texts import call_words, details_of
+from atelier_desk.desktop.chat.transcript.call_texts import call_words, command_end, details_of
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import HEAD, Place
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, Translated, control, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, Translated, control, label, say
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.figures import duration
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.sections import SHELL
 
-LIVE_LINES = 8
-"""Lines of what a running call prints that its card shows."""
+STOP_AFTER_MS = 1000
+"""After so long a command that runs gets its button and the room for its output."""
 
 
 class ToolCard(Translated, QFrame):
@@ -61,18 +60,15 @@ class ToolCard(Translated, QFrame):
         row.addWidget(self._summary, 1)
         row.addWidget(self._pill)
         row.addWidget(self._chevron)
-        self.stop: IconButton | None = None
+        self.stop: QPushButton | None = None
+        self._awaited = False
         for part in (self._icon, self._name, self._summary, self._pill, self._chevron):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
         self._box.addWidget(self._head)
-        self._live = QLabel(self)
-        self._live.setObjectName("tool-live")
-        mark(self._live, "mono")
-        self._live.setContentsMargins(13, 0, 11, 10)
-        self._live.hide()
+        self._live = LiveOutput(self)
         self._box.addWidget(self._live)
         self._question: QuestionPart | None = None
         self._parts: ResultParts | None = None
@@ -80,7 +76,6 @@ class ToolCard(Translated, QFrame):
         self._cards: list[CodeCard] = []
         self._needle = ""
         self._reached = False
-        self._lines = 0
         theme().changed.connect(self.refresh)
         self.refresh()
 
@@ -104,9 +99,12 @@ class ToolCard(Translated, QFrame):
         first, rest = self.words()
         self._name.setText(f"{call.server} · {first}" if call.server else first)
         told, spans = ansi.read(call.progress_text.expandtabs(4) if call.status == "running" else "")
-        several = "\n" in told
-        self._summary.setText(rest if several else told or rest)
-        self._show_live(told if several else "", spans)
+        command = self._is_command()
+        below = "\n" in told or command
+        self._summary.setText(rest if below else told or rest)
+        self._await_stop(command)
+        if self._live.show_output(told if below and (self._live.steady or not command) else "", spans):
+            self.height_changed.emit()
         self._show_asked()
         self._show_state()
         self._show_details()
@@ -119,17 +117,39 @@ class ToolCard(Translated, QFrame):
         self._head.setAccessibleName(", ".join(filter(None, (*self.words(), text))))
         self._show_stop()
 
+    def _is_command(self) -> bool:
+        """Whether a command runs here that can be ended without ending the run; in a replay there is nothing to end."""
+        return self.call.status == "running" and self.call.section == SHELL and self._host.bridge is not None
+
+    def _await_stop(self, command: bool) -> None:
+        """A command that is over in a moment needs no button. For one that is not, the button and the whole room of its output come at
+        once, and stay in their places."""
+        if not command:
+            self._live.steady = self._awaited = False
+        elif not self._awaited:
+            self._awaited = True
+            if STOP_AFTER_MS:
+                QTimer.singleShot(STOP_AFTER_MS, self, self._stay)
+            else:
+                self._live.steady = True
+
+    def _stay(self) -> None:
+        if self._awaited and not self._live.steady:
+            self._live.steady = True
+            self.refresh()
+
     def _show_stop(self) -> None:
-        """Only commands can be ended without ending the run. Few cards ever have the button, so it is made when it is needed."""
-        wanted = self.call.status == "running" and self.call.section == SHELL and self._host.bridge is not None
+        """Few cards ever have the button, so it is made when it is needed."""
+        wanted = self._live.steady
         if wanted and self.stop is None:
-            stop = control(IconButton("square", parent=self._head, size=14), "tool-stop", on=self._ask_stop)
+            stop = control(QPushButton(self._head), "tool-stop", N_("Stop"), look="quiet", on=self._ask_stop)
             say(stop, tip=N_("Stop this command; the agent goes on"), name=lambda: _("Stop {command}", command=" ".join(self.words())))
             row = self._head.layout()
             assert isinstance(row, QHBoxLayout)
             row.insertWidget(row.indexOf(self._chevron), stop)
             self.stop = stop
         if self.stop is not None:
+            self.stop.setIcon(theme().icon("square", "muted", 12))
             self.stop.setVisible(wanted)
 
     def _ask_stop(self) -> None:
@@ -153,6 +173,8 @@ class ToolCard(Translated, QFrame):
             return asked_state(asked)
         if call.status == "running":
             return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
+        if (ended := command_end(call)) is not None:
+            return ended
         words: dict[str, tuple[str, PillKind]] = {
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),
@@ -191,25 +213,6 @@ class ToolCard(Translated, QFrame):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
-
-    def _show_live(self, text: str, spans: Sequence[ansi.Span]) -> None:
-        """What the call prints while it runs, in its colours: the newest lines, each cut at the card's edge."""
-        if not text and not self._live.isVisibleTo(self):
-            return
-        edge = self._live.fontMetrics()
-        room = max(80, self.width() - 26)
-        found = list(ansi.lines(text, spans))[-LIVE_LINES:]
-        shown = [edge.elidedText(line, Qt.TextElideMode.ElideRight, room) for line, _part in found]
-        plain = "\n".join(shown)
-        self._live.setAccessibleName(plain)
-        self._live.setTextFormat(Qt.TextFormat.RichText if spans else Qt.TextFormat.PlainText)
-        coloured = (ansi.html(line, part, theme().tokens) for line, (_whole, part) in zip(shown, found, strict=True))
-        self._live.setText("<br>".join(coloured) if spans else plain)
-        grown = bool(text) != self._live.isVisibleTo(self) or len(shown) != self._lines
-        self._lines = len(shown)
-        self._live.setVisible(bool(text))
-        if grown:
-            self.height_changed.emit()
 
     def _show_asked(self) -> None:
         """A question stands in the card of its call, whole, with its answer or the way to give one."""

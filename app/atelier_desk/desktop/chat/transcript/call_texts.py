@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call
+from atelier_desk.figures import duration
 from atelier_desk.i18n import _
 from atelier_desk.tools import failure_words
 from atelier_desk.tools.call import summary_of
+from atelier_desk.tools.sections import SHELL
 
 SHOWN_CHARS = 20_000
 """Characters of arguments or result the card shows; the activity pane exports the rest."""
@@ -44,12 +46,35 @@ def call_words(call: Call, asked: Asked | None = None) -> tuple[str, str]:
     return first or call_title(call), "" if asked is not None else rest
 
 
+def stopped_by_person(result: Any) -> bool:
+    """Whether a person ended the command of a call, by its result: that is no failure."""
+    return isinstance(result, dict) and result.get("ended_by") == "user"
+
+
+def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
+    """How a command came to its end and how long it took, when that was not well; None for other calls."""
+    result = call.result
+    if call.section != SHELL or not isinstance(result, dict) or call.status not in {"error", "timeout"}:
+        return None
+    ms = result.get("duration_ms")
+    took = duration(ms if isinstance(ms, int) else call.duration_ms)
+    if stopped_by_person(result):
+        return _("stopped by you · {time}", time=took), ""
+    if result.get("code") == "timeout":
+        return _("timed out · {time}", time=took), "err"
+    if isinstance(status := result.get("exit_status"), int):
+        return _("exit status {number} · {time}", number=status, time=took), "err"
+    return None
+
+
 def details_of(call: Call) -> list[tuple[str, str, str]]:
     """What an open card shows: title, text and language of each part. What it gave comes when it is over."""
     found = [(_("Arguments"), pretty(call.arguments), "json")]
     if call.status in {"running", "waiting", "asked"}:
         return found
-    if call.error:
+    if stopped_by_person(call.result):
+        found.append((_("Stopped"), _("The command was stopped by you."), ""))
+    elif call.error:
         found.append((_("Error"), failure_words.explain(call_title(call), call.result, call.error), ""))
     if call.result is not None:
         title = _("Result (cut)") if call.truncated else _("Result")

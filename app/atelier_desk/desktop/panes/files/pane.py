@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, Q
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.folders.desk import FolderDesk
 from atelier_desk.desktop.folders.rows import FolderRows
-from atelier_desk.desktop.folders.undoing import take_back
+from atelier_desk.desktop.folders.undoing import can_be_forced, left_words, take_back, tell_left
 from atelier_desk.desktop.panes.base import Pane, toast
 from atelier_desk.desktop.panes.files.tree import ChangeTree, facts
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, label, say
 from atelier_desk.domain.change import Change
 from atelier_desk.file_words import path_words, undo_words
 from atelier_desk.i18n import N_, _, ngettext
@@ -46,9 +46,13 @@ class FilesPane(Pane):
         self._undo_all.setObjectName("files-undo-all")
         self.column.addWidget(FolderRows(self.desk, self))
         self._problem = control(label("", "error", self, wrap=True), "files-problem")
-        self._anyway = control(QPushButton(self), "files-undo-anyway", N_("Undo anyway"), on=self._force)
+        self._anyway = control(QPushButton(self), "files-undo-anyway", N_("Undo anyway"), look="danger", on=self._force)
+        self._leave = control(QPushButton(self), "files-undo-leave", N_("Leave it as it is"), on=self._leave_it)
         self._left: tuple[str, ...] = ()
-        self._note = fill(QVBoxLayout(), self._problem, (self._anyway, 0, Qt.AlignmentFlag.AlignLeft), spacing=4)
+        both = FlowLayout(None, 6)
+        both.addWidget(self._leave)
+        both.addWidget(self._anyway)
+        self._note = fill(QVBoxLayout(), self._problem, both, spacing=4)
         self.column.addLayout(self._note)
         self.empty = EmptyState("folder", parent=self)
         self.empty.button.setObjectName("files-grant-first")
@@ -113,8 +117,8 @@ class FilesPane(Pane):
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
         self._undo_all.setEnabled(bool(alive))
-        self._problem.setVisible(bool(self._left))
-        self._anyway.setVisible(bool(self._left))
+        for part in (self._problem, self._leave, self._anyway):
+            part.setVisible(bool(self._left))
         if not self.desk.folders and not self._changes:
             hint = N_("Agents can read and change files in a folder you grant to the workflow. Each change can be undone here.")
             if self.workflow_id:
@@ -194,6 +198,10 @@ class FilesPane(Pane):
         menu.popup(at)
         return menu
 
+    def _leave_it(self) -> None:
+        self._left = ()
+        self._show()
+
     def _force(self) -> None:
         self._start_undo(self._left, force=True)
 
@@ -204,9 +212,12 @@ class FilesPane(Pane):
     async def _take_back(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> None:
         done = await take_back(self.bridge, self, workflow_id, ids, force=force)
         left = [each for each in done if each.problem is not None]
-        self._left = tuple(each.change.id for each in left)
-        self._problem.setText("\n".join(each.problem.localized(_) for each in left[:5] if each.problem is not None))
+        both = [each for each in left if can_be_forced(each)]
+        self._left = tuple(each.change.id for each in both)
+        self._problem.setText("\n".join(left_words(both)))
         count = len(done) - len(left)
+        if others := [each for each in left if not can_be_forced(each)]:
+            tell_left(self, others, some=bool(count))
         if count:
             undone = ngettext("{n} change undone", "{n} changes undone", count)
             stays = undo_words(each.change for each in done if each.problem is None)

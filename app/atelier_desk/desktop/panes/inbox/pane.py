@@ -113,6 +113,7 @@ class InboxPane(Pane):
             if self._list.indexOf(card) != place:
                 self._list.insertWidget(place, card)
         self._limit_cards()
+        self.setFocusProxy(self._cards[keys[0]] if keys else None)  # type: ignore[arg-type]  # the stubs do not know of None
         self._stack.setCurrentWidget(self._area if keys else self.empty)
         if self._presenter.dialog is not None:
             self.empty.set_texts(N_("Nothing else waits"), N_("The open question stands in front of its workflow; “Later” puts it here."))
@@ -122,6 +123,12 @@ class InboxPane(Pane):
         self.count.show_state(number(total), "warn" if total else "")
         self.waiting.emit(total)
         self.count.setAccessibleName(ngettext("{n} thing waits for you", "{n} things wait for you", total))
+
+    def lead_to(self, key: str) -> None:
+        """Give the keyboard to the card of ``question:ID``, ``approval:ID`` or ``parent:ID``, and bring it into view."""
+        if (card := self._cards.get(key)) is not None:
+            card.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self._area.ensureWidgetVisible(card)
 
     def _make(self, key: str) -> _Card:
         kind, _sep, item_id = key.partition(":")

@@ -113,7 +113,7 @@ DAYS = Number(
     N_("Show decisions of the last"),
     N_("Older ones are not listed; 0 lists all. Nothing is deleted by it."),
     "audit-days",
-    suffix=f"{NARROW}d",
+    suffix=lambda: _("{n} d", n="").replace(" ", NARROW),
     zero=N_("all"),
 )
 DEPTH = Number(

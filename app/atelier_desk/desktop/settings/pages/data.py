@@ -36,7 +36,7 @@ UNDO = Section(
         N_("Undo file changes for"),
         N_("What agents changed in your folders can be undone for this long; 0 keeps it for ever."),
         "checkpoint-days",
-        suffix=f"{NARROW}d",
+        suffix=lambda: _("{n} d", n="").replace(" ", NARROW),
         zero=N_("for ever"),
     ),
     Number(

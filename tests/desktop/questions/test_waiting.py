@@ -1,0 +1,181 @@
+"""The keyboard's way to what waits: by its key, by Tab from the field that is written in, and back again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.window import MainWindow
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from tests.desktop.questions.approvals import ApprovalEngine, asks
+from tests.desktop.questions.conftest import ask
+from tests.support.fake_bridge import FakeBridge, settle
+
+
+class Desk:
+    """The window over an engine in which these requests wait, each under a call of its workflow's only message."""
+
+    def __init__(self, qtbot: QtBot, *requests: ApprovalRequest) -> None:
+        self.qtbot: Any = qtbot
+        agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
+        names = sorted({"w1", *(each.workflow_id for each in requests)})
+        self.engine = ApprovalEngine(
+            *requests,
+            workflows={
+                "list": [Workflow(id=name, name=name) for name in names],
+                "get": lambda key: Workflow(id=key, name=key),
+                "transcript": self._said,
+            },
+            agents={"list": [agent], "default": agent},
+            settings={"get": Settings()},
+        )
+        self.window = MainWindow(FakeBridge(self.engine))
+        self.window.prepare()
+        qtbot.addWidget(self.window)
+        self.window.resize(1280, 800)
+        self.window.show()
+        self.window.activateWindow()
+
+    def _said(self, key: str, **_limits: Any) -> list[TranscriptEntry]:
+        found = [each for each in self.engine.stored.values() if each.workflow_id == key]
+        ids = tuple(each.call_id for each in found)
+        said = Message(id=f"m-{key}", workflow_id=key, run_id="r", seq=1, role=MessageRole.ASSISTANT, content="I ask.", call_ids=ids)
+        return [TranscriptEntry(said, approvals={each.call_id: (each,) for each in found})] if found else []
+
+    async def start(self) -> None:
+        await self.window.start(Settings(window={"workflow": "w1"}))
+        await settle(40)
+        self.qtbot.waitUntil(self.window.isActiveWindow)
+        self.field.setFocus()
+
+    @property
+    def field(self) -> QPlainTextEdit:
+        return self.window.chat.composer.field
+
+    async def go(self) -> None:
+        self.window.actions_["go-to-waiting"].trigger()
+        await settle(40)
+
+    def here(self) -> str:
+        """The request whose card has the keyboard itself; empty when it is elsewhere."""
+        now = QApplication.focusWidget()
+        return now.request.id if isinstance(now, ApprovalCard) else ""
+
+    def tab(self, times: int = 1, *, back: bool = False) -> str:
+        for _time in range(times):
+            self.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Backtab if back else Qt.Key.Key_Tab)
+        now = QApplication.focusWidget()
+        return now.objectName() if now is not None else ""
+
+
+@pytest.fixture
+def desk(qtbot: QtBot) -> Any:
+    return lambda *requests: Desk(qtbot, *requests)
+
+
+async def test_the_key_leads_to_the_card_and_a_letter_decides_and_leads_back(desk: Any) -> None:
+    d = desk(asks("v1"))
+    await d.start()
+    assert d.window.actions_["go-to-waiting"].shortcut().toString() == "Ctrl+J"
+    await d.go()
+    assert d.here() == "v1"
+    card = QApplication.focusWidget()
+    assert d.window.chat.isAncestorOf(card), "the one in the conversation, under its call"
+    d.qtbot.keyClick(card, Qt.Key.Key_A)
+    await settle(40)
+    assert d.engine.stored["v1"].status is ApprovalStatus.APPROVED
+    assert QApplication.focusWidget() is d.field
+
+
+async def test_tab_leads_from_the_field_through_the_whole_card(desk: Any) -> None:
+    d = desk(asks("v1"))
+    await d.start()
+    assert d.tab() == "approval-card"
+    reached = [d.tab() for _stop in range(9)]
+    for name in ("approval-reason", "approval-reject", "approval-approve", "approval-scope"):
+        assert name in reached
+    d.field.setFocus()
+    d.tab()
+    assert d.tab(back=True) == "chat-input"
+
+
+async def test_a_reason_is_typed_and_sent_without_the_mouse(desk: Any) -> None:
+    d = desk(asks("v1"))
+    await d.start()
+    await d.go()
+    while d.tab() != "approval-reason":
+        assert d.here() or QApplication.focusWidget() is not d.field
+    d.qtbot.keyClicks(QApplication.focusWidget(), "Not in main")
+    d.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    await settle(40)
+    assert d.engine.calls("approvals.reject") == [(("v1",), {"note": "Not in main"})]
+    assert QApplication.focusWidget() is d.field
+
+
+async def test_again_leads_to_the_next_and_into_other_workflows(desk: Any) -> None:
+    d = desk(asks("v1"), asks("v2"), asks("v0", workflow="w0"))
+    await d.start()
+    await d.go()
+    assert d.here() == "v1", "this workflow first, though another waits longer"
+    await d.go()
+    assert d.here() == "v2"
+    await d.go()
+    assert (d.here(), d.window.chat.workflow_id) == ("v0", "w0")
+    await d.go()
+    assert (d.here(), d.window.chat.workflow_id) == ("v1", "w1")
+
+
+async def test_what_stands_nowhere_in_the_conversation_is_gone_to_in_the_inbox(desk: Any) -> None:
+    d = desk(asks("v1", run_id="elsewhere"))
+    d.engine.set("workflows", "transcript", [])
+    await d.start()
+    await d.go()
+    assert d.here() == "v1"
+    assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
+
+
+async def test_the_inbox_gives_the_keyboard_to_its_first_card(desk: Any) -> None:
+    d = desk(asks("v1"), asks("v2"))
+    await d.start()
+    d.window.actions_["show-questions"].trigger()
+    await settle()
+    assert d.here() == "v1"
+
+
+async def test_a_question_put_aside_is_opened_and_nothing_is_said_to_be_nothing(desk: Any) -> None:
+    d = desk()
+    await d.start()
+    await d.go()
+    assert d.window.toasts.current is not None
+    assert d.window.toasts.current.accessibleName() == "Nothing waits for you."
+    d.engine.set("questions", "pending", [ask("q1")])
+    d.window.presenter.start()
+    await settle(40)
+    dialog = d.window.presenter.dialog
+    dialog.postponed.emit(dialog.entered())
+    await settle()
+    assert d.window.presenter.dialog is None
+    await d.go()
+    assert d.window.presenter.dialog.isAncestorOf(QApplication.focusWidget())
+
+
+async def test_a_decision_that_fails_keeps_the_keyboard_on_the_card(desk: Any) -> None:
+    d = desk(asks("v1"))
+    d.engine.set("approvals", "approve", OSError("disk"))
+    await d.start()
+    await d.go()
+    card = QApplication.focusWidget()
+    button = card.findChild(QWidget, "approval-approve")
+    button.setFocus()
+    d.qtbot.keyClick(button, Qt.Key.Key_Space)
+    await settle(40)
+    assert d.here() == "v1"
