@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QTabBar, QWidget
@@ -19,11 +21,14 @@ from atelier_desk.domain.workflow import Workflow
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
-async def started(qtbot: QtBot) -> MainWindow:
+async def started(qtbot: QtBot, **more: Any) -> MainWindow:
+    """The window with a workflow in it; ``more`` are further answers of the engine's service of workflows."""
     workflow = Workflow(id="w1", name="First")
     agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
     engine = FakeAtelier(
-        workflows={"list": [workflow], "get": workflow}, agents={"list": [agent], "default": agent}, settings={"get": Settings()}
+        workflows={"list": [workflow], "get": workflow, **more},
+        agents={"list": [agent], "default": agent},
+        settings={"get": Settings()},
     )
     window = MainWindow(FakeBridge(engine))  # type: ignore[arg-type]
     qtbot.addWidget(window)

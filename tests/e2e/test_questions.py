@@ -141,6 +141,21 @@ def test_later_from_the_button_and_back_from_the_transcript(open_desk: OpenDesk)
     desk.wait_done()
 
 
+def test_looking_something_up_puts_the_question_off(open_desk: OpenDesk) -> None:
+    desk = begin(open_desk, "text")
+    desk.type("question-answer", "half an ans")
+    desk.action("find")
+    desk.gone("user-question-modal")
+    assert desk.find("find-field").hasFocus(), "what is typed is looked for"
+    desk.press("find-field", Qt.Key.Key_Escape)
+    desk.click("question-card-answer")
+    assert desk.find("question-answer", QPlainTextEdit).toPlainText() == "half an ans"
+    desk.type("question-answer", "wer")
+    desk.click("question-submit")
+    desk.last_reply("half an answer")
+    desk.wait_done()
+
+
 def test_two_questions_are_asked_in_their_order(open_desk: OpenDesk) -> None:
     calls = [ask("q1", "Which colour?", "checkbox"), ask("q2", "Whose door?", "text")]
     desk = open_desk([calls, echo])

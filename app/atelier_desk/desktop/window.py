@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from atelier_desk.desktop.rail import Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.start_folder import remember_folder, start_folder
+from atelier_desk.desktop.tab_order import step
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
@@ -293,6 +295,10 @@ class MainWindow(Translated, WindowActions):
     def _on_gone(self, workflow_id: str) -> None:
         if workflow_id == self.chat.workflow_id:
             self.new_workflow()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        onward = partial(super().focusNextPrevChild, forward)
+        return onward() if self.presenter is None else step(self, onward)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.accept()

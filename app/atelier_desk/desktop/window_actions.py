@@ -11,6 +11,7 @@ from PySide6.QtCore import Signal
 
 from atelier_desk.desktop.actions import ActionSpec, action
 from atelier_desk.desktop.panes.registry import panes
+from atelier_desk.desktop.tab_order import go
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
@@ -143,6 +144,8 @@ class WindowActions(WindowParts):
 
     @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
     def find_in_workflow(self) -> None:
+        if self.presenter is not None:
+            self.presenter.put_off()  # what is looked for lies under it
         self.chat.find_bar.enter()
 
     @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
@@ -218,6 +221,14 @@ class WindowActions(WindowParts):
         if self._guide is None:
             self._guide = WaitingGuide(self)
         self._guide.go()
+
+    @action("next-part", N_("Go to the next part of the window"), group="view", shortcut="F6", keywords="keyboard focus pane")
+    def next_part(self) -> None:
+        go(self, 1)
+
+    @action("previous-part", N_("Go to the previous part of the window"), group="view", shortcut="Shift+F6", keywords="keyboard focus pane")
+    def previous_part(self) -> None:
+        go(self, -1)
 
     @action("attach-pictures", N_("Attach files"), group="run", icon="paperclip")
     def attach_pictures(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.wording import number
@@ -73,7 +73,9 @@ class AnswerField(QWidget):
         return self.editor.toPlainText()
 
     def set_text(self, text: str) -> None:
+        """What was written before; writing goes on at its end."""
         self.editor.setPlainText(text)
+        self.editor.moveCursor(QTextCursor.MoveOperation.End)
 
     def set_placeholder(self, text: str) -> None:
         """What stands in the empty field; what does not fit there is cut with an ellipsis, and whole in the tool tip."""

@@ -123,6 +123,11 @@ class QuestionPresenter(QObject):
             self._put_away()
             self._present(question)
 
+    def put_off(self) -> None:
+        """As ``Later`` does, for what is to be seen under the dialog; nothing when none is open."""
+        if self.dialog is not None:
+            self.dialog.reject()
+
     def skip(self, question_id: str) -> None:
         """Skip a question without opening it."""
         self.jobs.once(("answer", question_id), lambda: self._send(question_id, None))

@@ -312,6 +312,19 @@ async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane) -> N
         assert team.tree.height() == team.tree.wanted
 
 
+async def test_the_keyboard_in_the_list_opens_no_details_until_a_row_is_chosen(team: ActivityPane, qtbot: QtBot) -> None:
+    team.window().activateWindow()
+    qtbot.waitUntil(team.window().isActiveWindow)
+    team.list.setFocus(Qt.FocusReason.TabFocusReason)
+    assert team.list.hasFocus()
+    assert team._details.isHidden()
+    qtbot.keyClick(team.list, Qt.Key.Key_Down)
+    assert team._details.isVisible()
+    team._close.click()
+    assert team._details.isHidden()
+    assert team.list.hasFocus()
+
+
 async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 600)
     for number in range(40):

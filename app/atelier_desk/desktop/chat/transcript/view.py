@@ -355,6 +355,17 @@ class ChatView(QAbstractScrollArea):
         widget.hide()  # giving it no parent would dress it, and all in it, once more
         widget.deleteLater()
 
+    def order_stops(self) -> None:
+        """Let the Tab key go from this view through its messages as they stand, and from the last of them on."""
+        before: QWidget = self
+        for entry in sorted(self._widgets, key=self._position):
+            widget = self._widgets[entry]
+            inside = [each for each in widget.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+            inside.sort(key=lambda each, within=widget: each.mapTo(within, QPoint()).toTuple()[::-1])  # type: ignore[misc]
+            for stop in (widget, *inside):
+                QWidget.setTabOrder(before, stop)
+                before = stop
+
     # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_value(self, value: int) -> None:
         if self._busy:

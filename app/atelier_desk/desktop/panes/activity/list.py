@@ -340,12 +340,13 @@ class ActivityListView(QListView):
         self._at_end = value >= self.verticalScrollBar().maximum() - 4
 
     def _on_range(self, _low: int, high: int) -> None:
-        if self._at_end and not self.currentIndex().isValid():
+        if self._at_end and not self.selectedIndexes():
             self.verticalScrollBar().setValue(high)
 
     def current_entry(self) -> Entry | None:
-        index = self.currentIndex()
-        return index.data(EntryRole) if index.isValid() else None
+        """The row a person chose; one that only has the keyboard's place, because the list got the focus, is not chosen."""
+        chosen = self.selectedIndexes()
+        return chosen[0].data(EntryRole) if chosen else None
 
     def _restyle(self) -> None:
         self.scheduleDelayedItemsLayout()

@@ -95,7 +95,7 @@ class ActivityPane(Pane):
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.list.setMinimumHeight(LEAST_LOG)
         self._build_parts()
-        self.list.selectionModel().currentChanged.connect(lambda *_: self._show_details())
+        self.list.selectionModel().selectionChanged.connect(lambda *_: self._show_details())
         self._redraw = Soon(self, REDRAW_MS, self._show)
         self._turn_timer = Soon(self, RELOAD_MS, self._look_at_turn)
         say(self.heading, N_("ACTIVITY"))
@@ -144,7 +144,7 @@ class ActivityPane(Pane):
         self._copy = control(
             IconButton("copy", parent=self), tip=N_("Copy"), on=lambda: QGuiApplication.clipboard().setText(self.details.toPlainText())
         )
-        self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=lambda: self.list.setCurrentIndex(self.list.rootIndex()))
+        self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=self._leave_details)
         row = fill(QHBoxLayout(), (self._title, 1), self._state, self._copy, self._close, spacing=6)
         self.details = control(QPlainTextEdit(self), "activity-details", look="plain", name=N_("Details"))
         self.details.setReadOnly(True)
@@ -271,6 +271,10 @@ class ActivityPane(Pane):
         """The button that stands for the filter in a short pane."""
         self._filter.show()
         self.words.setFocus()
+
+    def _leave_details(self) -> None:
+        self.list.clearSelection()
+        self.list.setFocus()
 
     def _show_details(self) -> None:
         entry = self.list.current_entry()

@@ -1,0 +1,61 @@
+"""Where Tab and F6 go in the main window: through what can be seen, in the order in which it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QDockWidget, QTabBar, QWidget
+
+from atelier_desk.desktop.window_parts import WindowParts
+
+MOST = 200
+"""So many steps that lead to nothing in sight end the search: more than all panes behind tabs have."""
+
+
+def step(window: WindowParts, onward: Callable[[], bool]) -> bool:
+    """Move the keyboard's focus to the next or the previous stop.
+
+    Qt's own order is that in which widgets were made, and it counts the panes behind tabs as shown: the messages, made as they are scrolled
+    into view, came after everything else and in any order, and the focus was lost in panes nobody could see.
+
+    Args:
+        onward: one step in Qt's order; false when there is none.
+    """
+    window.chat.view.order_stops()
+    behind = [dock for dock in window.rail.docks.values() if not dock.isHidden() and dock.visibleRegion().isEmpty()]
+    for _step in range(MOST):
+        if not onward():
+            return False
+        if not _unseen(QApplication.focusWidget(), behind):
+            break
+    return True
+
+
+def go(window: WindowParts, by: int) -> None:
+    """Give the keyboard to the next (1) or the previous (-1) part of the window: list, conversation, composer, each pane in sight."""
+    panes = [pane for pane in window.rail.panes.values() if not pane.visibleRegion().isEmpty()]
+    middle = window.middle.currentWidget()
+    talk = [window.chat.view, window.chat.composer.field] if middle is window.chat else [middle]
+    parts: list[QWidget] = [part for part in (window.sidebar.list, *talk, *panes) if part.isVisible()]
+    focus = QApplication.focusWidget()
+    at = next((number for number, part in enumerate(parts) if focus is not None and (part is focus or part.isAncestorOf(focus))), -1)
+    if at < 0:  # beside them: in the header, over the list
+        at = 0 if focus is not None and window.sidebar.isAncestorOf(focus) else len(talk)
+    _entrance(parts[(at + by) % len(parts)]).setFocus(Qt.FocusReason.TabFocusReason)
+
+
+def _entrance(part: QWidget) -> QWidget:
+    """What takes the keyboard in a part that takes none itself: the list it is about, else its first control."""
+    if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        return part
+    usable = [each for each in part.findChildren(QWidget) if each.isVisible() and each.isEnabled()]
+    stops = [each for each in usable if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    return next((each for each in stops if isinstance(each, QAbstractItemView)), stops[0] if stops else part)
+
+
+def _unseen(widget: QWidget | None, behind: list[QDockWidget]) -> bool:
+    """Whether it is in a pane behind a tab, or one of the bars without a tab that Qt keeps for later."""
+    if isinstance(widget, QTabBar) and not widget.count():
+        return True
+    return widget is not None and any(dock.isAncestorOf(widget) for dock in behind)
