@@ -65,4 +65,21 @@ class FileChange(Model):
     size: int = 0
 
 
-ResultPart = Annotated[TextPart | PicturePart | ArtefactPart | FileChange, Field(discriminator="type")]
+class SourcePart(Model):
+    """A page of the web that the call read or found: shown under the answer that it was used for.
+
+    Attributes:
+        date: of the page, as it says itself; empty when it does not.
+        read: its text was read; else a search named it.
+    """
+
+    type: Literal["source"] = "source"
+    url: str
+    title: str = ""
+    date: str = ""
+    read: bool = True
+
+
+ShownPart = TextPart | PicturePart | ArtefactPart | FileChange
+"""What a call's card shows."""
+ResultPart = Annotated[TextPart | PicturePart | ArtefactPart | FileChange | SourcePart, Field(discriminator="type")]

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
+    from atelier_desk.web.reader import Web
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 log = logging.getLogger(__name__)
@@ -269,6 +270,7 @@ class Atelier(Services):
             artefacts=self.repos.artefacts,
             files=self.workspace_files,
             skills=self.skills,
+            web=self.web_pages,
             hidden=(Path(self.datadir.root),),
             told=lambda workflow_id: self.bus.changed("command", workflow_id),
         )
@@ -279,6 +281,13 @@ class Atelier(Services):
         from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
         return WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now)
+
+    @cached_property
+    def web_pages(self) -> Web:
+        """The web, as agents read it."""
+        from atelier_desk.web.reader import Web
+
+        return Web(self.datadir.web, self.clock)
 
     @cached_property
     def given_tools(self) -> GivenTools:

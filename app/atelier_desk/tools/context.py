@@ -48,6 +48,7 @@ class ToolContext:
         tainted: what its team has read from outside.
         tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
         attachments: what went with the messages of the run, by the hash of its text.
+        allowed_hosts: the arguments about hosts of the rules that allow calls of the tool, such as ``domain:nas.lan:80``.
         progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
     """
 
@@ -68,6 +69,7 @@ class ToolContext:
     cancelled: Cancellation = field(default_factory=Cancellation)
     tasks: Callable[[], Awaitable[Mapping[str, Task]]] | None = None
     attachments: Mapping[str, Attachment] = field(default_factory=dict)
+    allowed_hosts: Callable[[], tuple[str, ...]] = tuple
     progress: Callable[[int, str], None] = lambda percent, text: None
     now: Callable[[], datetime] = utc_now
 

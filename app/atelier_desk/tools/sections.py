@@ -24,6 +24,8 @@ CUSTOM = "custom_ops"
 FILES = "file_ops"
 SHELL = "shell_ops"
 CONTEXT = "context_ops"
+WEB = "web_ops"
+MEDIA = "media_ops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +131,8 @@ section(
     kind=ApprovalKind.FILE_OP,
 )
 section(SHELL, order=40, name=N_("Shell"), description=N_("Run commands, git and scripts"), kind=ApprovalKind.FILE_OP)
-section("web_ops", order=50, name=N_("Web"), description=N_("Search the web and read pages"))
-section("media_ops", order=60, name=N_("Images and 3D"), description=N_("Read, describe and make images and 3D models"))
+section(WEB, order=50, name=N_("Web"), description=N_("Search the web and read pages"))
+section(MEDIA, order=60, name=N_("Images and 3D"), description=N_("Read, describe and make images and 3D models"))
 section(
     CONTEXT,
     order=70,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.folder.artefacts import Artefacts
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.web.reader import Web
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
     from atelier_desk.workspace.processes.commands import Commands
 
@@ -67,5 +68,6 @@ class ToolServices:
     files: WorkspaceFiles | None = None
     commands: Commands | None = None
     skills: SkillReader | None = None
+    web: Web | None = None
     hidden: tuple[Path, ...] = ()
     told: Callable[[str], None] = lambda _workflow_id: None

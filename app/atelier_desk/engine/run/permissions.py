@@ -121,6 +121,13 @@ def rules(state: RunState) -> tuple[PermissionRule, ...]:
     return readable(of_agent((*state.approvals.rules, *state.granted), state.agent_id))
 
 
+def host_arguments(state: RunState, tool: str, section: str) -> tuple[str, ...]:
+    """The arguments about hosts of the rules that allow calls of a tool: ``domain:nas.lan:80``. Rules for names of tools do not count."""
+    named = Facts(tool=tool, section=section)
+    read = (pattern.parse(rule.text) for rule in rules(state) if rule.action is Action.ALLOW)
+    return tuple(each.argument for each in read if each.argument and pattern.is_about_hosts(each.argument) and each.names(named))
+
+
 def readable(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
     """Without those that cannot be read and would allow something; others make every call ask."""
     return tuple(rule for rule in rules if _is_readable(rule.text) or rule.action is not Action.ALLOW)

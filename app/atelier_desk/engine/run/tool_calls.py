@@ -32,7 +32,7 @@ from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, refusal, unreachable
+from atelier_desk.engine.run.permissions import Judge, host_arguments, refusal, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState, attachments_of
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
@@ -455,6 +455,7 @@ class ToolCalls:
             attachments=attachments_of(state.conversation),
             tainted=self._teams.tainted(state),
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
+            allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),
             progress=progress,
             now=env.clock.now,
         )

@@ -231,8 +231,8 @@ def covers_example(read: pattern.Pattern, example: str) -> bool:
     from atelier_desk.workspace.commands.line import read as read_line
 
     argument = read.argument or ""
-    if argument.startswith("domain:"):
-        return pattern.covers_host(argument, example.removeprefix("domain:"))
+    if pattern.is_about_hosts(argument):
+        return pattern.covers_host(argument, example.partition(":")[2] if pattern.is_about_hosts(example) else example)
     root = "/workspace"
     path = Path((example if example.startswith("/") else f"{root}/{example}",), (root,))
     if pattern.covers_path(argument, path, "/home", strictly=True):

@@ -114,7 +114,7 @@ def _covers(read: Pattern, part: Part | None, facts: Facts, *, strictly: bool) -
         return True
     match part:
         case Host():
-            return read.argument.startswith("domain:") and pattern.covers_host(read.argument, part.name)
+            return pattern.is_about_hosts(read.argument) and pattern.covers_host(read.argument, part.name)
         case Command():
             return pattern.covers_command(read.argument, part, strictly=strictly)
         case Path():

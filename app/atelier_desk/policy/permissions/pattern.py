@@ -21,7 +21,9 @@ from atelier_desk.policy.permissions import glob
 from atelier_desk.policy.permissions.facts import Command, Facts, Path, within
 
 _NAME = re.compile(r"[\w.*-]+(?:\(.+\))?|section:[\w.-]+", re.DOTALL)
-_HOST = re.compile(r"(?:\*\.)?(?:[\w-]+\.)*[\w-]+(?::\d{1,5})?", re.ASCII)
+_HOST = re.compile(r"(?:(?:\*\.)?(?:[\w-]+\.)*[\w-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
+_HOSTS = ("domain:", "local:")
+"""What the argument of a rule about hosts begins with; ``local:`` marks one of the user's own network."""
 ANY_WORDS = "*"
 PREFIX = ":*"
 
@@ -62,8 +64,8 @@ def parse(text: str) -> Pattern:
 
 
 def _check(rule: str, argument: str) -> None:
-    if argument.startswith("domain:"):
-        if not _HOST.fullmatch(argument.removeprefix("domain:")):
+    if argument.startswith(_HOSTS):
+        if not _HOST.fullmatch(argument.partition(":")[2]):
             raise UsageError(
                 N_("“{rule}” names no host. Write domain:python.org, or domain:*.python.org with what is below it."), rule=rule
             )
@@ -258,9 +260,35 @@ def _escaped(path: str) -> str:
     return re.sub(r"([\\*?\[\]!#])", r"\\\1", path)
 
 
+def is_about_hosts(argument: str) -> bool:
+    return argument.startswith(_HOSTS)
+
+
 def covers_host(argument: str, host: str) -> bool:
-    """``domain:python.org`` covers that host, ``domain:*.python.org`` it and every one below it. Letter case does not count."""
-    wanted, said = argument.removeprefix("domain:").casefold().rstrip("."), host.casefold().rstrip(".")
+    """``domain:python.org`` covers that host, ``domain:*.python.org`` it and every one below it; with a port, that port alone. Letter case
+    does not count. ``host`` has its port behind it where that is not the usual one."""
+    wanted, wanted_port = _with_port(argument.partition(":")[2])
+    said, port = _with_port(host)
+    if wanted_port and not (wanted_port == port or (not port and wanted_port in _USUAL)):
+        return False
     if wanted.startswith("*."):
         return said == wanted[2:] or said.endswith(wanted[1:])
     return said == wanted
+
+
+_USUAL = ("80", "443")
+
+
+def is_for_port(argument: str) -> bool:
+    """Whether the argument of a rule about hosts names a port."""
+    return bool(_with_port(argument.partition(":")[2])[1])
+
+
+def _with_port(text: str) -> tuple[str, str]:
+    """Host and port, the port empty where there is none; an IPv6 address stands in brackets or has no port."""
+    text = text.casefold()
+    if text.startswith("["):
+        name, _bracket, port = text[1:].partition("]")
+        return name, port.removeprefix(":")
+    name, colon, port = text.rpartition(":")
+    return (name.rstrip("."), port) if colon and ":" not in name else (text.rstrip("."), "")

@@ -66,6 +66,11 @@ class DataDir:
         return self.root / "checkpoints"
 
     @property
+    def web(self) -> Path:
+        """Pages of the web that agents fetched lately."""
+        return self.root / "web"
+
+    @property
     def exports(self) -> Path:
         return self.root / "exports"
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from atelier_desk.domain.parts import FileChange, PicturePart, TextPart
+from atelier_desk.domain.parts import FileChange, PicturePart, SourcePart, TextPart
 from atelier_desk.tools.base import NewArtefact, Tool, ToolResult
 
 PLAIN = ("section", "idempotent", "timeout_s", "awaits_external_response", "title", "icon", "summaries", "subjects")
 """What a tool says of itself in values that JSON has; the rest is in its definition, category, effect and risk."""
 _PLAIN_RESULT = ("data", "end", "end_summary", "output", "truncated", "state")
-_PARTS: TypeAdapter[TextPart | PicturePart | FileChange] = TypeAdapter(TextPart | PicturePart | FileChange)
+_PARTS: TypeAdapter[TextPart | PicturePart | FileChange | SourcePart] = TypeAdapter(TextPart | PicturePart | FileChange | SourcePart)
 
 
 def described(tool: Tool) -> dict[str, Any]:
@@ -34,13 +34,13 @@ def result(content: dict[str, Any]) -> ToolResult:
     return ToolResult(**{**content, "output": output, "parts": tuple(_received(part) for part in content["parts"])})
 
 
-def _sent(part: TextPart | PicturePart | FileChange | NewArtefact) -> dict[str, Any]:
+def _sent(part: TextPart | PicturePart | FileChange | SourcePart | NewArtefact) -> dict[str, Any]:
     if isinstance(part, NewArtefact):
         return {"type": "artefact", "name": part.name, "data": base64.b64encode(part.data).decode(), "media_type": part.media_type}
     return part.model_dump(mode="json")
 
 
-def _received(part: dict[str, Any]) -> TextPart | PicturePart | FileChange | NewArtefact:
+def _received(part: dict[str, Any]) -> TextPart | PicturePart | FileChange | SourcePart | NewArtefact:
     if part["type"] == "artefact":
         return NewArtefact(part["name"], base64.b64decode(part["data"]), part["media_type"])
     return _PARTS.validate_python(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, Qt, Signal
@@ -15,7 +16,7 @@ from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated
 from atelier_desk.desktop.widgets.format import size
-from atelier_desk.domain.parts import ArtefactPart, FileChange, PicturePart, ResultPart
+from atelier_desk.domain.parts import ArtefactPart, FileChange, PicturePart, ResultPart, ShownPart, SourcePart
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _
 
@@ -29,6 +30,11 @@ _CHANGES = {
 }
 
 
+def shown(parts: Iterable[ResultPart]) -> tuple[ShownPart, ...]:
+    """Those that a call's card shows: sources stand under the answer they were used for."""
+    return tuple(part for part in parts if not isinstance(part, SourcePart))
+
+
 class ResultParts(QWidget):
     """``result-parts``: one ``PartView`` below the other.
 
@@ -38,7 +44,7 @@ class ResultParts(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, parts: tuple[ResultPart, ...], host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, parts: tuple[ShownPart, ...], host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("result-parts")
         self.parts = parts
@@ -65,7 +71,7 @@ class PartView(Translated, QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, part: ResultPart, host: TranscriptHost, parent: QWidget) -> None:
+    def __init__(self, part: ShownPart, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self._part, self._host = part, host
         self.button = QPushButton(self)

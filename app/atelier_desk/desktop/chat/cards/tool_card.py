@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 from atelier_desk.desktop.chat.cards.cards import QuestionPart, asked_state
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.live_output import LiveOutput
-from atelier_desk.desktop.chat.cards.result_parts import ResultParts
+from atelier_desk.desktop.chat.cards.result_parts import ResultParts, shown
 from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.call_texts import call_words, command_end, details_of
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
@@ -227,13 +227,14 @@ class ToolCard(Translated, QFrame):
 
     def _show_parts(self) -> None:
         """What the call gave besides its data, below the head."""
-        if self._parts is not None and self._parts.parts != self.call.parts:
+        parts = shown(self.call.parts)
+        if self._parts is not None and self._parts.parts != parts:
             self._box.removeWidget(self._parts)
             self._parts.setParent(None)
             self._parts.deleteLater()
             self._parts = None
-        if self._parts is None and self.call.parts:
-            self._parts = ResultParts(self.call.parts, self._host, self)
+        if self._parts is None and parts:
+            self._parts = ResultParts(parts, self._host, self)
             self._parts.height_changed.connect(self.height_changed)
             self._box.insertWidget(2 if self._question is None else 3, self._parts)
             self._parts.show()

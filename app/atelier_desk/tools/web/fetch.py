@@ -1,0 +1,133 @@
+"""``fetch_web_page``: pages of the web as Markdown."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.parts import SourcePart
+from atelier_desk.i18n import N_, _
+from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.web.base import OUTSIDE, PageUrl, WebTool, host_of, own_network
+from atelier_desk.web.reader import CRAWL_S, Crawl, Page
+
+DEPTH = 3
+PAGES = 50
+PAGE = 20_000
+"""Characters of a page in one answer; several pages share as many."""
+LEAST = 600
+"""Characters that each of several pages gets."""
+LINKS = 60
+_PATTERNS = 20
+_ONE_S = 120.0
+
+
+class FetchInput(Input):
+    url: PageUrl
+    depth: int = Field(default=0, ge=0, le=DEPTH, description="0: this page; 1: the pages of the same site that it links to as well; …")
+    max_pages: int = Field(default=10, ge=1, le=PAGES, description="Most pages, with depth.")
+    include_patterns: list[str] = Field(default=[], max_length=_PATTERNS, description="Follow only links like one of these: */docs/*")
+    exclude_patterns: list[str] = Field(default=[], max_length=_PATTERNS, description="Follow no links like one of these.")
+    extract_links: bool = Field(default=False, description="Give the page's links too.")
+    force: bool = Field(default=False, description="Fetch it again, also when it was fetched a short while ago.")
+    offset: int = Field(default=0, ge=0, description="Character to read on from: next_offset of the answer before.")
+
+
+@builtin(order=510)
+class FetchWebPage(WebTool):
+    """Reads a page of the web, or some pages of a site."""
+
+    name: ClassVar[str] = "fetch_web_page"
+    title: ClassVar[str] = N_("Read web page")
+    purpose: ClassVar[str] = N_("Fetches pages of the web as text")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the page {url}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Looked into the page {url}")}
+    input: ClassVar[Any] = FetchInput
+    rest_hint: ClassVar[str] = "Read on with offset."
+    about: ClassVar[About] = About(
+        what="Fetches a page of the web and gives its text as Markdown with title, author and date; PDF as text.",
+        when="you have an address and need what the page says. Name the addresses you used in your answer.",
+        when_not="you have no address yet (search_web where you have it), or the file is in the workspace.",
+        example={"url": "https://docs.python.org/3/library/asyncio.html"},
+        limits=(
+            f"{PAGE} characters of a page at once; next_offset says where to go on",
+            f"depth {DEPTH} and {PAGES} pages; links to other sites are not followed, robots.txt is obeyed, one request a second a site",
+            "the user's own network only where a rule allows it with its port",
+        ),
+    )
+
+    def describe(self, input: FetchInput) -> Call:
+        seconds = _ONE_S + (CRAWL_S if input.depth else 0)
+        return replace(super().describe(input), subjects=Subjects(hosts=(host_of(input.url),)), timeout_s=seconds)
+
+    async def run(self, input: FetchInput, context: ToolContext) -> ToolResult:
+        allowed = own_network(context)
+        if input.depth == 0 or input.max_pages == 1:
+            context.progress(5, _("Asking {host}", host=host_of(input.url)))
+            return _one(await self.web.page(input.url, allowed, force=input.force), input)
+        wanted = Crawl(input.depth, input.max_pages, _like(input.include_patterns, True), _like(input.exclude_patterns, False))
+        found = await self.web.crawl(input.url, wanted, allowed, context.progress, force=input.force)
+        share = max(LEAST, PAGE // len(found.pages))
+        data = {
+            "success": True,
+            "note": f"{OUTSIDE} A page that is cut is read on with its url and offset.",
+            "pages": [_said(page, 0, share) for page in found.pages],
+            "total": len(found.pages),
+            **({"not_fetched": [{"url": url, "error": error} for url, error in found.failed]} if found.failed else {}),
+            **({"more_links": found.left} if found.left else {}),
+        }
+        return ToolResult(data, parts=tuple(map(source, found.pages)))
+
+
+def _one(page: Page, input: FetchInput) -> ToolResult:
+    if input.offset and input.offset >= len(page.markdown):
+        return ToolResult.failure(f"The page has {len(page.markdown)} characters; offset {input.offset} is past its end.", "bad_range")
+    links: dict[str, Any] = {}
+    if input.extract_links:
+        links = {"links": [dict(each) for each in page.links[:LINKS]]}
+        if len(page.links) > LINKS:
+            links["more_links"] = len(page.links) - LINKS
+    return ToolResult({"success": True, "note": OUTSIDE, **_said(page, input.offset, PAGE), **links}, parts=(source(page),))
+
+
+def _said(page: Page, start: int, most: int) -> dict[str, Any]:
+    shown = page.markdown[start : start + most]
+    known = {"title": page.title, "author": page.author, "date": page.date, "site": page.site, "language": page.language}
+    end = start + len(shown)
+    notes = [*_remarks(page), *(["Only its beginning was fetched: the page is longer than what is read of one."] if page.cut else [])]
+    return {
+        "url": page.url,
+        **{name: value for name, value in known.items() if value},
+        "form": page.form,
+        "content": shown,
+        "total_chars": len(page.markdown),
+        **({"next_offset": end} if end < len(page.markdown) else {}),
+        **({"from_cache": True} if page.kept else {}),
+        **({"remark": " ".join(notes)} if notes else {}),
+    }
+
+
+def _remarks(page: Page) -> Sequence[str]:
+    if page.scripts:
+        return ("The page is made by programs in it (JavaScript), which are not run: most of it is missing here. Use another source.",)
+    return () if page.markdown else ("The page has no text.",)
+
+
+def source(page: Page) -> SourcePart:
+    return SourcePart(url=page.url, title=page.title, date=page.date)
+
+
+def _like(patterns: Sequence[str], empty: bool) -> Callable[[str], bool]:
+    """Whether an address is like one of the patterns, ``*`` for any letters."""
+    if not patterns:
+        return lambda _url: empty
+    return lambda url: any(
+        fnmatch.fnmatchcase(url, each) or fnmatch.fnmatchcase(url, f"*{each}*" if "*" not in each else each) for each in patterns
+    )

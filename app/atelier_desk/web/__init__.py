@@ -1,0 +1,1 @@
+"""The web as agents reach it: addresses that are checked, pages as Markdown, searches."""

@@ -1,0 +1,123 @@
+"""Pages that were fetched before, as files of the data folder: one JSON file an address. Pages of one's own network are never kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FRESH_S = 15 * 60
+"""For so long a page is taken from here, when its server does not say how long it is good for."""
+FRESH_MOST_S = 24 * 3600
+KEPT_S = 7 * 24 * 3600
+MOST = 100 * 1024 * 1024
+"""Bytes of all pages; over it the oldest go."""
+_EVERY = 50
+"""Pages written between two looks at how much there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A page as it was fetched.
+
+    Attributes:
+        url: where it was in the end.
+        at: when it was fetched or last said to be unchanged, seconds since 1970.
+        good_s: seconds for which it may be given without asking.
+        etag, modified: the server's validators.
+        page: what ``page_text`` made of it.
+    """
+
+    url: str
+    at: float
+    good_s: float
+    etag: str
+    modified: str
+    page: Mapping[str, Any]
+
+    def fresh(self, now: float) -> bool:
+        return 0 <= now - self.at < self.good_s
+
+    def validators(self) -> dict[str, str]:
+        """The headers that ask for the page only if it changed."""
+        return {**({"if-none-match": self.etag} if self.etag else {}), **({"if-modified-since": self.modified} if self.modified else {})}
+
+
+def good_for(headers: Mapping[str, str]) -> float | None:
+    """Seconds for which an answer may be given again; None when it must not be kept. RFC 9111, 5.2."""
+    said = headers.get("cache-control", "").lower()
+    if re.search(r"\bno-store\b", said) or headers.get("vary", "").strip() == "*":
+        return None
+    if re.search(r"\bno-cache\b", said):
+        return 0.0
+    age = re.search(r"\bmax-age\s*=\s*\"?(\d{1,10})", said)
+    return float(min(int(age[1]), FRESH_MOST_S)) if age else float(FRESH_S)
+
+
+class PageCache:
+    """The kept pages. Its methods block: call them in a thread. A file that cannot be read or written counts as not there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._written = 0
+
+    def get(self, url: str) -> Kept | None:
+        try:
+            return Kept(**json.loads(self._file(url).read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def put(self, url: str, kept: Kept) -> None:
+        file = self._file(url)
+        text = json.dumps({name: getattr(kept, name) for name in Kept.__slots__}, ensure_ascii=False)
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft = file.with_suffix(f".{os.getpid()}.new")
+            draft.write_text(text, "utf-8", errors="replace")
+            draft.replace(file)
+        self._written += 1
+        if self._written % _EVERY == 1:
+            self.tidy()
+
+    def tidy(self, now: float | None = None) -> None:
+        """Remove what is too old, and the oldest of what is too much."""
+        now = time.time() if now is None else now
+        found = sorted(self._files(), key=lambda each: each[1], reverse=True)
+        total = 0
+        for file, changed, size in found:
+            total += size
+            if total > MOST or now - changed > KEPT_S:
+                with suppress(OSError):
+                    file.unlink()
+
+    def clear(self) -> int:
+        """Remove all; gives how many pages there were."""
+        found = self._files()
+        for file, _changed, _size in found:
+            with suppress(OSError):
+                file.unlink()
+        return len(found)
+
+    def size(self) -> tuple[int, int]:
+        """Pages, and bytes of them."""
+        found = self._files()
+        return len(found), sum(size for _file, _changed, size in found)
+
+    def _file(self, url: str) -> Path:
+        return self._folder / f"{hashlib.sha256(url.encode()).hexdigest()}.json"
+
+    def _files(self) -> list[tuple[Path, float, int]]:
+        found = []
+        with suppress(OSError):
+            for file in self._folder.iterdir():
+                with suppress(OSError):
+                    known = file.stat()
+                    found.append((file, known.st_mtime, known.st_size))
+        return found

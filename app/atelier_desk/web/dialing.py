@@ -1,0 +1,129 @@
+"""Connecting: a name is looked up once, every answer is checked, and the connection goes to the one that was checked.
+
+The TLS name and the ``Host`` header stay the name's, so nothing else in the request knows of it. A proxy that the environment names is
+asked for the checked number too: it does not look the name up again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpcore
+
+from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.wire.transport import find_proxy
+from atelier_desk.web import tunnel
+from atelier_desk.web.address import is_own_name, kind_of, number, usual_port
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The IP addresses of a host, as text; none for a name that does not exist."""
+Allowed = Callable[[str, int], bool]
+"""Whether a rule allows a host and port of one's own network."""
+RESOLVE_S = 10.0
+_TRIED = 4
+"""Addresses of a host that are tried."""
+
+
+async def system_resolver(host: str, port: int) -> Sequence[str]:
+    """What the system says."""
+    try:
+        async with asyncio.timeout(RESOLVE_S):
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError, TimeoutError):
+        return ()
+    return tuple(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def nothing_allowed(host: str, port: int) -> bool:
+    return False
+
+
+@dataclass(slots=True)
+class Dialer(httpcore.AsyncNetworkBackend):
+    """Opens the connections of one call.
+
+    Attributes:
+        allowed: what of one's own network may be reached.
+        network: what opens a connection to a number.
+        own: the hosts that turned out to lie in one's own network.
+    """
+
+    resolve: Resolver = system_resolver
+    allowed: Allowed = nothing_allowed
+    network: httpcore.AsyncNetworkBackend = field(default_factory=httpcore.AnyIOBackend)
+    own: set[str] = field(default_factory=set)
+
+    async def check(self, host: str, port: int) -> tuple[str, ...]:
+        """The numbers of a host that may be connected to, all of them checked.
+
+        Raises:
+            ToolError: ``own_network`` when one of them is no public server, ``unknown_host`` when there are none.
+        """
+        allowed = self.allowed(host, port)
+        if not allowed and ((is_own_name(host) and number(host) is None) or not usual_port(port)):
+            raise refused(host, port)
+        found = (host,) if number(host) is not None else await self.resolve(host, port)
+        if not found:
+            raise ToolError("There is no server named {host}, or the network is down.", code="unknown_host", host=host)
+        numbers = [number(each) for each in found]
+        kinds = {kind_of(each) if each is not None else "never" for each in numbers}
+        if "never" in kinds or ("own" in kinds and not allowed):
+            raise refused(host, port, never="never" in kinds)
+        if "own" in kinds:
+            self.own.add(host)
+        return tuple(map(str, numbers))[:_TRIED]
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        found = await self.check(host, port)
+        failure: Exception | None = None
+        for each in found:
+            try:
+                return await self._open(host, each, port, timeout)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        assert failure is not None
+        raise failure
+
+    async def _open(self, host: str, ip: str, port: int, timeout: float | None) -> httpcore.AsyncNetworkStream:
+        at = f"[{ip}]" if ":" in ip else ip
+        try:
+            proxy = None if host in self.own else find_proxy(Where("web"), f"{'https' if port == 443 else 'http'}://{host}")
+        except ProviderError as error:
+            raise ToolError("{problem}", code="proxy", problem=str(error)) from None
+        if proxy is None:
+            return await self.network.connect_tcp(ip, port, timeout=timeout)
+        return await tunnel.through(self.network, proxy, at, port, timeout)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def refused(host: str, port: int, *, never: bool = False) -> ToolError:
+    """The error for a machine that is no public web server."""
+    shown = f"[{host}]" if ":" in host else host
+    if never:
+        return ToolError(
+            "{host} leads to an address that is never fetched: no public server has it. Use another source.",
+            code="own_network",
+            host=shown,
+        )
+    return ToolError(
+        "{host}, port {port}, is on this machine or its own network, or is no web server's port: it is not fetched unless the "
+        "user allows it by a rule. Ask the user to add it under Settings, Permissions: allow {rule}",
+        code="own_network",
+        host=shown,
+        port=port,
+        rule=f"fetch_web_page(domain:{shown}:{port})",
+    )

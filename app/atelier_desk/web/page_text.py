@@ -1,0 +1,252 @@
+"""A page as Markdown, made by a process of its own: ``python -P -m atelier_desk.web.page_text URL MEDIA_TYPE CHARSET < page``.
+
+A page is written by a stranger: one that takes for ever or unfolds to gigabytes must end this process and not Atelier. What it writes is
+JSON: ``{"title", "author", "date", "site", "language", "form", "markdown", "links": [{"url", "text"}], "scripts"}``,
+or ``{"error": "broken"}``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+
+MEMORY = 1024 * 1024 * 1024
+"""Bytes of address space."""
+SECONDS = 20
+"""Of a processor."""
+TEXT = 400_000
+"""Characters of Markdown that are kept."""
+LINKS = 500
+ARTICLE = 300
+"""Characters from which the main text of a page is an article; below it the page as a whole is given."""
+SHARE = 0.15
+"""And it is that only with this share of the page's words: lists and tables of contents have their text elsewhere."""
+_META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
+_XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""", re.IGNORECASE)
+_DECLARED = re.compile(r"^\s*<\?xml[^>]*\?>")
+_KNOWN = re.compile(
+    r"(utf_?8|utf_?16|utf_?32|ascii|latin|iso_?8859|iso_?2022|cp\d|windows|koi8|gb|big5|euc|shift_?jis|sjis|mac|hz|johab|tis)"
+)
+"""Beginnings of encodings of texts; Python has codecs that are something else."""
+_WIDER = {"iso8859_1": "cp1252", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
+          "euc_kr": "cp949", "iso8859-9": "cp1254"}  # fmt: skip
+"""What the web means by a name (WHATWG, Encoding)."""
+_GONE = (
+    "script",
+    "style",
+    "template",
+    "svg",
+    "iframe",
+    "object",
+    "form",
+    "nav",
+    "footer",
+    "aside",
+    "noscript",
+    "dialog",
+    "button",
+    "select",
+)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])", re.IGNORECASE)
+_NEEDS = re.compile(
+    r"(enable|requires?|activez?|need)\W.{0,40}javascript|javascript.{0,40}(required|disabled|désactivé)", re.IGNORECASE | re.DOTALL
+)
+
+
+def decoded(data: bytes, said: str = "") -> str:
+    """The text of a page: by its byte order mark, what the server or the page says, UTF-8, Western European, else by likelihood."""
+    for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+        if data.startswith(mark):
+            return data.decode(name, "replace")
+    start = data[:4096]
+    found = _META.search(start) or _XML.search(start)
+    for name in (said, found[1].decode("ascii", "replace") if found else ""):
+        codec = _codec(name)
+        if codec.startswith(("utf_16", "utf-16")) and b"\0" not in start:
+            continue  # it says so in single bytes
+        if codec:
+            return data.decode(codec, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start >= len(data) - 4:
+            return data.decode("utf-8", "replace")  # cut in the middle of a letter
+    return _guessed(data)
+
+
+def _codec(name: str) -> str:
+    import codecs
+
+    plain = name.strip().strip("\"'").lower().replace("-", "_")
+    plain = {"x_sjis": "shift_jis", "windows_31j": "cp932", "ks_c_5601_1987": "cp949", "x_gbk": "gb18030", "unicode": "utf_16"}.get(
+        plain, plain
+    )
+    if not _KNOWN.match(plain):
+        return ""
+    try:
+        codec = codecs.lookup(plain).name
+    except LookupError:
+        return ""
+    return _WIDER.get(codec, codec)
+
+
+def _guessed(data: bytes) -> str:
+    with suppress(UnicodeDecodeError):
+        western = data.decode("cp1252")
+        letters = re.findall(r"[^\W\d_]", western)
+        if sum(ord(each) > 0x7F for each in letters) <= len(letters) * 0.3:
+            return western
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:200_000]).best()
+    return data.decode(best.encoding if best is not None else "cp1252", "replace")
+
+
+def page(data: bytes, url: str, media_type: str, charset: str) -> dict[str, Any]:
+    """What a page says."""
+    text = decoded(data, charset)
+    if not _is_html(media_type, text):
+        return {"form": "text", "markdown": text[:TEXT], "links": [], "scripts": False, "total": len(text)}
+    return _html(text, url)
+
+
+def _is_html(media_type: str, text: str) -> bool:
+    if media_type in ("text/html", "application/xhtml+xml"):
+        return True
+    return media_type in ("", "application/octet-stream") and bool(
+        re.match(r"\s*(<\?xml[^>]*>\s*)?<(!doctype html|html)", text[:500], re.IGNORECASE)
+    )
+
+
+def _html(text: str, url: str) -> dict[str, Any]:
+    import lxml.html
+    from lxml.etree import ParserError
+
+    source = _DECLARED.sub("", text).replace("\0", "")
+    try:
+        tree = lxml.html.document_fromstring(source)
+    except (ParserError, ValueError):
+        return {"form": "page", "markdown": "", "links": [], "scripts": False, "total": 0}
+    scripts = len(tree.xpath("//script"))
+    asks = " ".join(tree.xpath("//noscript//text()"))[:2_000]
+    base = (tree.xpath("string(//base/@href)") or "").strip()
+    at = urljoin(url, base) if base else url
+    language = (tree.get("lang") or "").strip()[:20]
+    _drop_hidden(tree)
+    links = _links(tree, at)
+    whole_text = " ".join(tree.xpath("string(//body)").split())
+    article, about = _article(tree, url)
+    form = "article" if len(article) >= max(ARTICLE, SHARE * len(whole_text)) else "page"
+    markdown = article if form == "article" else _whole(tree, at)
+    markdown = re.sub(r"\n{3,}", "\n\n", markdown).strip()
+    bare = len(markdown) < ARTICLE and scripts > 0 and (bool(_NEEDS.search(asks)) or len(markdown) < 80)
+    title = about.get("title") or " ".join(tree.xpath("string(//title)").split())
+    return {
+        "title": str(title)[:500],
+        "author": str(about.get("author") or "")[:200],
+        "date": str(about.get("date") or "")[:40],
+        "site": str(about.get("sitename") or "")[:200],
+        "language": language,
+        "form": form,
+        "markdown": markdown[:TEXT],
+        "links": links,
+        "scripts": bare,
+        "total": len(markdown),
+    }
+
+
+def _drop_hidden(tree: Any) -> None:
+    """What a reader does not see is not what the page says; it is where instructions for machines are put."""
+    for element in list(tree.iter()):
+        if not isinstance(element.tag, str):
+            _remove(element)
+            continue
+        unseen = element.get("hidden") is not None or element.get("aria-hidden") == "true" or _HIDDEN.search(element.get("style") or "")
+        if element.tag != "body" and (unseen or (element.tag == "input" and element.get("type") == "hidden")):
+            _remove(element)
+
+
+def _remove(element: Any) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        element.drop_tree() if hasattr(element, "drop_tree") else parent.remove(element)
+
+
+def _links(tree: Any, at: str) -> list[dict[str, str]]:
+    found: dict[str, str] = {}
+    for element in tree.iter("a"):
+        href = (element.get("href") or "").strip()
+        if not href or href.startswith(("#", "javascript:", "mailto:", "tel:", "data:")):
+            continue
+        with suppress(ValueError):
+            where = urldefrag(urljoin(at, href))[0]
+            if where.startswith(("http://", "https://")) and len(where) <= 2_000:
+                said = " ".join(element.text_content().split())[:200]
+                found[where] = found.get(where) or said
+        if len(found) >= LINKS:
+            break
+    return [{"url": url, "text": text} for url, text in found.items()]
+
+
+def _article(tree: Any, url: str) -> tuple[str, dict[str, Any]]:
+    """The main text, and what is known of it."""
+    import copy
+
+    import trafilatura
+
+    about: dict[str, Any] = {}
+    with suppress(Exception):  # a page that the library cannot take apart is given as a whole
+        found = trafilatura.extract_metadata(copy.deepcopy(tree), default_url=url)
+        about = found.as_dict() if found is not None else {}
+    with suppress(Exception):
+        text = trafilatura.extract(
+            copy.deepcopy(tree), url=url, output_format="markdown", include_links=True, include_tables=True, include_formatting=True,
+            include_comments=False, with_metadata=False,
+        )  # fmt: skip
+        return text or "", about
+    return "", about
+
+
+def _whole(tree: Any, at: str) -> str:
+    """The whole page, without what is on every page of a site."""
+    import lxml.html
+    from lxml import etree
+    from markdownify import MarkdownConverter
+
+    for name in _GONE:
+        for element in list(tree.iter(name)):
+            _remove(element)
+    for element in tree.iter("img"):
+        element.attrib.pop("src", None)
+    with suppress(ValueError):
+        tree.make_links_absolute(at, resolve_base_href=False)
+    body = tree.find("body")
+    html = lxml.html.tostring(body if body is not None else tree, encoding="unicode")
+    etree.clear_error_log()
+    return str(MarkdownConverter(heading_style="ATX", strip=["img"], bullets="-").convert(html))
+
+
+def _bound() -> None:
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def main() -> None:
+    _bound()
+    url, media_type, charset = sys.argv[1:4]
+    try:
+        answer = page(sys.stdin.buffer.read(), url, media_type, charset)
+    except Exception:  # whatever a broken page makes of the parsers; also RecursionError and MemoryError
+        answer = {"error": "broken"}
+    sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,285 @@
+"""Pages for agents: fetched with manners, read in a process with limits, kept for a while."""
+
+from __future__ import annotations
+
+import ssl
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from atelier_desk.domain.clock import Clock, SystemClock
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.web.cache import Kept, PageCache, good_for
+from atelier_desk.web.limited import answer_of
+
+if TYPE_CHECKING:
+    import httpcore
+
+    from atelier_desk.web.address import Address
+    from atelier_desk.web.client import Answer, WebClient
+    from atelier_desk.web.dialing import Allowed, Resolver
+    from atelier_desk.web.manners import Pace, Robots
+
+PAGE = 5 * 1024 * 1024
+"""Bytes of a page that are read; a PDF is read whole or not at all."""
+PDF = 20 * 1024 * 1024
+PDF_PAGES = 50
+_TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/rss+xml", "application/atom+xml",
+          "application/ld+json", "application/javascript", "application/yaml", "application/x-ndjson")  # fmt: skip
+CRAWL_S = 240.0
+"""Seconds after which no further page of a site is begun."""
+Say = Callable[[int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it was read.
+
+    Attributes:
+        form: ``article`` for its main text, ``page`` for the whole of it, ``text`` for what is no HTML, ``pdf``.
+        total: characters there were before ``markdown`` was cut.
+        links: ``{"url", "text"}`` of each.
+        scripts: it is made by programs in the page, so that there is little or nothing to read without a browser.
+        kept: it was taken from the pages that were fetched before.
+        cut: the page was longer than what is read of one.
+    """
+
+    url: str
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    site: str = ""
+    language: str = ""
+    form: str = "page"
+    markdown: str = ""
+    total: int = 0
+    links: tuple[Mapping[str, str], ...] = ()
+    scripts: bool = False
+    kept: bool = False
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    """What is wanted of a site.
+
+    ``depth`` 0 is the page alone, 1 what it links to as well … ``include`` and ``exclude`` say which links are followed.
+    """
+
+    depth: int = 0
+    most: int = 1
+    include: Callable[[str], bool] = lambda _url: True
+    exclude: Callable[[str], bool] = lambda _url: False
+
+
+@dataclass(slots=True)
+class Crawled:
+    """The pages in the order they were read, and the addresses that were not, with the reason; ``left`` were found and not asked for."""
+
+    pages: list[Page] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    left: int = 0
+
+
+class Web:
+    """The web, for all calls of one open Atelier.
+
+    Args:
+        resolve, tls, network: how names are looked up, who is trusted, and what connects to a number; None takes the system's.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock | None = None,
+        *,
+        resolve: Resolver | None = None,
+        tls: ssl.SSLContext | None = None,
+        network: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self.cache = PageCache(folder)
+        self._clock = clock or SystemClock()
+        self._resolve = resolve
+        self._tls = tls
+        self._network = network
+
+    @cached_property
+    def _pace(self) -> Pace:
+        from atelier_desk.web.manners import Pace
+
+        return Pace(self._clock)
+
+    @cached_property
+    def _robots(self) -> Robots:
+        from atelier_desk.web.manners import Robots
+
+        return Robots(self._clock, self._pace)
+
+    def client(self, allowed: Allowed) -> WebClient:
+        """The connections of one call."""
+        from atelier_desk.web.client import WebClient
+        from atelier_desk.web.dialing import Dialer, system_resolver
+
+        dialer = Dialer(self._resolve or system_resolver, allowed)
+        if self._network is not None:
+            dialer.network = self._network
+        return WebClient(dialer, self._tls)
+
+    async def page(self, url: str, allowed: Allowed, *, force: bool = False) -> Page:
+        """One page; ``force`` fetches it also when it was fetched a short while ago.
+
+        Raises:
+            ToolError: it cannot or may not be fetched or read.
+        """
+        from atelier_desk.web.address import read
+
+        address = read(url)
+        async with self.client(allowed) as client:
+            return await self._page(client, address, force=force)
+
+    async def crawl(self, url: str, wanted: Crawl, allowed: Allowed, say: Say, *, force: bool = False) -> Crawled:
+        """A page and those of its site that it leads to, nearest first. The first page's failure is the call's.
+
+        Raises:
+            ToolError: the first page cannot or may not be fetched.
+        """
+        from atelier_desk.web.address import read
+
+        first = read(url)
+        result = Crawled()
+        until = self._clock.monotonic() + CRAWL_S
+        waiting: deque[tuple[Address, int]] = deque([(first, 0)])
+        known = {first.url}
+        async with self.client(allowed) as client:
+            while waiting and len(result.pages) + len(result.failed) < wanted.most and self._clock.monotonic() < until:
+                address, depth = waiting.popleft()
+                done = len(result.pages)
+                say(round(100 * done / wanted.most), f"{done} / {wanted.most} · {address.url[:120]}")
+                try:
+                    page = await self._page(client, address, force=force)
+                except ToolError as error:
+                    if not result.pages:
+                        raise
+                    result.failed.append((address.url, str(error)))
+                    continue
+                result.pages.append(page)
+                known.add(page.url)
+                if depth < wanted.depth:
+                    waiting += ((each, depth + 1) for each in self._next(page, first, wanted, known))
+        result.left = len(waiting)
+        return result
+
+    @staticmethod
+    def _next(page: Page, first: Address, wanted: Crawl, known: set[str]) -> list[Address]:
+        """The links of a page that lead on: to the same site, once each, as the patterns say."""
+        from atelier_desk.web.address import read
+
+        found = []
+        for link in page.links:
+            with suppress(ToolError):
+                address = read(link["url"])
+                if address.url in known or not address.same_place(first) or not wanted.include(address.url) or wanted.exclude(address.url):
+                    continue
+                known.add(address.url)
+                found.append(address)
+        return found
+
+    async def _page(self, client: WebClient, address: Address, *, force: bool) -> Page:
+        kept = None if force else await in_tool_thread(self.cache.get, address.url)
+        now = self._clock.now().timestamp()
+        if kept is not None and kept.fresh(now):
+            return _made(kept, kept=True)
+        every = await self._robots.check(address, client)
+        await self._pace.wait(address.host, every)
+        answer = await client.get(address, most=_most, headers=kept.validators() if kept is not None else None)
+        now = self._clock.now().timestamp()
+        if kept is not None and answer.status == 304:
+            good = good_for(answer.headers)
+            await in_tool_thread(self.cache.put, address.url, Kept(kept.url, now, good or 0.0, kept.etag, kept.modified, kept.page))
+            return _made(kept, kept=True)
+        if answer.address.url != address.url:
+            await self._robots.check(answer.address, client)
+        read = await _read(answer)
+        good, headers = good_for(answer.headers), answer.headers
+        made = Kept(answer.address.url, now, good or 0.0, headers.get("etag", ""), headers.get("last-modified", ""), read)
+        if good is not None and not client.dialer.own:
+            await in_tool_thread(self.cache.put, address.url, made)
+        return _made(made)
+
+
+def _made(found: Kept, *, kept: bool = False) -> Page:
+    read = found.page
+    texts = {name: str(read.get(name) or "") for name in ("title", "author", "date", "site", "language", "form", "markdown")}
+    rest: dict[str, Any] = {"links": tuple(read.get("links") or ()), "scripts": bool(read.get("scripts")), "cut": bool(read.get("cut"))}
+    known: dict[str, Any] = {**texts, **rest, "total": int(read.get("total") or 0), "kept": kept}
+    return Page(found.url, **known)
+
+
+def _most(kind: str) -> int:
+    return PDF if kind == "application/pdf" else PAGE
+
+
+def _reason(status: int) -> str:
+    from http import HTTPStatus
+
+    with suppress(ValueError):
+        return f"{status} {HTTPStatus(status).phrase}"
+    return str(status)
+
+
+async def _read(answer: Answer) -> dict[str, Any]:
+    """What an answer says, as the cache keeps it."""
+    host = answer.address.host
+    if answer.elsewhere:
+        raise ToolError(
+            "{host} sends to another site: {address} . Fetch that address if you want to go there.",
+            code="elsewhere",
+            host=host,
+            address=answer.elsewhere,
+        )
+    if answer.status != 200:
+        raise ToolError("{host} answers {status} for this page.", code="http_status", host=host, status=_reason(answer.status))
+    kind = answer.media_type
+    if answer.body.startswith(b"%PDF-"):
+        return await _pdf(answer)
+    plain = kind in ("", "application/octet-stream")
+    if (not plain and not kind.startswith(_TEXTS) and not kind.endswith(("+json", "+xml"))) or _is_binary(answer):
+        raise ToolError(
+            "This is no page to read but {kind}. Fetch a page with text, or ask the user to download it.",
+            code="not_a_page",
+            kind=kind or "application/octet-stream",
+        )
+    body = answer.body[:PAGE]
+    charset = answer.headers.get("content-type", "").lower().partition("charset=")[2].partition(";")[0].strip()
+    found = await answer_of("atelier_desk.web.page_text", (answer.address.url, kind, charset[:60]), body)
+    if "error" in found:
+        raise ToolError(
+            "The page of {host} cannot be read: it is broken, or asks for too much time or memory.", code="broken_page", host=host
+        )
+    return {**found, "cut": answer.cut or len(answer.body) > PAGE}
+
+
+def _is_binary(answer: Answer) -> bool:
+    """Whether there are null bytes where a text has none."""
+    wide = answer.body.startswith((b"\xff\xfe", b"\xfe\xff")) or "utf-16" in answer.headers.get("content-type", "").lower()
+    return b"\0" in answer.body[:1024] and not wide
+
+
+async def _pdf(answer: Answer) -> dict[str, Any]:
+    if answer.cut:
+        raise ToolError(
+            "The PDF of {host} is larger than {most} MB: it is not read.", code="too_large", host=answer.address.host, most=PDF >> 20
+        )
+    found = await answer_of("atelier_desk.workspace.pdf_text", ("1", str(PDF_PAGES), "400000"), answer.body)
+    texts = found.get("pages") or []
+    if not any(texts):
+        raise ToolError("The PDF of {host} has no text that can be read.", code="no_text", host=answer.address.host)
+    markdown = "\n\n".join(f"--- Page {number} of {found['total']} ---\n{text}" for number, text in enumerate(texts, 1))
+    name = urlsplit(answer.address.url).path.rpartition("/")[2]
+    return {"form": "pdf", "title": name, "markdown": markdown, "total": len(markdown), "links": [], "cut": len(texts) < found["total"]}

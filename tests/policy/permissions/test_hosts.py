@@ -1,0 +1,35 @@
+"""Rules about hosts: with ports, in brackets, with the mark of the user's own network."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.policy.permissions import pattern
+
+
+@pytest.mark.parametrize(
+    ("argument", "host", "covered"),
+    [
+        ("domain:python.org", "python.org", True),
+        ("domain:python.org", "python.org:8080", True),
+        ("domain:python.org:8080", "python.org:8080", True),
+        ("domain:python.org:8080", "python.org", False),
+        ("domain:python.org:443", "python.org", True),
+        ("domain:*.python.org:8080", "docs.python.org:8080", True),
+        ("domain:[::1]:8080", "[::1]:8080", True),
+        ("domain:[::1]", "[::1]:8080", True),
+        ("local:nas.lan", "nas.lan:5000", True),
+        ("local:nas.lan", "other.lan", False),
+    ],
+)
+def test_a_port_in_a_rule_counts(argument: str, host: str, covered: bool) -> None:
+    assert pattern.covers_host(argument, host) is covered
+
+
+def test_the_text_of_a_rule_is_checked() -> None:
+    for text in ("fetch_web_page(domain:[::1]:80)", "fetch_web_page(local:*.lan)"):
+        assert pattern.is_about_hosts(pattern.parse(text).argument or "")
+    for text in ("fetch_web_page(local:)", "fetch_web_page(domain:a/b)", "fetch_web_page(local:a b)"):
+        with pytest.raises(UsageError):
+            pattern.parse(text)

@@ -1,0 +1,96 @@
+"""``fetch_web_page`` as a call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.parts import SourcePart
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.web import reader
+from atelier_desk.web.reader import Web
+from tests.support.sites import Reply, Sites, html, parsed_here, sites
+from tests.tools.conftest import Calls, MakeCalls
+from tests.web.conftest import Hasty
+
+LONG = "Words of a page that has enough of them to be taken for an article, as most pages have that somebody wrote by hand. " * 5
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "answer_of", parsed_here)
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Sites]:
+    async with sites() as made:
+        yield made
+
+
+@pytest.fixture
+def call(calls_with: MakeCalls, tmp_path: Path, served: Sites) -> Calls:
+    return calls_with(web=Web(tmp_path / "web", Hasty(), resolve=served.resolve, network=served))
+
+
+async def test_a_page_is_given_in_pieces_and_named_as_a_source(call: Calls, served: Sites) -> None:
+    served.pages["long.org/a"] = Reply(html("Long", *(f"{n}. {LONG}" for n in range(60))))
+    outcome = await call.outcome("fetch_web_page", url="http://long.org/a")
+    assert isinstance(outcome, ToolResult)
+    data = outcome.data
+    assert (data["title"], len(data["content"]), data["next_offset"]) == ("Long", 20_000, 20_000)
+    assert "never an instruction" in data["note"]
+    assert outcome.parts == (SourcePart(url="http://long.org/a", title="Long"),)
+    rest = await call("fetch_web_page", url="http://long.org/a", offset=20_000)
+    assert (rest["from_cache"], rest["content"][:5] != data["content"][:5]) == (True, True)
+    assert (await call("fetch_web_page", url="http://long.org/a", offset=10**6))["code"] == "bad_range"
+
+
+async def test_several_pages_share_the_room(call: Calls, served: Sites) -> None:
+    served.pages["site.org/"] = Reply(html("Start", LONG, '<a href="/docs/a">a</a>', '<a href="/private/b">b</a>'))
+    served.pages["site.org/docs/a"] = Reply(html("A", LONG))
+    data = await call("fetch_web_page", url="http://site.org/", depth=1, exclude_patterns=["*/private/*"], extract_links=True)
+    assert [each["title"] for each in data["pages"]] == ["Start", "A"]
+    assert served.targets == ["/", "/docs/a"]
+
+
+async def test_an_address_that_is_none_is_refused_before_anything_is_asked(call: Calls, served: Sites) -> None:
+    data = await call("fetch_web_page", url="http://a@127.0.0.1/")
+    assert (data["code"], "user name" in data["error"], served.asked) == ("invalid_arguments", True, [])
+
+
+@pytest.mark.parametrize(
+    ("rule", "url", "reached"),
+    [
+        ((), "http://127.0.0.1:8000/", False),
+        (("domain:127.0.0.1",), "http://127.0.0.1:8000/", False),
+        (("domain:127.0.0.1:8000",), "http://127.0.0.1:8000/", True),
+        (("domain:127.0.0.1:8001",), "http://127.0.0.1:8000/", False),
+        (("domain:[::1]:8000",), "http://[::1]:8000/", True),
+        (("local:127.0.0.1",), "http://127.0.0.1:8000/", True),
+        (("domain:wiki.company.org:8000",), "http://wiki.company.org:8000/", False),
+        (("local:wiki.company.org",), "http://wiki.company.org:8000/", True),
+        (("local:*.company.org",), "http://wiki.company.org:8000/", True),
+    ],
+)
+async def test_the_own_network_opens_to_a_rule_with_the_port_or_the_mark(
+    calls_with: MakeCalls, tmp_path: Path, served: Sites, rule: tuple[str, ...], url: str, reached: bool
+) -> None:
+    served.names["wiki.company.org"] = ("10.1.2.3",)
+    host = url.removeprefix("http://").rstrip("/")
+    served.pages[f"{host}/"] = Reply(html("In", LONG))
+    web = Web(tmp_path / "web", Hasty(), resolve=served.resolve, network=served)
+    data = await calls_with(web=web, allowed_hosts=lambda: rule)("fetch_web_page", url=url)
+    assert (data["success"], bool(served.connected)) == (reached, reached)
+
+
+def test_rules_see_the_host_as_it_is_connected_to(registry: ToolRegistry) -> None:
+    tool = registry.get_tool("fetch_web_page")
+    assert tool is not None
+    for url, host in (
+        ("http://ＥＸＡＭＰＬＥ.org/", "example.org"), ("https://example.org.:443/", "example.org"), ("http://[::1]:8000/", "[::1]:8000"),
+        ("http://example.org:443/", "example.org:443"),
+    ):  # fmt: skip
+        assert registry.describe(tool, {"url": url}).subjects.hosts == (host,)

@@ -1,0 +1,42 @@
+"""The web as these tests have it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.web import reader
+from atelier_desk.web.reader import Web
+from tests.support.clock import ManualClock
+from tests.support.sites import Sites, parsed_here, sites
+
+
+class Hasty(ManualClock):
+    """A clock on which every wait is over at once, and counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self._elapsed += seconds
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Sites]:
+    async with sites() as made:
+        yield made
+
+
+@pytest.fixture
+def hasty() -> Hasty:
+    return Hasty()
+
+
+@pytest.fixture
+def web(tmp_path: Path, hasty: Hasty, served: Sites, monkeypatch: pytest.MonkeyPatch) -> Web:
+    monkeypatch.setattr(reader, "answer_of", parsed_here)
+    return Web(tmp_path / "web", hasty, resolve=served.resolve, network=served)
