@@ -22,7 +22,7 @@ def step(window: WindowParts, onward: Callable[[], bool]) -> bool:
     Args:
         onward: one step in Qt's order; false when there is none.
     """
-    window.chat.view.order_stops()
+    window.chat.order_stops()
     behind = [dock for dock in window.rail.docks.values() if not dock.isHidden() and dock.visibleRegion().isEmpty()]
     for _step in range(MOST):
         if not onward():

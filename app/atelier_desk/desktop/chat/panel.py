@@ -170,8 +170,9 @@ class ChatPanel(Translated, QWidget):
         fields = (self.composer.field, *((self.agent_page.composer.field,) if self.agent_page is not None else ()))
         return next((field for field in fields if field.isVisible()), None)
 
-    def focusNextPrevChild(self, forward: bool) -> bool:
-        """Before Tab moves on: the approvals in view come right after the field that is written in, though they were made later."""
+    def order_stops(self) -> None:
+        """Let the Tab key go through the messages as they stand; the approvals in view come right after the field that is written in."""
+        self.view.order_stops()
         field = self._field_in_view()
         if field is not None and self.host.desk is not None and len(self.host.desk):
             from atelier_desk.desktop.questions.approval_card import waiting_cards
@@ -181,7 +182,6 @@ class ChatPanel(Translated, QWidget):
                 for each in card.stops():
                     QWidget.setTabOrder(at, each)
                     at = each
-        return super().focusNextPrevChild(forward)
 
     # -- which workflow -------------------------------------------------------------------------------------------------------
     @property
