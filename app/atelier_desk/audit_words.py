@@ -30,6 +30,8 @@ REASONS = {
     "tainted": N_("Something from outside was read before"),
     "repaired": N_("Arguments were mended"),
     "unparsed": N_("Could not be taken apart"),
+    "opaque": N_("Starts other programs"),
+    "outside": N_("Outside of the granted folders"),
     "installs": N_("Installs a package"),
     "unconfined": N_("Outside of the sandbox, or with the network"),
 }
