@@ -28,6 +28,11 @@ def trust_words(trusted: bool | None) -> str:
     return N_("trusted: agents read its instructions") if trusted else N_("not trusted: its instructions are not read")
 
 
+def missing_words(folder: str) -> str:
+    """What is said of a granted folder that is not there."""
+    return _("The folder {folder} is not there: it was moved or deleted, or its disk is not connected.", folder=folder)
+
+
 def path_words(change: Change) -> str:
     """``src/a.py``, ``docs/`` for a folder, ``a.py → b.py`` for a move."""
     return f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else "")

@@ -14,6 +14,7 @@ import pytest
 from atelier_desk.cli.commands.permissions import moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
@@ -94,16 +95,21 @@ def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path
     cli("permissions", "add", "run_command(git push:*)", "--action", "deny")
     cli("permissions", "add", "write_file(docs/**)", "--action", "allow")
     push = json.dumps({"command": "touch made && git push --force", "modifies_files": True})
-    assert cli("permissions", "test", "run_command", push).out == "deny: run_command(git push:*) (git push --force)\n"
+    assert cli("permissions", "test", "run_command", push).out == (
+        "Forbid: the rule “run_command(git push:*)” decides. (git push --force)\n"
+    )
     assert not (tmp_path / "made").exists()
     said = cli("permissions", "test", "run_command", "-", "--json", piped=push).json
     assert (said["action"], said["reason"], said["rule"], said["about"]) == (
         "deny", "rule", "run_command(git push:*)", "git push --force"
     )  # fmt: skip
     write = json.dumps({"path": "docs/a.md", "content": ""})
-    assert cli("permissions", "test", "write_file", write, "--workspace", "ws").out.startswith("allow: write_file(docs/**)")
+    assert cli("permissions", "test", "write_file", write, "--workspace", "ws").out.startswith("Allow: the rule “write_file(docs/**)”")
     other = json.dumps({"path": "src/a.md", "content": ""})
-    assert cli("permissions", "test", "write_file", other, "--workspace", "ws").out == "ask: the profile asks before calls of this kind\n"
+    asks = cli("permissions", "test", "write_file", other, "--workspace", "ws").out
+    assert asks == "Ask: no rule is about it, so the profile “Ask” decides.\n"
+    french = cli("--lang", "fr", "permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "free").out
+    assert french == "Autoriser : aucune règle n’en parle, le profil « Libre » décide.\n"
     assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "plan", "--json").json["action"] == "deny"
     assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "edit", "--json").json["action"] == "allow"
     for argv, said in (
@@ -251,3 +257,26 @@ def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approva
     first, *_again = cli("permissions", "replay", workflow, "--json").json
     assert (first["then"]["action"], first["today"]["action"], first["same"], first["differs"]) == ("ask", "deny", True, True)
     assert cli("permissions", "replay", "ffff").status != 0
+
+
+def test_the_test_box_forbids_what_the_call_itself_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    outside = {"path": str(tmp_path / "a.txt"), "content": "x"}
+    argv = ("permissions", "test", "write_file", json.dumps(outside), "--workspace", "ws", "--profile", "free")
+    assert (cli(*argv, "--json").json["action"], cli(*argv, "--json").json["reason"]) == ("deny", "outside")
+    assert cli(*argv).out.startswith("Forbid: It lies outside of the granted folders")
+    call = ToolCall(id="c", name="write_file", arguments=outside)
+    made = cli("run", "go", "--json", "--workspace", "ws", "--profile", "ask", steps=[[call], "done"])
+    assert (made.status, made.of("validation_required")) == (0, []), "nobody is asked about what cannot be done"
+    assert made.of("tool_end")[0]["result"]["code"] == "outside"
+
+
+def test_a_rule_of_a_folder_is_added_and_listed(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    added = cli("permissions", "add", "run_command(make)", "--action", "allow", "--scope", "folder", "--folder", "ws", "--json").json
+    assert [(each["scope"], each["scope_id"]) for each in added] == [("folder", str(tmp_path / "ws"))]
+    call = json.dumps({"command": "make", "modifies_files": True})
+    for folder, action in ((["--workspace", "ws"], "allow"), ([], "ask")):
+        assert cli("permissions", "test", "run_command", call, *folder, "--json").json["action"] == action
+    assert cli("permissions", "add", "x", "--action", "allow", "--scope", "folder").status == 2
+    assert "folder" in cli("permissions", "list").out

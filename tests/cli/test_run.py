@@ -209,3 +209,15 @@ def test_control_sequences_of_a_model_do_not_reach_a_terminal(streamed: str) -> 
     out.note(streamed, "warn")
     assert not set("\x1b\x07\x9b") & set(screen.getvalue())
     assert beside.getvalue().count("\x1b") == 2, "only our own colour, on and off"
+
+
+def test_a_folder_that_is_gone_is_said_before_the_turn_in_chat_and_run(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    cli("run", "go", "--workspace", "work", steps=["done"])
+    (tmp_path / "work").rename(tmp_path / "moved")
+    gone = f"The folder {tmp_path / 'work'} is not there"
+    assert gone in cli("run", "again", "-c", "--quiet", steps=["done"]).err
+    chat = cli("chat", "-c", "--workspace", "moved", typed="more\n/quit\n", steps=["done"])
+    assert gone in chat.err
+    latest = cli("workflows", "list", "--json").json[0]
+    assert latest["workspace"] == [str(tmp_path / "work"), str(tmp_path / "moved")]

@@ -133,3 +133,10 @@ def test_where_there_is_no_time_for_all_the_newest_can_be_taken_back(root: Path,
         (root / f"{number}").write_text("new\n")
     changed = look.compare(ANN)
     assert (said(changed), changed.lost) == (["changed 3", "changed 4", "changed 5"], ("0", "1", "2"))
+
+
+def test_a_folder_that_was_moved_away_is_named_as_such(root: Path) -> None:
+    around = Around(files(root), [root])
+    root.rename(root.parent / "elsewhere")
+    changed = around.compare(ANN)
+    assert (changed.gone, changed.parts, changed.lost, changed.partly) == ((str(root),), (), (), False)

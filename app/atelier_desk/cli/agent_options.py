@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Parser, names, number
+from atelier_desk.file_words import missing_words
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -237,6 +238,20 @@ def folders(out: Output, names: Sequence[str]) -> tuple[str, ...]:
             raise UsageError(N_("{path} is not a folder."), path=folder)
         found.append(str(folder))
     return tuple(dict.fromkeys(found))
+
+
+async def grant(atelier: Atelier, out: Output, workflow: Workflow, named: Sequence[str]) -> None:
+    """Let agents of a workflow use these folders besides those they may use already."""
+    granted = tuple(dict.fromkeys((*workflow.workspace, *named)))
+    if granted != workflow.workspace:
+        await atelier.workflows.set_workspace(workflow.id, granted)
+        await tell_unread(atelier, out, named)
+
+
+async def tell_missing(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
+    """Say which granted folders are not there; a turn begins all the same, and its tools say so too."""
+    for folder in await atelier.files.missing(granted):
+        out.note(missing_words(folder), "warn")
 
 
 async def tell_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
 from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _
+from atelier_desk.rule_words import always_words
 
 SHOWN = 160
 """Characters of a call and of its result in its one line."""
@@ -103,6 +105,10 @@ def described(asked: ApprovalRequest) -> list[str]:
     if asked.round > 1:
         lines.append("  " + _("Asked {count} times", count=asked.round))
     lines += [f"  {line}" for line in json.dumps(asked.arguments, ensure_ascii=False, indent=2).splitlines()]
+    if asked.always and asked.status is ApprovalStatus.PENDING:
+        where = asked.holds
+        folder = f" ({where.scope_id})" if where.scope is RuleScope.FOLDER else ""
+        lines.append(f"  {always_words(where, ' · '.join(asked.always))}{folder}")
     if asked.timeout_s and asked.status is ApprovalStatus.PENDING:
         left = max(0.0, asked.timeout_s - asked.seen_ms / 1000)
         lines.append("  " + _(TIMEOUTS[asked.on_timeout], seconds=round(left)))

@@ -15,7 +15,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
-from atelier_desk.domain.permission import PermissionRule
+from atelier_desk.domain.permission import Holds, PermissionRule, RuleScope
 
 NOBODY_TO_ASK = "Refused: nobody is there to ask in this run. Go on without this call."
 """The note of a rejection that was chosen for a whole run beforehand. The agent reads it; people are told in their language."""
@@ -131,6 +131,9 @@ class Ancestor(Model):
     agent_name: str
 
 
+EVERYWHERE = Holds(RuleScope.ALWAYS)
+
+
 class ApprovalRequest(Model):
     """A call that waits for a person's yes.
 
@@ -142,7 +145,7 @@ class ApprovalRequest(Model):
         always: the narrowest rules that would allow it from now on; none where no rule can.
         details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
             ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
-            ``tasks``.
+            ``tasks``. ``always_in`` is where a yes for ever holds, ``{"scope", "scope_id"}``: see ``holds``.
         presentation: the call in words for people; ``subjects`` what it touches.
         arguments: the call's exact arguments as the model wrote them; ``edited`` what a person made of them, None when unchanged.
         seen_ms: how long the card could be seen; only that uses up ``timeout_s`` (0 = none).
@@ -184,3 +187,12 @@ class ApprovalRequest(Model):
     note: str = ""
     created_at: Timestamp = Field(default_factory=utc_now)
     decided_at: Timestamp | None = None
+
+    @property
+    def holds(self) -> Holds:
+        """Where a yes from now on holds: what works on files holds in the folder it was asked in, anything else everywhere."""
+        said = self.details.get("always_in")
+        if isinstance(said, dict) and said.get("scope") in set(RuleScope):
+            return Holds(RuleScope(said["scope"]), str(said.get("scope_id", "")))
+        # Asked by a version that did not say.
+        return Holds(RuleScope.WORKFLOW, self.workflow_id) if self.subjects.command or self.subjects.paths else EVERYWHERE

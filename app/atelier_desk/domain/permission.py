@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -29,12 +29,22 @@ class Action(StrEnum):
 
 
 class RuleScope(StrEnum):
-    """Where a rule holds: one run with its sub-agents, one workflow, one agent, or everywhere. A yes to one call is no rule."""
+    """Where a rule holds: one run with its sub-agents, one workflow, the workflows of one folder, one agent, or everywhere. A yes to one
+    call is no rule."""
 
     RUN = "run"
     WORKFLOW = "workflow"
+    FOLDER = "folder"
+    """Workflows whose first granted folder, where commands run and relative paths start, is this one."""
     AGENT = "agent"
     ALWAYS = "always"
+
+
+class Holds(NamedTuple):
+    """Where a rule holds: its scope, and the id or path of that."""
+
+    scope: RuleScope
+    scope_id: str = ""
 
 
 class PermissionRule(Model):
@@ -42,7 +52,7 @@ class PermissionRule(Model):
 
     Attributes:
         text: the rule as people write it: ``read_file(src/**)``, ``run_command(git log:*)``, ``mcp__github``, ``section:web_ops``.
-        scope_id: the run, workflow or agent of the scope; empty when it holds everywhere.
+        scope_id: the run, workflow or agent of the scope, or its folder as an absolute path; empty when it holds everywhere.
         match, not_match: calls that the rule must and must not cover, tried when it is saved.
         last_matched_at: when it last decided a call; None: never.
     """
@@ -60,8 +70,13 @@ class PermissionRule(Model):
     @model_validator(mode="after")
     def _scope_has_its_id(self) -> PermissionRule:
         if (self.scope is RuleScope.ALWAYS) != (self.scope_id == ""):
-            raise ValueError("scope_id is the id of the run, workflow or agent, and empty for a rule that always holds")
+            raise ValueError("scope_id is the id of the run, workflow or agent, or the folder, and empty for a rule that always holds")
         return self
+
+    @property
+    def where(self) -> Holds:
+        """Where it holds."""
+        return Holds(self.scope, self.scope_id)
 
     @property
     def used_or_made(self) -> datetime:
@@ -72,9 +87,9 @@ class PermissionRule(Model):
         """What it says, without what only its owner looks at: as a run is given it."""
         return self.model_copy(update={"match": (), "not_match": (), "last_matched_at": None})
 
-    def holds_for(self, *, run_id: str = "", workflow_id: str = "", agent_id: str = "") -> bool:
-        """Whether the rule's scope takes in a call of this root run, workflow and agent."""
-        here = {RuleScope.RUN: run_id, RuleScope.WORKFLOW: workflow_id, RuleScope.AGENT: agent_id}
+    def holds_for(self, *, run_id: str = "", workflow_id: str = "", agent_id: str = "", folder: str = "") -> bool:
+        """Whether the rule's scope takes in a call of this root run, workflow, agent and first granted folder."""
+        here = {RuleScope.RUN: run_id, RuleScope.WORKFLOW: workflow_id, RuleScope.AGENT: agent_id, RuleScope.FOLDER: folder}
         return self.scope is RuleScope.ALWAYS or here[self.scope] == self.scope_id
 
 
@@ -85,7 +100,8 @@ class Verdict(Model):
         rule_id, rule: the rule that decided, empty when none did.
         reason: why, as a stable word: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``installs``,
             ``unconfined``),
-            or what the run's mode says (``plan``, ``manual``, ``selective``, ``risk_high``, ``mode``).
+            ``outside`` (no granted folder holds it, so its tool never gets there), or what the run's mode says (``plan``, ``manual``,
+            ``selective``, ``risk_high``, ``mode``).
         about: the part of the call that decided: one of its paths, commands, hosts or agents; empty for the whole call.
     """
 

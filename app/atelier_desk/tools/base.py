@@ -9,12 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, TypeAdapter
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.chat import ToolSpec
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.stream.event import Topic
 from atelier_desk.tools.call import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
@@ -110,6 +112,10 @@ class Tool(ABC):
     @abstractmethod
     def description(self) -> str:
         """The text for the model, from the description template."""
+
+    def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
+        """Why a call cannot run in these granted folders whoever allows it, so that nobody is asked about it; None for one that may."""
+        return None
 
     def preview(self, input: Any, context: ToolContext) -> Sequence[FileChange]:
         """The files as this call would leave them, for whoever is asked about it; nothing is touched. Runs in a thread.

@@ -158,7 +158,7 @@ async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: Appro
 async def test_always_for_a_section(scene: MakeScene) -> None:
     s = scene(asks())
     entry = next(action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-section")
-    assert entry.text() == "Always allow all of “Basics”"
+    assert entry.text() == "Always, everywhere: all of “Basics”"
     entry.trigger()
     await settle()
     assert s.engine.calls("approvals.approve")[0][1]["rules"] == ("section:core_ops",)

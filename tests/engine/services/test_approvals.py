@@ -15,7 +15,7 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, Approva
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
-from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
@@ -74,7 +74,8 @@ class Engine:
 
     async def asked(self, **fields: Any) -> ApprovalRequest:
         workflow = await self.repos.workflows.create(Workflow(name="w"))
-        values = {"call_id": "c", "tool": "CalculatorTool", "section": "core_ops", "arguments": ARGUMENTS, **fields}
+        tool = "CalculatorTool"
+        values = {"call_id": "c", "tool": tool, "section": "core_ops", "always": (tool,), "arguments": ARGUMENTS, **fields}
         request = ApprovalRequest(workflow_id=workflow.id, run_id="r", **values)
         await self.repos.journal.commit(Commit(approvals=(request,)))
         return request
@@ -439,3 +440,54 @@ async def test_what_a_call_would_change_is_told_before_it_is_allowed(open_atelie
         assert (created.action, created.added) == ("created", 1)
         assert sorted(each.name for each in folder.iterdir()) == ["a.py"]
         assert (folder / "a.py").read_text() == "one = 1\ntwo = 2\n"
+
+
+async def test_a_yes_for_ever_to_a_command_holds_in_its_folder_alone(open_atelier: Opener, tmp_path: Path) -> None:
+    def make(id: str) -> list[ToolCall]:
+        return [ToolCall(id=id, name="run_command", arguments={"command": "true > made.txt", "modifies_files": True})]
+
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="selective")
+    async with open_atelier([make("1"), "done", make("2"), "done", make("3"), "done"]) as atelier:
+
+        async def turn(folder: Path) -> str:
+            workflow = await atelier.workflows.create("W", workspace=(str(folder),))
+            run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
+            await atelier.runs.wait(run_id)
+            return run_id
+
+        first = await turn(tmp_path / "here")
+        [asked] = await atelier.approvals.pending()
+        assert asked.holds == (RuleScope.FOLDER, str(tmp_path / "here"))
+        await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS, rules=[*asked.always])
+        await atelier.runs.wait(first)
+        kept = await atelier.permissions.rules()
+        assert {rule.where for rule in kept} == {asked.holds}
+        await turn(tmp_path / "here")
+        assert await atelier.approvals.pending() == [], "another workflow of the folder is not asked about"
+        await turn(tmp_path / "there")
+        [again] = await atelier.approvals.pending()
+        assert again.holds == (RuleScope.FOLDER, str(tmp_path / "there"))
+
+
+async def test_a_yes_for_ever_to_one_command_does_not_let_the_others_run_that_wait_beside_it(open_atelier: Opener, tmp_path: Path) -> None:
+    lines = ("touch one.txt", "touch one.txt", "touch two.txt", "echo $(touch three.txt)")
+    calls = [ToolCall(id=f"c{n}", name="run_command", arguments={"command": each, "modifies_files": True}) for n, each in enumerate(lines)]
+    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="selective")
+    async with open_atelier([calls, "done"]) as atelier:
+        (tmp_path / "work").mkdir()
+        workflow = await atelier.workflows.create("W", workspace=(str(tmp_path / "work"),))
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
+        await atelier.runs.wait(run_id)
+        asked = {each.arguments["command"]: each for each in await atelier.approvals.pending()}
+        await atelier.approvals.approve(asked[lines[0]].id, scope=ApprovalScope.ALWAYS)
+        assert {each.arguments["command"] for each in await atelier.approvals.pending()} == set(lines[2:])
+        unreadable = asked[lines[3]].id
+        with pytest.raises(UsageError, match="asks each time"):
+            await atelier.approvals.approve(unreadable, scope=ApprovalScope.ALWAYS)
+        await atelier.approvals.approve(asked[lines[2]].id, scope=ApprovalScope.RUN)
+        assert [each.id for each in await atelier.approvals.pending()] == [unreadable], "what asks each time still does"
+        await atelier.approvals.reject(unreadable)
+        await atelier.runs.wait(run_id)
+        assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["one.txt", "two.txt"]

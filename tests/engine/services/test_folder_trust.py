@@ -72,3 +72,20 @@ async def test_sub_agents_get_what_their_parent_got_and_the_inspector_shows_the_
         parts = {part.kind: part for part in (await atelier.inspector.request(run_id, summary.seq)).parts}
         assert parts["folder"].estimate > 50
         assert parts["system"].estimate > 0
+
+
+async def test_a_folder_that_is_moved_between_two_turns_is_missing_and_announced_when_the_next_begins(
+    open_atelier: Opener, project: Path
+) -> None:
+    async with open_atelier(["one", "two"]) as atelier:
+        workflow = await atelier.workflows.create("W", workspace=(str(project),))
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Go", agent=agent()))
+        told: list[tuple[str, str]] = []
+        atelier.bus.on_changed(lambda topic, id: told.append((topic, id)))
+        project.rename(project.parent / "moved")
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Go on", agent=agent()))
+        assert ("file", "") in told
+        assert await atelier.files.missing((str(project), str(project.parent))) == (str(project),)
+        told.clear()
+        (project.parent / "moved").rename(project)
+        assert (await atelier.files.missing((str(project),)), told) == ((), [("file", "")])

@@ -52,3 +52,11 @@ async def test_reading_keeps_nothing_and_a_folder_of_many_keeps_the_names_short(
     result = await bench.call("run_command", replace(bench.context, agent_name="Ann"), command="bash many.sh", modifies_files=True)
     assert (len(result.data["changed_files"]), result.data["changed_total"]) == (20, 30)
     assert {change.agent_name for change in files.kept.of("w")} == {"Ann"}
+
+
+async def test_a_folder_that_a_command_moves_away_is_said_to_be_gone_and_not_to_be_large(bench: Bench, files: WorkspaceFiles) -> None:
+    (bench.root / "move.sh").write_text(f"mv {bench.root} {bench.root}-moved\n")
+    result = await bench.run("bash move.sh", sandbox="none")
+    assert result.data["folders_gone"] == [str(bench.root)]
+    assert "changes_note" not in result.data
+    assert "not there any more" in (await bench.run("ls")).data["error"]

@@ -31,7 +31,7 @@ def register(add: Adder) -> None:
         "--scope",
         choices=SCOPES,
         default="once",
-        help=_("once: this call; run: the tool in this run and its sub-agents; always: what is like this call, from now on"),
+        help=_("once: this call; run: the tool in this run and its sub-agents; always: what is like this call, from now on, in its folder"),
     )
     approve.add_argument(
         "--rule",

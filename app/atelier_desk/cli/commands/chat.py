@@ -7,7 +7,16 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.agent_options import add_agent_options, add_workflow_options, chosen_agent, chosen_workflow, tell_unread, workspace
+from atelier_desk.cli.agent_options import (
+    add_agent_options,
+    add_workflow_options,
+    chosen_agent,
+    chosen_workflow,
+    grant,
+    tell_missing,
+    tell_unread,
+    workspace,
+)
 from atelier_desk.cli.attaching import add_attach_option, attached_files
 from atelier_desk.cli.parser import Adder
 from atelier_desk.i18n import N_, _
@@ -43,6 +52,7 @@ async def chat(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     attached = await attached_files(atelier, arguments, out, workflow)
     if workflow is not None:
         await who.keep(atelier, workflow)
+        await grant(atelier, out, workflow, workspace(out, arguments))
     name = who.config.name if who.config is not None else (await atelier.agents.get(who.agent_id)).name
     out.note(_("{agent} listens. /help shows the commands, /quit ends.", agent=name), "bold")
     session = _Session(atelier, arguments, out, workflow, attached)
@@ -135,6 +145,7 @@ class _Session:
                 folders = workspace(self._out, self._arguments)
                 self._workflow = await self._atelier.workflows.create(name_from(text), who.agent_id, folders, choices=who.choices)
                 await tell_unread(self._atelier, self._out, folders)
+            await tell_missing(self._atelier, self._out, (await self._atelier.workflows.get(self._workflow.id)).workspace)
             follower = await self._follower(self._workflow.id)
             try:
                 run_id = await self._atelier.runs.send(

@@ -7,7 +7,7 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.agent_options import PROFILES
+from atelier_desk.cli.agent_options import PROFILES, folders
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.i18n import N_, _
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.run.verdicts import Replayed
 
 ACTIONS = ("allow", "ask", "deny")
-SCOPES = ("always", "workflow", "agent")
+SCOPES = ("always", "folder", "workflow", "agent")
 DECISIONS = ("allowed", "approved", "rejected", "cancelled", "denied")
 AUDITED = 50
 """Entries of the audit trail that are listed where no number is given."""
@@ -40,6 +40,7 @@ def register(add: Adder) -> None:
     for command in (new, load):
         command.add_argument("--scope", choices=SCOPES, default="always", help=_("where it holds (always)"))
         add_id(command, "--workflow", "workflow", help=_("the workflow of --scope workflow"))
+        command.add_argument("--folder", metavar="DIR", default="", help=_("the folder of --scope folder: workflows that work in it"))
         command.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent of --scope agent"))
     remove = group.command("remove", _("remove rules"), "permissions:remove")
     remove.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be shortened"))
@@ -110,7 +111,7 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
     rule = checks.build(
         PermissionRule, _("rule"), text=arguments.rule, action=arguments.action, match=tuple(arguments.match),
-        not_match=tuple(arguments.not_match), **await _scope(atelier, arguments),
+        not_match=tuple(arguments.not_match), **await _scope(atelier, arguments, out),
     )  # fmt: skip
     _told(out, await atelier.permissions.add(rule))
     return 0
@@ -139,25 +140,25 @@ async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli import approval_words
     from atelier_desk.cli.decisions import parse_arguments
     from atelier_desk.cli.files import path_of
     from atelier_desk.cli.output import data, line
     from atelier_desk.profile_words import mode_of
+    from atelier_desk.rule_words import verdict_words
 
+    mode = mode_of(arguments.profile)
     said = await atelier.permissions.test(
         arguments.tool,
         parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments),
         workspace=tuple(str(path_of(out, folder).resolve()) for folder in arguments.workspace),
         workflow_id=arguments.workflow or "",
         agent=arguments.agent,
-        mode=mode_of(arguments.profile),
+        mode=mode,
     )
     if out.json:
         data(out, said.model_dump(mode="json"))
         return 0
-    why = said.rule or approval_words.reason(said.reason)
-    line(out, f"{said.action.value}: {why}" + (f" ({said.about})" if said.about else ""))
+    line(out, verdict_words(said, mode))
     return 0
 
 
@@ -194,7 +195,7 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
     file = path_of(out, arguments.file)
     lines = await atelier.permissions.preview(file)
-    scope = await _scope(atelier, arguments)
+    scope = await _scope(atelier, arguments, out)
     kept = () if arguments.dry_run else await atelier.permissions.import_(file, **scope)
     if out.json:
         read = [
@@ -284,7 +285,7 @@ def _plain(line: AuditLine) -> dict[str, Any]:
     return line.entry.model_dump(mode="json") | {"workflow": line.workflow, "in_bin": line.in_bin}
 
 
-async def _scope(atelier: Atelier, arguments: argparse.Namespace) -> dict[str, Any]:
+async def _scope(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> dict[str, Any]:
     """``scope`` and ``scope_id`` of a rule; raises UsageError when they do not belong together."""
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.permission import RuleScope
@@ -294,7 +295,9 @@ async def _scope(atelier: Atelier, arguments: argparse.Namespace) -> dict[str, A
         raise UsageError(N_("--workflow and --scope workflow belong together."))
     if bool(arguments.agent) is not (scope is RuleScope.AGENT):
         raise UsageError(N_("--agent and --scope agent belong together."))
-    scope_id = arguments.workflow or ""
+    if bool(arguments.folder) is not (scope is RuleScope.FOLDER):
+        raise UsageError(N_("--folder and --scope folder belong together."))
+    scope_id = arguments.workflow or (folders(out, [arguments.folder])[0] if arguments.folder else "")
     if scope is RuleScope.AGENT:
         scope_id = (await atelier.permissions.agent(arguments.agent)).id
     return {"scope": scope, "scope_id": scope_id}

@@ -13,6 +13,7 @@ from atelier_desk.cli.agent_options import (
     chosen_agent,
     chosen_workflow,
     schema_from,
+    tell_missing,
     tell_unread,
     workspace,
 )
@@ -76,10 +77,12 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     workflow = existing or await _new_workflow(atelier, out, name_from(prompt), who, folders)
     if existing is not None:
         await who.keep(atelier, existing)
-    if existing is not None and folders:
-        await atelier.workflows.set_workspace(existing.id, tuple(dict.fromkeys((*existing.workspace, *folders))))
+    granted = tuple(dict.fromkeys((*workflow.workspace, *folders)))
+    if granted != workflow.workspace:
+        await atelier.workflows.set_workspace(workflow.id, granted)
+    await tell_missing(atelier, out, granted)
     if not out.json and not arguments.quiet:
-        await tell_unread(atelier, out, tuple(dict.fromkeys((*workflow.workspace, *folders))))
+        await tell_unread(atelier, out, granted)
     decisions = Decisions(atelier, out, arguments.on_approval)
     stepper = Stepper(atelier, out) if arguments.step else None
     follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), answers, decisions, stepper)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from atelier_desk.desktop.widgets.basic import PillKind
 from atelier_desk.domain.approval import (
@@ -19,6 +20,7 @@ from atelier_desk.domain.approval import (
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.rule_words import REASONS, always_words
 from atelier_desk.tools.sections import SectionRegistry
 
 _MCP = "mcp__"
@@ -30,16 +32,6 @@ _SELECTIVE = {
     ApprovalKind.MCP: N_("You want to be asked before MCP servers are used."),
     ApprovalKind.FILE_OP: N_("You want to be asked before files are touched or commands are run."),
     ApprovalKind.DB_OP: N_("You want to be asked before projects and their knowledge are touched."),
-}
-REASONS = {
-    "manual": N_("The profile “Ask always” asks before every call."),
-    "risk_high": N_("Calls of high risk are always confirmed."),
-    "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
-    "protected": N_("It changes a file that programs run or agents obey."),
-    "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
-    "installs": N_("It installs a package, whose scripts run here."),
-    "unconfined": N_("It would run outside of the sandbox, or with the network."),
-    "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
 }
 
 
@@ -151,16 +143,17 @@ def choices(request: ApprovalRequest) -> list[Choice]:
     """The wider ways to say yes: for this run, and always for the like of it, the tool, its section or its server."""
     name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
     found = [Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN)]
+    where = partial(always_words, request.holds)
     if request.always and request.always != (request.tool,):
         narrow = " · ".join(shorten(text, LONGEST_RULE) for text in request.always)
-        found.append(Choice("always", _("Always allow {rule}", rule=narrow), ApprovalScope.ALWAYS, request.always))
-    found.append(Choice("tool", _("Always allow {tool}", tool=name), ApprovalScope.ALWAYS, (request.tool,)))
+        found.append(Choice("always", where(narrow), ApprovalScope.ALWAYS, request.always))
+    found.append(Choice("tool", where(name), ApprovalScope.ALWAYS, (request.tool,)))
     if request.section and not request.server:
-        text = _("Always allow all of “{section}”", section=section_name(request.section))
-        found.append(Choice("section", text, ApprovalScope.ALWAYS, (f"section:{request.section}",)))
+        text = _("all of “{section}”", section=section_name(request.section))
+        found.append(Choice("section", where(text), ApprovalScope.ALWAYS, (f"section:{request.section}",)))
     if request.server:
-        text = _("Always allow the server {server}", server=request.server)
-        found.append(Choice("server", text, ApprovalScope.ALWAYS, (f"mcp__{request.server}",)))
+        text = _("the server {server}", server=request.server)
+        found.append(Choice("server", where(text), ApprovalScope.ALWAYS, (f"mcp__{request.server}",)))
     return found
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
 from atelier_desk.domain.text import shorten
@@ -30,7 +30,7 @@ from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host,
 from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
-from atelier_desk.tools.base import Call, Effect
+from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.commands.judge import Judgement, judge
@@ -82,7 +82,8 @@ class Judge:
             level = self._level_of(state)
             about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted)
             said = decide([level], about)
-            always = narrowest(about) if said.action is Action.ASK and not about.concerns else ()
+            # What a rule asks about, and what asks each time, no other rule allows.
+            always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
             return Judged(said, grounds(about, level), about.reads, always)
         except Exception:
             log.exception("a call of %s could not be looked into", intent.tool)
@@ -106,6 +107,12 @@ def verdict(
 ) -> Verdict:
     """What is decided about one call, as ``Judge`` says it."""
     return Judge(own).judged(state, intent, described, repaired=repaired, tainted=tainted).verdict
+
+
+def unreachable(state: RunState, tool: Tool, described: Call) -> ToolError | None:
+    """Why a call cannot run in the granted folders, whatever the rules and the profile say; None for one that may, and without folders."""
+    skills = map(str, folders_of(state.skills_used)) if described.effect is Effect.READ else ()
+    return tool.out_of_reach(described, [File(folder) for folder in (*state.workspace, *skills)]) if state.workspace else None
 
 
 def rules(state: RunState) -> tuple[PermissionRule, ...]:

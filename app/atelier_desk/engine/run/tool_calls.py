@@ -26,18 +26,19 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
 )
 from atelier_desk.domain.parts import ResultPart
-from atelier_desk.domain.permission import Action, Verdict
+from atelier_desk.domain.permission import Action, RuleScope, Verdict
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, refusal
+from atelier_desk.engine.run.permissions import Judge, refusal, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState, attachments_of
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.policy import approvals, budget
+from atelier_desk.policy.permissions import scope
 from atelier_desk.tools.base import (
     AnswerChild,
     AskParent,
@@ -177,7 +178,10 @@ class ToolCalls:
         intent = self._intent(state, call, tool, described, name=name, arguments=arguments, via=via)
         asks: Verdict | None = None
         always: tuple[str, ...] = ()
-        if described is not None and tool is not None and self._is_judged(tool, described):
+        away = unreachable(state, tool, described) if described is not None and tool is not None else None
+        if away is not None:
+            failure, described = ToolResult.failure(str(away), away.code), None
+        elif described is not None and tool is not None and self._is_judged(tool, described):
             tainted = self._teams.tainted(state)
             said, grounds, reads, always = self._judge.judged(state, intent, described, repaired=call.repaired, tainted=tainted)
             taint = reads if said.action is not Action.DENY else ""
@@ -265,13 +269,24 @@ class ToolCalls:
             about=prepared.asks.about,
             always=prepared.always,
             arguments=intent.arguments,
-            details=described.details,
+            details=self._details(state, prepared),
             presentation=intent.presentation,
             subjects=intent.subjects,
             timeout_s=state.approvals.timeout_s,
             on_timeout=state.approvals.on_timeout,
             created_at=self._env.clock.now(),
         )
+
+    @staticmethod
+    def _details(state: RunState, prepared: Prepared) -> dict[str, Any]:
+        """What a card shows, with where a yes from now on would hold."""
+        described, tool = prepared.described, prepared.tool
+        assert described is not None
+        touches = described.subjects.command or described.subjects.paths
+        where = scope.holds(state.workflow_id, state.workspace, local=bool(touches or (tool is not None and tool.needs_workspace)))
+        if where.scope is RuleScope.ALWAYS:
+            return described.details
+        return {**described.details, "always_in": {"scope": where.scope.value, "scope_id": where.scope_id}}
 
     @staticmethod
     def _batch(state: RunState, prepared: list[Prepared]) -> list[Prepared]:

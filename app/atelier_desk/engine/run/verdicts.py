@@ -111,7 +111,14 @@ def _today(state: RunState, chosen: ApprovalSettings, runs: dict[str, _Run]) -> 
     """What a run would be started with today."""
     parent = runs.get(state.lineage[-1].run_id) if state.lineage else None
     if parent is None:
-        return for_run(chosen, state.approvals.mode, run_id=state.run_id, workflow_id=state.workflow_id, agent_id=state.agent_id)
+        return for_run(
+            chosen,
+            state.approvals.mode,
+            run_id=state.run_id,
+            workflow_id=state.workflow_id,
+            agent_id=state.agent_id,
+            workspace=state.workspace,
+        )
     root = state.root_run_id
     rules = handed_down(parent.chosen.rules, parent.state.agent_id, state.agent_id, root)
     return parent.chosen.model_copy(update={"mode": state.approvals.mode, "rules": rules})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import (
@@ -122,9 +124,10 @@ class Answering:
 
 
 def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[EventBody]:
-    """A yes for the run, or for good, holds for the tool's other calls that wait at this moment too."""
+    """A yes for the run, or for good, holds for the tool's other calls that wait at this moment too, as far as its rules cover them."""
     if decision.scope is ApprovalScope.ONCE:
         return []
+    texts = {rule.text for rule in decision.rules}
     return [
         ApprovalDecided(
             approval_id=other.id,
@@ -134,8 +137,14 @@ def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[
             decided_by=decision.decided_by,
         )
         for other in now.requests
-        if other.tool == asked.tool and other.id != asked.id
+        if other.tool == asked.tool and other.id != asked.id and _covers(texts, other)
     ]
+
+
+def _covers(texts: Set[str], other: ApprovalRequest) -> bool:
+    """Whether rules surely allow a call that waits. What asks each time has no rules that would, and stays asked."""
+    whole = {other.tool, f"section:{other.section}", f"mcp__{other.server}"}
+    return bool(other.always) and (bool(whole & texts) or set(other.always) <= texts)
 
 
 def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:

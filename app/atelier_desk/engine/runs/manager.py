@@ -312,7 +312,9 @@ class RunManager:
             previous_run_id=previous,
             correlation_id=run_id,
             max_depth=settings.max_depth,
-            approvals=for_run(settings.approvals, who.agent.approval, run_id=run_id, workflow_id=row.id, agent_id=who.agent_id),
+            approvals=for_run(
+                settings.approvals, who.agent.approval, run_id=run_id, workflow_id=row.id, agent_id=who.agent_id, workspace=row.workspace
+            ),
             language=language(),
             workspace=row.workspace,
             trusted=trusted,

@@ -56,11 +56,13 @@ class ApprovalService:
 
         Args:
             arguments: what it runs with instead of the model's own; they must fit the tool.
-            scope: ``run`` allows the tool for the rest of this run and its sub-agents, ``always`` stores rules.
+            scope: ``run`` allows the tool for the rest of this run and its sub-agents, ``always`` stores rules that hold where the request
+                says (``ApprovalRequest.holds``): a command in its folder.
             rules: texts of rules that say what is allowed so; without any, ``run`` takes the tool and ``always`` the narrowest ones.
 
         Raises:
-            UsageError: the arguments do not fit the tool (code ``invalid_arguments``, each field is named), or the rules do not cover it.
+            UsageError: the arguments do not fit the tool (code ``invalid_arguments``, each field is named), the rules do not cover it, or
+                no rule can.
             ConflictError: it was decided meanwhile.
         """
         asked = await self._open(approval_id)
@@ -171,9 +173,15 @@ class ApprovalService:
                 PermissionRule(text=text, action=Action.ALLOW, scope=RuleScope.RUN, scope_id=root, created_at=now)
                 for text in texts or (asked.tool,)
             )
-        kept = {rule.text: rule for rule in await permissions.rules() if rule.scope is RuleScope.ALWAYS and rule.action is Action.ALLOW}
-        wanted = texts or asked.always or (asked.tool,)
-        return tuple(kept.get(text) or PermissionRule(text=text, action=Action.ALLOW, created_at=now) for text in wanted)
+        wanted = texts or asked.always
+        if not wanted:
+            raise UsageError(N_("No rule can allow this call from now on, as it asks each time. Allow it once, or for this run."))
+        where = asked.holds
+        kept = {rule.text: rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW}
+        return tuple(
+            kept.get(text) or PermissionRule(text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now)
+            for text in wanted
+        )
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
         """The arguments a person changed, checked; None when nothing was changed."""

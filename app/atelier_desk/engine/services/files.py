@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -44,6 +45,8 @@ class FileService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._gone: set[str] = set()
+        """Granted folders that were not there when they were looked at last."""
 
     @property
     def _files(self) -> WorkspaceFiles:
@@ -122,11 +125,20 @@ class FileService:
         return await in_tool_thread(lambda: {folder: _decided(Path(folder).resolve(), decided) for folder in folders})
 
     async def missing(self, folders: Sequence[str]) -> tuple[str, ...]:
-        """Those of the folders that are not there at this moment: moved, deleted, or on a disk that is not mounted."""
-        return await in_tool_thread(lambda: tuple(folder for folder in folders if not Path(folder).is_dir()))
+        """Those of the folders that are not there at this moment: moved away, deleted, or on a disk that is not connected.
+
+        What is otherwise than it was the last time is announced as a ``file`` without an id. Every turn looks when it begins.
+        """
+        gone = await in_tool_thread(lambda: tuple(folder for folder in folders if not os.path.isdir(folder)))  # noqa: PTH112
+        before = self._gone.intersection(folders)
+        if before != set(gone):
+            self._gone = (self._gone - before) | set(gone)
+            self._context.bus.changed("file", "")
+        return gone
 
     async def instructions(self, folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
         """The trusted ones of the folders, and what they tell agents at this moment; a folder that cannot be read tells nothing."""
+        await self.missing(folders)
         decided = await self.trusted(folders)
         trusted = tuple(folder for folder in folders if decided[folder])
         found: builtins.list[FolderInstructions] = []

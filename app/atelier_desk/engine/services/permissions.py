@@ -13,13 +13,14 @@ from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.permissions import facts, verdict
+from atelier_desk.engine.run.permissions import facts, unreachable, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.decide import Level, decide
+from atelier_desk.policy.permissions.scope import first
 from atelier_desk.tools.base import Call, Effect, Risk
 from atelier_desk.tools.validation import InvalidArgumentsError
 
@@ -125,9 +126,13 @@ class PermissionService:
         agent_id = (await self.agent(agent)).id if agent else ""
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
-        holding = tuple(rule for rule in await self.rules() if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id))
+        folder = first(tuple(workspace))
+        holding = tuple(rule for rule in await self.rules() if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
         state = await self._state(mode, workspace, holding, agent_id)
         own = (self._context.datadir.root.resolve().as_posix(),)
+        if unreachable(state, found, described) is not None:
+            # As the call itself: nobody is asked, and no rule lets it out.
+            return Verdict(action=Action.DENY, reason="outside", about=", ".join(described.subjects.paths))
         return verdict(state, _intent(tool, found.section, described, arguments), described, repaired=False, own=own)
 
     async def replay(self, workflow_id: str) -> list[Replayed]:
@@ -201,6 +206,8 @@ class PermissionService:
             await self._context.repos.workflows.get(rule.scope_id)
         if rule.scope is RuleScope.AGENT:
             await self._context.repos.agents.get(rule.scope_id)
+        if rule.scope is RuleScope.FOLDER and not Path(rule.scope_id).is_absolute():
+            raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=rule.scope_id)
         if both := set(rule.match) & set(rule.not_match):
             raise UsageError(N_("“{example}” cannot be covered and not covered at once."), code="contradicts", example=min(both))
         if read.argument is None:

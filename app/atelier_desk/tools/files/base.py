@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -52,6 +53,15 @@ class FileTool(DescribedTool):
         if not roots:
             raise ToolError(NO_WORKSPACE, code="no_workspace")
         return place(text, roots)
+
+    def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
+        """The error of the first path that leads nowhere in the workspace by its spelling; links are looked at when the call runs."""
+        try:
+            for path in call.subjects.paths:
+                place(path, roots)
+        except ToolError as error:
+            return error
+        return None
 
     def root(self, where: Place, context: ToolContext) -> ConfinedRoot:
         return self.files(context).root(where.root)

@@ -32,6 +32,9 @@ class Noted:
             said |= {"changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]], "changed_total": len(parts)}
         if lost:
             said["not_undoable"] = list(lost[:_NAMED])
+        if self.changed.gone:
+            said["folders_gone"] = list(self.changed.gone)
+            said["folders_note"] = "These folders of the workspace are not there any more, so nothing in them can be undone. Tell the user."
         if self.changed.partly:
             said["changes_note"] = "The workspace is too large to be looked at whole: more files may have changed, and cannot be undone."
         return replace(result, data={**result.data, **said}, parts=(*result.parts, *parts[:_NAMED])) if said else result

@@ -31,12 +31,13 @@ SECONDS = 3.0
 class Changed:
     """What was changed: ``parts`` are for the card; ``lost`` are files, as a person calls them, that cannot be taken back.
 
-    ``partly``: not everything was looked at, so more may have changed.
+    ``partly``: not everything was looked at, so more may have changed. ``gone``: granted folders that are not there any more.
     """
 
     parts: tuple[FileChange, ...] = ()
     lost: tuple[str, ...] = ()
     partly: bool = False
+    gone: tuple[str, ...] = ()
 
 
 class Around:
@@ -49,7 +50,7 @@ class Around:
     def __init__(self, files: WorkspaceFiles, roots: Sequence[Path]) -> None:
         self._files, self._roots = files, roots
         self._held: dict[tuple[Path, str], bytes] = {}
-        self._found, self._partly = self._look()
+        self._found, self._partly, _gone = self._look()
         left, until = ALL_BYTES, time.monotonic() + SECONDS
         # Who works on files works on the newest: where there is no time for all, those can be taken back.
         newest = sorted((item for item in self._found.items() if item[1].kind == "file"), key=lambda item: item[1].modified, reverse=True)
@@ -65,14 +66,14 @@ class Around:
 
     def compare(self, author: Author) -> Changed:
         """Keep what is otherwise now, as changes of ``author``."""
-        now, partly = self._look()
+        now, partly, gone = self._look()
         partly = partly or self._partly
         parts: list[FileChange] = []
         lost: list[str] = []
         for key in sorted({*self._found, *now}):
             before, after = self._found.get(key), now.get(key)
-            if before == after or (partly and (before is None or after is None)):
-                # Of what was not looked at nobody knows whether it is new.
+            if before == after or (partly and (before is None or after is None)) or key[0] in gone:
+                # Of what was not looked at nobody knows whether it is new; a folder that was moved away took its files along.
                 continue
             if any(each is not None and each.kind != "file" for each in (before, after)):
                 continue
@@ -81,7 +82,7 @@ class Around:
                 lost.append(self._shown(*key))
             elif part.before != part.after:
                 parts.append(part)
-        return Changed(tuple(parts), tuple(lost), partly)
+        return Changed(tuple(parts), tuple(lost), partly, tuple(str(root) for root in self._roots if root in gone))
 
     def _kept(self, author: Author, key: tuple[Path, str], before: Found | None, after: Found | None) -> FileChange | None:
         """One change; None for one whose contents are not known."""
@@ -102,17 +103,22 @@ class Around:
         above = ("/".join(parts[: end + 1]) for end in range(len(parts)))
         return tuple(each for each in above if (root, each) not in self._found)
 
-    def _look(self) -> tuple[dict[tuple[Path, str], Found], bool]:
+    def _look(self) -> tuple[dict[tuple[Path, str], Found], bool, set[Path]]:
+        """What is there, whether that is not everything, and the granted folders that are not there."""
         found: dict[tuple[Path, str], Found] = {}
+        gone: set[Path] = set()
         left, partly = SECONDS, False
         for root in self._roots:
             walk = Walk(self._files.root(root), hidden=True, seconds=left)
             try:
                 found |= {(root, entry.path): entry.found for entry in walk.files(folders=True)}
-            except ToolError:
-                partly = True
+            except ToolError as error:
+                if error.code == "workspace_gone":
+                    gone.add(root)
+                else:
+                    partly = True
             partly, left = partly or bool(walk.cut), max(0.0, walk.seconds_left)
-        return found, partly
+        return found, partly, gone
 
     def _read(self, root: Path, path: str) -> bytes | None:
         try:
