@@ -137,6 +137,7 @@ class ApprovalsPage(RowsPage):
     _tools: tuple[ToolInfo, ...] | list[ToolInfo] = ()
     _agents: dict[str, str] = {}
     _workflows: dict[str, str] = {}
+    _folders: tuple[str, ...] = ()
 
     def build(self) -> None:
         self._build_modes()
@@ -206,7 +207,9 @@ class ApprovalsPage(RowsPage):
         self.risks.show_tools(tools, kept.risks)
         self._tools = tools
         self._agents = {agent.id: agent.config.name for agent in await self.bridge.engine.agents.list()}
-        self._workflows = {workflow.id: workflow.name for workflow in await self.bridge.engine.workflows.list()}
+        workflows = await self.bridge.engine.workflows.list()
+        self._workflows = {workflow.id: workflow.name for workflow in workflows}
+        self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
         self.rules.show_rules(kept.rules, {**self._agents, **self._workflows})
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
         await self.trail.load()
@@ -227,7 +230,7 @@ class ApprovalsPage(RowsPage):
     # rules --------------------------------------------------------------------------------------------------------------------------
 
     def _edit(self, rule: PermissionRule | None) -> RuleForm:
-        form = RuleForm(rule, self._agents, self._workflows, self)
+        form = RuleForm(rule, self._agents, self._workflows, self, folders=self._folders)
         form.chosen.connect(lambda fields: self.jobs.start(self._save(form, rule, fields)))
         form.open()
         return form
