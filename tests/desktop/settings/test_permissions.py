@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -233,3 +234,18 @@ async def test_an_edit_is_tried_by_its_path_alone() -> None:
     name, arguments = call_of("edit_file(src/a.py)", await tools.list())
     assert arguments["path"] == "src/a.py"
     await tools.check(name, arguments)
+
+
+async def test_tab_goes_down_the_page_through_the_rules(kept: Kept, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
+    find("rule-filter").setText("git")
+    find("rule-filter").setText("")
+    await settle()
+    found, each = [], find("rule-filter")
+    while "safe-filter" not in found:
+        if each.isVisible() and each.isEnabled() and each.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            found.append(each.objectName())
+        each = each.nextInFocusChain()
+    rows = [f"rule-{deed}-{text}" for text in listed(find) for deed in ("edit", "remove")]
+    assert found[: len(rows) + 3] == ["rule-filter", *rows, "rule-add", "rule-import-file"]
+    below = ("rule-test-run", "audit-text", "audit-decision", "audit-days", "safe-filter")
+    assert [name for name in found if name in below] == list(below)

@@ -50,7 +50,7 @@ class RuleTest(QWidget):
             self.profiles.addItem("", profile.name)
         say(self.profiles, items=[profile.title for profile in PROFILES])
         self.profiles.setCurrentIndex(1)
-        run = control(QPushButton(self), "rule-test-run", N_("Which rule decides?"), on=self.asked.emit)
+        run = self.run = control(QPushButton(self), "rule-test-run", N_("Which rule decides?"), on=self.asked.emit)
         self._result = control(label("", "", self, wrap=True), "rule-test-result")
         below = fill(QHBoxLayout(), (self.folder, 1), self.profiles, run, spacing=8)
         fill(QVBoxLayout(self), self.call, below, self._result, margins=(0, 0, 0, 0), spacing=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,12 @@ DEPTH = Number(
 )
 
 
+def _lead(*stops: QWidget) -> None:
+    """Have Tab go through these in this order: some were made later than what stands below them."""
+    for before, after in pairwise(stops):
+        QWidget.setTabOrder(before, after)
+
+
 @settings_page("approvals", order=37, icon="shield", title=N_("Permissions"))
 class ApprovalsPage(RowsPage):
     """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``, ``approval-on-timeout``,
@@ -179,6 +186,7 @@ class ApprovalsPage(RowsPage):
         self.tester = RuleTest(self)
         fill(self.section(N_("WHICH RULE DECIDES?")).body, self.tester)
         self.filter.textChanged.connect(self.rules.filter)
+        self.rules.listed.connect(lambda: _lead(self.filter, *self.rules.buttons(), add, load))
         self.rules.edited.connect(self._edit)
         self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
         self.tester.asked.connect(lambda: self.jobs.start(self._test(), "test"))
@@ -189,6 +197,8 @@ class ApprovalsPage(RowsPage):
         self.trail = AuditTrail(self.bridge, self.jobs, self)
         card.body.insertWidget(0, say(label("", "muted", self, wrap=True), hint))
         card.body.insertWidget(1, self.trail)
+        _lead(self.tester.run, self.trail.text)
+        _lead(self.trail.export, self.control("audit_days"))
         self.trail.opened.connect(self._show_call)
         hint = N_(
             "These run without asking inside your folders: those that only read under Ask, those that write what they name under Edit. "
