@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -20,8 +22,10 @@ from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
 from atelier_desk.domain.settings import Settings
-from atelier_desk.engine.services.tools import ParameterInfo, ToolInfo
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.services.tools import ParameterInfo, ToolInfo, ToolService
 from atelier_desk.policy.permissions import foreign
+from atelier_desk.tools.default import create_default_tool_registry
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 
@@ -202,3 +206,46 @@ def test_a_call_is_read_from_one_line() -> None:
     for wrong in ("", "read_file(a", 'read_file({"path": })', "TodoTool(x)"):
         with pytest.raises(UsageError):
             call_of(wrong, tools)
+
+
+async def test_a_rule_of_a_folder_says_which_and_folders_of_workflows_are_offered(
+    kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
+) -> None:
+    gone = PermissionRule(id="f", text="run_command(make)", action=Action.ALLOW, scope=RuleScope.FOLDER, scope_id="/old/place")
+    kept._keep(*kept.rules, gone)
+    atelier.set("workflows", "list", [Workflow(id="w", name="W", workspace=("/home/ada/shelf", "/b"))])
+    window.show_page("general")
+    window.show_page("approvals")
+    await settle()
+    find("rule-edit-run_command(make)").click()
+    form: Any = window.findChild(RuleForm, "rule-form")
+    offered = [form.scope.itemText(row) for row in range(form.scope.count())]
+    assert form.scope.currentText() == "In the folder /old/place"
+    assert "In the folder /home/ada/shelf" in offered
+    form.scope.setCurrentIndex(offered.index("In the folder /home/ada/shelf"))
+    find("form-submit").click()
+    await settle()
+    assert next(rule.where for rule in kept.rules if rule.id == "f") == (RuleScope.FOLDER, "/home/ada/shelf")
+
+
+async def test_an_edit_is_tried_by_its_path_alone() -> None:
+    context: Any = SimpleNamespace(registry=create_default_tool_registry())
+    tools = ToolService(context)
+    name, arguments = call_of("edit_file(src/a.py)", await tools.list())
+    assert arguments["path"] == "src/a.py"
+    await tools.check(name, arguments)
+
+
+async def test_tab_goes_down_the_page_through_the_rules(kept: Kept, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
+    find("rule-filter").setText("git")
+    find("rule-filter").setText("")
+    await settle()
+    found, each = [], find("rule-filter")
+    while "safe-filter" not in found:
+        if each.isVisible() and each.isEnabled() and each.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            found.append(each.objectName())
+        each = each.nextInFocusChain()
+    rows = [f"rule-{deed}-{text}" for text in listed(find) for deed in ("edit", "remove")]
+    assert found[: len(rows) + 3] == ["rule-filter", *rows, "rule-add", "rule-import-file"]
+    below = ("rule-test-run", "audit-text", "audit-decision", "audit-days", "safe-filter")
+    assert [name for name in found if name in below] == list(below)

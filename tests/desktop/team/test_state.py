@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from atelier_desk.desktop.team.state import TeamState
+from atelier_desk.desktop.team.words import doing
 from atelier_desk.domain.agent import Budget
 from tests.desktop.team.scenario import START, child, event, started, tree
 
@@ -30,6 +31,17 @@ def test_events_alone_make_the_tree_at_any_depth(state: TeamState) -> None:
     assert [member.title for member in state.of_call("ada", "p1")] == ["Review the types", "Write the tests"]
     assert state.members["dot"].current_tool == "CalculatorTool"
     assert state.counting
+
+
+def test_a_call_that_says_what_it_does_is_told_by_that(state: TeamState) -> None:
+    dot = state.members["dot"]
+    assert doing(dot) == "CalculatorTool"
+    shown = {"title": "Run a command", "summary": {"text": "Run “{command}”", "params": {"command": "make test"}}}
+    state.feed(event(21, "tool_start", "dot", call_id="s1", tool="run_command", presentation=shown))
+    assert doing(dot) == "Run “make test”"
+    state.feed(event(22, "tool_end", "dot", call_id="s1", tool="run_command", success=True))
+    assert doing(dot) == "CalculatorTool"
+    assert not dot.said
 
 
 def test_the_engines_tree_gives_the_same_and_more(state: TeamState) -> None:

@@ -17,6 +17,7 @@ from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.i18n import _
+from atelier_desk.rule_words import where_words
 
 if TYPE_CHECKING:
     from atelier_desk.policy.permissions.foreign import Line
@@ -32,7 +33,13 @@ class RuleForm(FormDialog):
     chosen = Signal(object)
 
     def __init__(
-        self, rule: PermissionRule | None, agents: Mapping[str, str], workflows: Mapping[str, str], parent: QWidget | None = None
+        self,
+        rule: PermissionRule | None,
+        agents: Mapping[str, str],
+        workflows: Mapping[str, str],
+        parent: QWidget | None = None,
+        *,
+        folders: Sequence[str] = (),
     ) -> None:
         super().__init__(_("Change the rule") if rule else _("New rule"), parent)
         self.setObjectName("rule-form")
@@ -46,9 +53,13 @@ class RuleForm(FormDialog):
             self.action.addItem(_(words), action)
         self.add_field(_("What it does"), self.action, _("Forbid beats Ask, and Ask beats Allow, whichever is narrower."))
         self.scope = control(ComboBox(self), "rule-scope")
+        self.scope.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)  # paths are long
+        self.scope.setMinimumContentsLength(24)
         self.scope.addItem(_("Everywhere"), (RuleScope.ALWAYS, ""))
         for id, name in agents.items():
             self.scope.addItem(_("For the agent {name}", name=name), (RuleScope.AGENT, id))
+        for folder in folders:
+            self.scope.addItem(_("In the folder {name}", name=folder), (RuleScope.FOLDER, folder))
         for id, name in workflows.items():
             self.scope.addItem(_("In the workflow {name}", name=name), (RuleScope.WORKFLOW, id))
         self.add_field(_("Where it holds"), self.scope)
@@ -59,7 +70,7 @@ class RuleForm(FormDialog):
             places = [self.scope.itemData(row) for row in range(self.scope.count())]
             here = (rule.scope, rule.scope_id)
             if here not in places:
-                self.scope.addItem(rule.scope_id, here)
+                self.scope.addItem(where_words(rule.where), here)
                 places.append(here)
             self.scope.setCurrentIndex(places.index(here))
         self.text.textChanged.connect(self.check)

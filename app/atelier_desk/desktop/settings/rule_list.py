@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings import rule_words
 from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
@@ -20,10 +20,12 @@ class RuleList(QWidget):
     Signals:
         edited: a rule that is to be changed.
         removed: a rule that is to go.
+        listed: the rows were made anew.
     """
 
     edited = Signal(object)
     removed = Signal(object)
+    listed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,6 +58,15 @@ class RuleList(QWidget):
         if not shown:
             none = _("No rule holds these words.") if self._rules else _("None yet. They come from “Always allow” when an agent asks.")
             self._column.addWidget(control(label(none, "muted", self, wrap=True), "approval-rules-empty"))
+        self.listed.emit()
+
+    def buttons(self) -> list[QAbstractButton]:
+        """Those of the rows, from top to bottom."""
+        return [button for row in self._column_rows() for button in row.findChildren(QAbstractButton)]
+
+    def _column_rows(self) -> list[QWidget]:
+        items = [self._column.itemAt(place) for place in range(self._column.count())]
+        return [row for item in items if item is not None and (row := item.widget()) is not None]
 
     def _told(self, rule: PermissionRule) -> str:
         return " · ".join((_(rule_words.ACTIONS[rule.action]), rule_words.scope(rule, self._names), rule_words.used(rule)))

@@ -28,6 +28,10 @@ _EMPTY: dict[str, Any] = {"string": "", "boolean": False, "integer": 1, "number"
 """What stands for a required parameter that no rule is about, by its kind."""
 
 
+_ANY: dict[str, dict[str, Any]] = {"edit_file": {"append": ""}}
+"""What makes a call whole of which only its subject is written: no rule is about it."""
+
+
 class RuleTest(QWidget):
     """``rule-test-call``, ``rule-test-folder``, ``rule-test-profile``, ``rule-test-run`` and ``rule-test-result``.
 
@@ -46,7 +50,7 @@ class RuleTest(QWidget):
             self.profiles.addItem("", profile.name)
         say(self.profiles, items=[profile.title for profile in PROFILES])
         self.profiles.setCurrentIndex(1)
-        run = control(QPushButton(self), "rule-test-run", N_("Which rule decides?"), on=self.asked.emit)
+        run = self.run = control(QPushButton(self), "rule-test-run", N_("Which rule decides?"), on=self.asked.emit)
         self._result = control(label("", "", self, wrap=True), "rule-test-result")
         below = fill(QHBoxLayout(), (self.folder, 1), self.profiles, run, spacing=8)
         fill(QVBoxLayout(self), self.call, below, self._result, margins=(0, 0, 0, 0), spacing=8)
@@ -96,4 +100,4 @@ def call_of(written: str, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, Any
     if not subject:
         raise UsageError(N_("{tool} takes several values: write them as JSON in the brackets."), tool=name)
     others = {each.name: _EMPTY[each.kind] for each in tool.parameters if each.required and each.name != subject and each.kind in _EMPTY}
-    return name, {**others, subject: inside}
+    return name, {**others, **_ANY.get(name, {}), subject: inside}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atelier_desk.domain.agent import Budget
+    from atelier_desk.domain.call import Words
     from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.team.views import AgentNode
@@ -47,6 +48,7 @@ class Member:
     Attributes:
         status: a run's status, or ``planned`` or ``not_run``.
         calls: the tools that run now, by call id: their names for people (English ``N_`` texts), or else their own.
+        said: of those that are known by more than their names, what each does: the command it runs, the file it reads.
         elapsed_ms: working time up to ``counting_since``; from there it goes on, when that is set.
         pause: why it is paused (user, limit, loop, step); ``limit``, ``value`` and ``cap`` say at which limit it stopped.
         questions: what it asks the user now, by question id; ``question`` what it asks its parent.
@@ -66,6 +68,7 @@ class Member:
     stage: int = 0
     background: bool = False
     calls: dict[str, str] = field(default_factory=dict)
+    said: dict[str, Words] = field(default_factory=dict)
     question: str = ""
     questions: dict[str, str] = field(default_factory=dict)
     approvals: set[str] = field(default_factory=set)
@@ -94,6 +97,11 @@ class Member:
     @property
     def current_tool(self) -> str:
         return next(reversed(self.calls.values()), "")
+
+    @property
+    def current_call(self) -> Words | None:
+        """What the newest call does, where that is known."""
+        return self.said.get(next(reversed(self.calls), ""))
 
     @property
     def at_limit(self) -> bool:
@@ -294,9 +302,12 @@ class TeamState:
                 member.calls.pop("", None)
                 member.tool_calls += data.call_id not in member.calls
                 member.calls[data.call_id] = data.presentation.title or data.tool
+                if data.presentation.summary.text:
+                    member.said[data.call_id] = data.presentation.summary
             case payloads.ToolEnd():
                 member.calls.pop(data.call_id, None)
                 member.calls.pop("", None)
+                member.said.pop(data.call_id, None)
             case payloads.LimitReached():
                 member.pause, member.limit = "limit", data.reason
                 member.value, member.cap = float(data.details.get("value") or 0), float(data.details.get("cap") or 0)

@@ -59,9 +59,12 @@ def state_look(member: Member) -> tuple[str, Role, PillKind]:
 
 
 def doing(member: Member) -> str:
-    """What it does now: its tool, or what it asks; empty when there is nothing to add to the state."""
+    """What it does now: the command it runs or its tool, or what it asks; empty when there is nothing to add to the state."""
     if member.over:
         return member.error if member.status == "error" else ""
+    if (said := member.current_call) is not None:
+        words = one_line(said.localized(_))
+        return words if said.params and said.parts(_)[0] else " · ".join((_(member.current_tool), words))
     return _(member.current_tool) or one_line(member.question) or one_line(next(iter(member.questions.values()), ""))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QLayout, QScrollArea
+from shiboken6 import isValid
 
 
 class SteadyWidth(QObject):
@@ -23,6 +24,8 @@ class SteadyWidth(QObject):
         self._bar.rangeChanged.connect(self._fit)
 
     def _fit(self, least: int, most: int) -> None:
+        if not isValid(self._bar):  # the whole window is being destroyed
+            return
         margins = self._layout.contentsMargins()
         margins.setRight(max(0, self._right - (self._bar.sizeHint().width() if most > least else 0)))
         if margins != self._layout.contentsMargins():

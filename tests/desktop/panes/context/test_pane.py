@@ -229,3 +229,12 @@ async def test_the_key_keeps_the_largest_parts_and_the_whole_where_it_is_short(p
     assert kept == [kind for kind in sizes if kind in largest]
     assert [text for *_place, text in shown][-2:] == ["…", "400 tokens"]
     assert "System: 10 tokens" in parts.toolTip()
+
+
+async def test_the_text_is_written_as_what_is_around_it_whatever_the_theme(pane: ContextPane) -> None:
+    details = named(pane, QPlainTextEdit, "context-details")
+    for mode in ("light", "dark", "light"):
+        theme().set_mode(mode)
+        await settle()
+        families = {details.fontInfo().family(), details.document().defaultFont().family(), pane._title.fontInfo().family()}
+        assert len(families) == 1, families

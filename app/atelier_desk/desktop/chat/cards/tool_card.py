@@ -44,6 +44,7 @@ class ToolCard(Translated, QFrame):
         self._key = f"{entry.run_id}:{call.call_id}"
         self._head = QPushButton(self)
         mark(self._head, "row")
+        self._head.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click, also on what stands in it, leaves the keyboard in the composer
         self._head.setCursor(Qt.CursorShape.PointingHandCursor)
         self._head.clicked.connect(self.toggle)
         self._icon = QLabel(self._head)

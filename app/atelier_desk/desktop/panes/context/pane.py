@@ -152,7 +152,6 @@ class ContextPane(SeenPane):
     def _dress(self) -> None:
         self.undo.setIcon(theme().icon("undo-2", "text"))
         self.undo.setIconSize(QSize(theme().px(14), theme().px(14)))
-        self.details.setFont(theme().font(12, mono=True))
         self.list.setMinimumSize(theme().px(120), theme().px(48))
         self.items.setMinimumHeight(theme().px(64))
         self._rows.setMinimumWidth(theme().px(140))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,12 @@ DEPTH = Number(
 )
 
 
+def _lead(*stops: QWidget) -> None:
+    """Have Tab go through these in this order: some were made later than what stands below them."""
+    for before, after in pairwise(stops):
+        QWidget.setTabOrder(before, after)
+
+
 @settings_page("approvals", order=37, icon="shield", title=N_("Permissions"))
 class ApprovalsPage(RowsPage):
     """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``, ``approval-on-timeout``,
@@ -137,6 +144,7 @@ class ApprovalsPage(RowsPage):
     _tools: tuple[ToolInfo, ...] | list[ToolInfo] = ()
     _agents: dict[str, str] = {}
     _workflows: dict[str, str] = {}
+    _folders: tuple[str, ...] = ()
 
     def build(self) -> None:
         self._build_modes()
@@ -178,6 +186,7 @@ class ApprovalsPage(RowsPage):
         self.tester = RuleTest(self)
         fill(self.section(N_("WHICH RULE DECIDES?")).body, self.tester)
         self.filter.textChanged.connect(self.rules.filter)
+        self.rules.listed.connect(lambda: _lead(self.filter, *self.rules.buttons(), add, load))
         self.rules.edited.connect(self._edit)
         self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
         self.tester.asked.connect(lambda: self.jobs.start(self._test(), "test"))
@@ -188,6 +197,8 @@ class ApprovalsPage(RowsPage):
         self.trail = AuditTrail(self.bridge, self.jobs, self)
         card.body.insertWidget(0, say(label("", "muted", self, wrap=True), hint))
         card.body.insertWidget(1, self.trail)
+        _lead(self.tester.run, self.trail.text)
+        _lead(self.trail.export, self.control("audit_days"))
         self.trail.opened.connect(self._show_call)
         hint = N_(
             "These run without asking inside your folders: those that only read under Ask, those that write what they name under Edit. "
@@ -206,7 +217,9 @@ class ApprovalsPage(RowsPage):
         self.risks.show_tools(tools, kept.risks)
         self._tools = tools
         self._agents = {agent.id: agent.config.name for agent in await self.bridge.engine.agents.list()}
-        self._workflows = {workflow.id: workflow.name for workflow in await self.bridge.engine.workflows.list()}
+        workflows = await self.bridge.engine.workflows.list()
+        self._workflows = {workflow.id: workflow.name for workflow in workflows}
+        self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
         self.rules.show_rules(kept.rules, {**self._agents, **self._workflows})
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
         await self.trail.load()
@@ -227,7 +240,7 @@ class ApprovalsPage(RowsPage):
     # rules --------------------------------------------------------------------------------------------------------------------------
 
     def _edit(self, rule: PermissionRule | None) -> RuleForm:
-        form = RuleForm(rule, self._agents, self._workflows, self)
+        form = RuleForm(rule, self._agents, self._workflows, self, folders=self._folders)
         form.chosen.connect(lambda fields: self.jobs.start(self._save(form, rule, fields)))
         form.open()
         return form
