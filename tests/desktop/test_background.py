@@ -44,6 +44,20 @@ async def test_the_end_is_shown_in_the_window_until_somebody_comes_back(away: Pr
     assert away.toast() == ""
 
 
+async def test_nobody_is_told_of_an_answer_they_read_in_quick_ask(away: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    away.window.quick_ask()
+    quick = away.window._quick
+    assert quick is not None
+    monkeypatch.setattr(quick, "isActiveWindow", lambda: True)
+    quick.workflow_id = "w2"
+    away.end("w2")
+    away.end("w3")
+    await settle()
+    assert away.toast() == "“First (branch)” is done"
+    assert len(away.window.toasts._toasts) == 1
+    assert not await away.unread("w2")
+
+
 async def test_with_notifications_off_it_waits_in_the_window_too(away: Program) -> None:
     away.window.presenter.attention.enabled = False
     away.end("w2", "error")

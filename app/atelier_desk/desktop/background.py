@@ -43,7 +43,7 @@ class BackgroundWatch(QObject):
         words = ENDS.get(data.status)
         window = self._window
         in_view = event.workflow_id == window.chat.workflow_id
-        if words is None or (in_view and window.isActiveWindow()):
+        if words is None or (in_view and window.isActiveWindow()) or window.watched_outside(event.workflow_id):
             return
         if not in_view:
             window.sidebar.mark_unread(event.workflow_id, True)

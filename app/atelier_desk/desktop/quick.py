@@ -42,6 +42,9 @@ class QuickAsk(Translated, QWidget):
 
     Signals:
         open_wanted: the workflow of the question is wanted in the main window.
+
+    Attributes:
+        workflow_id: of the question that was asked; empty before.
     """
 
     open_wanted = Signal(str)
@@ -53,7 +56,7 @@ class QuickAsk(Translated, QWidget):
         self.setWindowIcon(app_icon())
         self._bridge, self._choices = bridge, choices
         self.jobs = Jobs(self, self._failed)
-        self._workflow_id = ""
+        self.workflow_id = ""
         self._text = ""
         self._over = True
         self.field = control(QLineEdit(self), "quick-field", hint=N_("Ask something… (Enter sends)"), name=N_("Your question"))
@@ -97,7 +100,7 @@ class QuickAsk(Translated, QWidget):
         text = self.field.text().strip()
         if text:
             agent = self._choices.agent
-            self._workflow_id = self._text = ""
+            self.workflow_id = self._text = ""
             self.answer.set_text("")
             self.open.hide()
             self.stop.hide()
@@ -107,7 +110,7 @@ class QuickAsk(Translated, QWidget):
     async def _send(self, text: str, agent_id: str, choices: Choices) -> None:
         engine = self._bridge.engine
         workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
-        self._workflow_id = workflow_id
+        self.workflow_id = workflow_id
         self.field.clear()
         self._say(N_("Thinking…"))
         self.open.show()
@@ -116,22 +119,22 @@ class QuickAsk(Translated, QWidget):
         except Exception:
             self.field.setText(text)  # nothing that was typed is lost
             raise
-        if self._workflow_id == workflow_id:  # no other question was asked meanwhile
+        if self.workflow_id == workflow_id:  # no other question was asked meanwhile
             self.stop.setVisible(not self._over)
 
     def cancel(self) -> None:
         """Stop the agent; what it said stays in its workflow."""
-        if self._workflow_id:
-            self.jobs.start(self._bridge.engine.workflows.stop(self._workflow_id))
+        if self.workflow_id:
+            self.jobs.start(self._bridge.engine.workflows.stop(self.workflow_id))
 
     def _open(self) -> None:
-        if self._workflow_id:
+        if self.workflow_id:
             self.hide()
-            self.open_wanted.emit(self._workflow_id)
+            self.open_wanted.emit(self.workflow_id)
 
     # -- showing --------------------------------------------------------------------------------------------------------------
     def _on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id != self._workflow_id or not self._workflow_id or event.depth:
+        if event.workflow_id != self.workflow_id or not self.workflow_id or event.depth:
             return
         from atelier_desk.domain.stream import payloads
 

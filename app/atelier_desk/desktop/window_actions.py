@@ -344,6 +344,9 @@ class WindowActions(WindowParts):
             self.closing.connect(self._quick.close)
         self._quick.popup()
 
+    def watched_outside(self, workflow_id: str) -> bool:
+        return self._quick is not None and self._quick.isActiveWindow() and self._quick.workflow_id == workflow_id
+
     def _on_quick_opened(self, workflow_id: str) -> None:
         self.raise_up()
         self.chat.open_workflow(workflow_id)

@@ -37,6 +37,10 @@ class WindowParts(QMainWindow):
     actions_: ActionRegistry
     presenter: Any
 
+    def watched_outside(self, workflow_id: str) -> bool:
+        """Whether a person looks at this workflow's answer in the window of quick ask."""
+        raise NotImplementedError
+
     def raise_up(self) -> None:
         """Bring the window to the front, whatever covers it or however it was put away."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)

@@ -61,9 +61,14 @@ async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
     await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
     await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
     assert new == ["v5"]
+    engine.stored["v6"] = asks("v6", workflow="w2")
+    desk.start()  # as a change does, before the event of it is shown
+    await settle()
+    await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v6"])
+    assert new == ["v5", "v6"]
     engine.change("v1", status=ApprovalStatus.REJECTED)
     await tell(bridge, ChunkType.VALIDATION_RESPONSE, engine.stored["v1"])
-    assert [each.id for each in desk.pending()] == ["v2", "v3", "v5"]
+    assert [each.id for each in desk.pending()] == ["v2", "v3", "v5", "v6"]
 
 
 async def test_a_request_that_went_with_its_workflow_is_forgotten(qtbot: QtBot) -> None:

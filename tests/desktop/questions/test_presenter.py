@@ -264,6 +264,22 @@ async def test_the_title_counts_while_the_window_is_not_in_front(stage: StageMak
     assert s.window.windowTitle() == "(4) Atelier"
 
 
+async def test_who_is_away_is_called_also_when_the_list_is_read_before_the_event_comes(
+    stage: StageMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = stage(ask("q0"))
+    called: list[str] = []
+    monkeypatch.setattr(s.presenter.attention, "show", lambda notice: called.append(notice.about))
+    await s.begin()
+    s.stored["q1"] = ask("q1")
+    s.presenter.start()  # as a change of the workflow makes it
+    await settle()
+    await s.ask(s.stored["q1"])
+    await s.ask(s.stored["q1"])
+    await s.ask(s.stored["q0"])
+    assert called == ["q1"], "once, and not for what waited at the start"
+
+
 async def test_a_tray_notification_names_the_agent_and_opens_the_question(stage: StageMaker, monkeypatch: pytest.MonkeyPatch) -> None:
     s = stage()
     shown: list[tuple[str, str]] = []

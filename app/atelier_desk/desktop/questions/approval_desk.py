@@ -71,6 +71,9 @@ class ApprovalDesk(QObject):
         self._requests: dict[str, ApprovalRequest] = {}
         self._decided: dict[str, ApprovalRequest] = {}
         self._drafts: dict[str, Draft] = {}
+        self._told: set[str] | None = None
+        """What somebody was called for, and what waited at the start already; None before that is read. Whether a request is new to
+        ``_requests`` says nothing: reading them all may overtake the event of one."""
         self._cards: list[tuple[weakref.ref[QWidget], str]] = []
         self._reading = asyncio.Lock()
         self._clock = VisibleTime(self, lambda: self.monotonic(), self._in_sight, self._count, LONGEST_MS)
@@ -113,6 +116,8 @@ class ApprovalDesk(QObject):
             gone = [key for key in self._requests if key not in waiting]
             before = list(self._requests)
             self._requests = waiting
+            if self._told is None:
+                self._told = set(waiting)
             for key in gone:
                 await self._take(key)
         for key in waiting:
@@ -123,9 +128,10 @@ class ApprovalDesk(QObject):
 
     async def _fetch(self, request_id: str) -> None:
         async with self._reading:
-            new = request_id not in self._requests
             request = await self._take(request_id)
-        if request is not None and request.status is ApprovalStatus.PENDING and new:
+        told = self._told = self._told or set()
+        if request is not None and request.status is ApprovalStatus.PENDING and request_id not in told:
+            told.add(request_id)
             self.asked.emit(request)
         self.changed.emit()
         self._time()

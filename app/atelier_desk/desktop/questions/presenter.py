@@ -81,6 +81,9 @@ class QuestionPresenter(QObject):
         self._unreported_ms: dict[str, int] = {}
         self._clock = VisibleTime(self, monotonic, self._in_sight, self._count, 2 * REPORT_MS)
         self._clock.timeout.connect(self.tick)
+        self._told: set[str] | None = None
+        """Questions somebody was called for, and those that waited at the start already; None before these are read. Whether one is new to
+        the queue says nothing: reading all that is pending may overtake the event of one."""
         self._reading = asyncio.Lock()
         """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their order."""
         self._reload_timer = Soon(self, RELOAD_MS, self._read)
@@ -183,7 +186,10 @@ class QuestionPresenter(QObject):
 
     async def _reload(self) -> None:
         async with self._reading:
-            self.queue.replace(await self._bridge.engine.questions.pending())
+            pending = await self._bridge.engine.questions.pending()
+            self.queue.replace(pending)
+            if self._told is None:
+                self._told = {each.id for each in pending}
         if self.dialog is not None and self.queue.get(self.dialog.question.id) is None:
             self._put_away()
         self._refresh()
@@ -191,10 +197,14 @@ class QuestionPresenter(QObject):
     async def _asked(self, question_id: str) -> None:
         async with self._reading:
             question = await self._bridge.engine.questions.get(question_id)
-            new = question.status is QuestionStatus.PENDING and self.queue.add(question)
-        if new:
+            pending = question.status is QuestionStatus.PENDING
+            if pending:
+                self.queue.add(question)
+        told = self._told = self._told or set()
+        if pending and question_id not in told:
+            told.add(question_id)
             self.attention.show(question_notice(question, partial(self._open_outside, question_id), partial(self.answer, question_id)))
-            self._refresh()
+        self._refresh()
 
     def _closed(self, question_id: str, status: str) -> None:
         was_open = self.dialog is not None and self.dialog.question.id == question_id
