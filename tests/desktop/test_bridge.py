@@ -202,6 +202,30 @@ async def test_much_at_once_is_told_in_several_turns_and_in_order(opened: tuple[
     assert turns == [1, 2, 3, 4, 5, 6]
 
 
+async def test_what_is_left_for_the_next_turns_is_not_joined_again(opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the backlog grew with each turn, because all of it was looked through each time."""
+    from atelier_desk.desktop import bridge as module
+
+    bridge, _engine = opened
+    joined: list[int] = []
+
+    def counted(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
+        joined.append(len(batch))
+        return coalesce(batch)
+
+    monkeypatch.setattr(module, "AT_ONCE_S", 0)
+    monkeypatch.setattr(module, "coalesce", counted)
+    seen: list[str] = []
+    bridge.stream_event.connect(lambda e: seen.append(content(e)))
+    for number in range(5):
+        bridge.post(event(ChunkType.MESSAGE, str(number)))
+    await until(lambda: len(seen) >= 2)
+    bridge.post(event(ChunkType.MESSAGE, "5"))
+    await until(lambda: len(seen) >= 6)
+    assert seen == ["0", "1", "2", "3", "4", "5"]
+    assert joined == [5, 1]
+
+
 async def test_an_unhandled_error_is_told(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     told: list[object] = []

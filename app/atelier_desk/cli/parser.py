@@ -20,6 +20,7 @@ GROUPS = (
 """Command groups; ``atelier_desk.cli.commands.<name>.register(add)`` adds each, in the order of the help."""
 DATABASE, TOOLS, ENGINE = "database", "tools", "engine"
 """How much of the engine a command needs: a listing that starts no more than it must takes a third less time."""
+_HELP = frozenset({"-h", "--help"})
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -101,7 +102,15 @@ class Adder:
 
 def build_parser(argv: Sequence[str] = ()) -> Parser:
     """The whole grammar, in the current language; for a command line that names commands and asks for no help, that of these alone."""
-    named = () if {"-h", "--help"} & set(argv) else [name for name in GROUPS if name in argv]
+    named = () if _HELP & set(argv) else [name for name in GROUPS if name in argv]
+    parser, adder = _without_commands()
+    for name in named or GROUPS:
+        import_module(f"atelier_desk.cli.commands.{name}").register(adder)
+    return parser
+
+
+def _without_commands() -> tuple[Parser, Adder]:
+    """The global options alone, and what adds commands to them."""
     argparse_words.translate()
     common = global_options()
     parser = Parser(
@@ -110,10 +119,7 @@ def build_parser(argv: Sequence[str] = ()) -> Parser:
         parents=[common],
     )
     parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version and exit"))
-    adder = Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
-    for name in named or GROUPS:
-        import_module(f"atelier_desk.cli.commands.{name}").register(adder)
-    return parser
+    return parser, Adder(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -123,7 +129,15 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         Usage: something is wrong.
         HelpShown: ``--help`` or ``--version`` was given.
     """
-    parser = build_parser(argv)
+    if not {*GROUPS, *_HELP} & set(argv):
+        try:  # as the desktop is opened: the grammar of all commands takes a third of the time to its first paint
+            return _parse(_without_commands()[0], argv)
+        except Usage:
+            pass  # what is wrong is said below, with the commands there are
+    return _parse(build_parser(argv), argv)
+
+
+def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
     for given in argv:
         try:
             given.encode()

@@ -77,6 +77,7 @@ class Bridge(QObject):
         self._data_dir, self._opener = data_dir, opener
         self._thread: EngineThread | None = None
         self._queue: deque[StreamEvent | Change] = deque()
+        self._joined: deque[StreamEvent | Change] = deque()
         self._pending = False
         self.jobs = Jobs(self, self._tell)
         self._remote = cast(EngineCalls, Remote(self))
@@ -188,22 +189,26 @@ class Bridge(QObject):
         self._pending = False
         if not self.ready:  # closing: nobody shows it any more, and it is all in the journal
             self._queue.clear()
+            self._joined.clear()
             return
-        batch: list[StreamEvent | Change] = []
-        while self._queue:
-            batch.append(self._queue.popleft())
-        rest = deque(coalesce(batch))
         until = time.perf_counter() + AT_ONCE_S
-        while rest:
-            news = rest.popleft()
+        if not self._joined:  # what is left over is joined already: on a busy machine joining it again each frame cost more than telling it
+            batch: list[StreamEvent | Change] = []
+            while self._queue:
+                batch.append(self._queue.popleft())
+            self._joined.extend(coalesce(batch))
+        while self._joined:
+            news = self._joined.popleft()
             if isinstance(news, Change):
                 self.changed.emit(news.topic, news.id)
             else:
                 self.stream_event.emit(news)
-            if rest and time.perf_counter() > until:
-                self._queue.extendleft(reversed(rest))
-                self._drainer.start(FRAME_MS)
-                return
+            if time.perf_counter() > until:
+                break
+        if self._joined:
+            self._drainer.start(FRAME_MS)
+        elif self._queue:  # it came while others were told, and its wake-up found the timer running
+            self._drainer.start(DRAIN_MS)
 
 
 def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -36,9 +36,6 @@ class Spent:
     @property
     def tokens(self) -> int:
         return self.tokens_input + self.tokens_output
-
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Spent)))
 
 
 @dataclass(slots=True)
@@ -122,10 +119,6 @@ class Member:
         since = self.counting_since
         return self.elapsed_ms + (max(0.0, (now - since).total_seconds() * 1000) if since is not None else 0.0)
 
-    def spent(self, now: datetime) -> Spent:
-        """Its own, without those below it."""
-        return Spent(self.tokens_input, self.tokens_output, self.cost, self.tool_calls, self.elapsed(now))
-
     def hear(self, status: str, when: datetime) -> None:
         """The run said what it does now."""
         if status == "limited":
@@ -196,7 +189,13 @@ class TeamState:
 
     def total(self, run_id: str, now: datetime) -> Spent:
         """What a run and everything below it used."""
-        whole = sum((member.spent(now) for member in self.walk(run_id)), Spent())
+        whole = Spent()
+        for each in self.walk(run_id):  # asked for with every change of any of them
+            whole.tokens_input += each.tokens_input
+            whole.tokens_output += each.tokens_output
+            whole.cost += each.cost
+            whole.tool_calls += each.tool_calls
+            whole.elapsed_ms += each.elapsed(now)
         if (member := self.members.get(run_id)) is not None:
             told = member.told
             whole.tokens_input = max(whole.tokens_input, told.tokens_input)

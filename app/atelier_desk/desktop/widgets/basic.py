@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
@@ -84,9 +84,10 @@ class IconButton(QToolButton):
         say(self, tip=tip, keys=shortcut)
 
     def set_icon(self, icon: str, role: Role | None = None) -> None:
-        self._icon = icon
-        self._role = role or self._role
-        self._dress()
+        before = self._icon, self._role
+        self._icon, self._role = icon, role or self._role
+        if before != (self._icon, self._role):
+            self._dress()
 
     def _dress(self) -> None:
         self.setIcon(theme().icon(self._icon, self._role, self._size))
@@ -101,6 +102,7 @@ class ElidedLabel(QLabel):
         super().__init__(parent)
         self._mode = mode
         self._fitted: tuple[str, int, QFontMetrics] | None = None
+        self._measured: tuple[str, QFontMetrics, int] | None = None
         self._shown = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -109,6 +111,15 @@ class ElidedLabel(QLabel):
     def setText(self, text: str) -> None:
         super().setText(" ".join(text.split()) if "\n" in text else text)
         self.setAccessibleName(text)
+
+    def show_whole(self, most: int) -> None:
+        """Be no wider than the text, and no narrower either up to ``most`` pixels."""
+        text, metrics = self.text(), self.fontMetrics()
+        if self._measured is None or self._measured[:2] != (text, metrics):
+            self._measured = text, metrics, metrics.horizontalAdvance(text) + 4
+        whole = self._measured[2]
+        self.setMaximumWidth(whole)
+        self.setMinimumWidth(min(whole, most))
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
@@ -120,10 +131,15 @@ class ElidedLabel(QLabel):
             self._fitted = (text, box.width(), metrics)
             self._shown = metrics.elidedText(text, self._mode, box.width())
             self.setToolTip(text if self._shown != text else "")
-        painter = QPainter(self)
-        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter = QPainter(self)  # with the pen of the label's foreground
         painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), self._shown)
         painter.end()
+
+
+def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:
+    """``setPixmap``, unless it is there already: a label lays its surroundings out again for the same picture, too."""
+    if shown.pixmap().cacheKey() != pixmap.cacheKey():
+        shown.setPixmap(pixmap)
 
 
 def native_keys(shortcut: str) -> str:

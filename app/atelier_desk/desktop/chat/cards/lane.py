@@ -13,7 +13,7 @@ from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.team.words import doing, figures, spoken, state_look, state_words, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label, show_pixmap
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class Lane(Translated, QWidget):
         member, look, ratio = self.member, theme(), self.devicePixelRatioF()
         self.head.setFixedHeight(look.px(HEIGHT))
         icon, role, kind = state_look(member)
-        self._icon.setPixmap(look.pixmap(icon, role, look.px(15), ratio))
-        self._chevron.setPixmap(look.pixmap("chevron-right", "muted", look.px(15), ratio))
+        show_pixmap(self._icon, look.pixmap(icon, role, look.px(15), ratio))
+        show_pixmap(self._chevron, look.pixmap("chevron-right", "muted", look.px(15), ratio))
         started = member.status not in {"planned", "not_run"}
         self._chevron.setEnabled(started)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor if started else Qt.CursorShape.ArrowCursor)
@@ -143,9 +143,7 @@ class Lane(Translated, QWidget):
 
     def _fit_name(self) -> None:
         """A name is shown whole up to a third of the lane."""
-        whole = self._name.fontMetrics().horizontalAdvance(self._name.text()) + 4
-        self._name.setMaximumWidth(whole)
-        self._name.setMinimumWidth(min(whole, self.head.width() // 3))
+        self._name.show_whole(self.head.width() // 3)
 
     def _show_progress(self, member: Member, below: list[Member]) -> None:
         """How far it is: what it tells itself, or how many of its own sub-agents are over."""

@@ -10,7 +10,7 @@ from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
 from atelier_desk.desktop.team.state import Member, Spent
 from atelier_desk.desktop.team.words import doing, figures, spoken, state_look, state_words, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, show_pixmap
 from atelier_desk.i18n import _
 
 
@@ -96,7 +96,7 @@ class AgentRow(QWidget):
         self._member = member
         icon, role, kind = state_look(member)
         side = theme().px(14)
-        self._icon.setPixmap(theme().pixmap(icon, role, side, self.devicePixelRatioF()))
+        show_pixmap(self._icon, theme().pixmap(icon, role, side, self.devicePixelRatioF()))
         self._icon.setContentsMargins(0, theme().px(2), 0, 0)
         self._name.setText(self.name)
         # Why one failed is told in words where it happened: in its card, and in the list below.
@@ -169,9 +169,7 @@ class AgentRow(QWidget):
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
     def _place(self) -> None:
-        whole = self._name.fontMetrics().horizontalAdvance(self.name) + 4
-        self._name.setMaximumWidth(whole)
-        self._name.setMinimumWidth(min(whole, self.width() // 2))
+        self._name.show_whole(self.width() // 2)
         hint = self.buttons.sizeHint()
         high = min(self.height(), super().sizeHint().height()) if self.field is None else hint.height() + theme().px(8)
         self.buttons.setGeometry(self.width() - hint.width(), max(0, (high - hint.height()) // 2), hint.width(), hint.height())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QTreeWidget, QTreeWidgetItem, QWidget
@@ -114,10 +116,17 @@ class AgentTree(QTreeWidget):
         seen = {run_id for run_id, item in self._items.items() if self.visualItemRect(item).intersects(area)}
         return seen.union(list(self._items)[:ALWAYS])
 
-    def _draw(self, touched: set[str], most: int) -> None:
-        """Bring the rows in view up to date, and make up to ``most`` of those that are missing; a timer goes on with the others."""
+    def _draw(self, touched: set[str], most: int, above: Set[str] = frozenset()) -> None:
+        """Bring the rows in view up to date, and make up to ``most`` of those that are missing; a timer goes on with the others.
+        Of ``above`` only the figures changed: they count what is below."""
         self._stale.update(touched & self._items.keys())
         seen = self._in_view()
+        for run_id in above & self._items.keys() - self._stale:
+            if run_id in seen and run_id in self._rows and self._team.get(run_id) is not None:
+                self._rows[run_id].tick(self._team.state.shown(run_id, self._team.now()))
+                self._items[run_id].setData(0, Qt.ItemDataRole.AccessibleTextRole, self._rows[run_id].accessibleName())
+            else:
+                self._stale.add(run_id)
         for run_id in touched & self._items.keys() - seen:
             if (member := self._team.get(run_id)) is not None:
                 self._items[run_id].setData(0, Qt.ItemDataRole.AccessibleTextRole, spoken(member, Spent()))
@@ -152,13 +161,11 @@ class AgentTree(QTreeWidget):
         if set(self._items) - listed:
             self.refresh()
             return
-        touched = set(runs)
-        for run_id in runs:
-            touched.update(member.run_id for member in self._team.state.path(run_id))
+        above = {member.run_id for run_id in runs for member in self._team.state.path(run_id)} - runs
         if listed - set(self._items):
-            self._show_all(members, touched)
+            self._show_all(members, {*runs, *above})
         else:
-            self._draw(touched, AT_ONCE)
+            self._draw(set(runs), AT_ONCE, above)
 
     def _on_tick(self) -> None:
         if self.isVisible():
