@@ -21,9 +21,10 @@ async def test_a_sub_agent_and_its_own_read_what_was_attached_to_the_first_messa
     deep = ScriptedModel([reading("2", "notes.txt"), reading("3", "other.txt"), "read, too"])
     async with open_atelier(model_factory=Cast(Lead=first, Helper=helper, Deep=deep)) as atelier:
         other = await atelier.workflows.create()
-        await atelier.runs.wait(await atelier.runs.send(other.id, "Keep", agent=worker("Helper"), attachments=[text_file("other.txt", "not yours")]))
+        kept, asked = [text_file("other.txt", "not yours")], [text_file("notes.txt", "The sea is blue.")]
+        await atelier.runs.wait(await atelier.runs.send(other.id, "Keep", agent=worker("Helper"), attachments=kept))
         workflow = await atelier.workflows.create()
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Look", agent=lead(), attachments=[text_file("notes.txt", "The sea is blue.")]))
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Look", agent=lead(), attachments=asked))
     assert "read_attachment" not in [tool.name for tool in first.requests[0].tools], "it was given all of it"
     for model in (helper, deep):
         asked = model.requests[model is helper]
