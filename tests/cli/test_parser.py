@@ -54,7 +54,6 @@ def test_global_options_stand_before_or_after_the_command(argv: list[str]) -> No
         ["workflows", "fork", "x"],
         ["workflows", "export", "x", "--format", "pdf"],
         ["workflows", "list", "--limit", "0"],
-        ["providers", "add", "x"],
         ["providers", "add", "x", "--kind", "azure"],
         ["--lang", "de", "models", "list"],
         ["--log-level", "loud", "models", "list"],
