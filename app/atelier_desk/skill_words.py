@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atelier_desk.i18n import N_, _
+from atelier_desk.workspace.skills.inclusions import has_commands
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.skills import Listed
@@ -57,6 +58,12 @@ def remarks(row: Listed) -> list[str]:
         out += [warning.localized(_) for warning in said.warnings]
         if said.allowed:
             out.append(_(ADVISORY, tools=", ".join(said.allowed)))
+        if said.ignored:
+            out.append(_("Not heeded here: {fields}.", fields=", ".join(said.ignored)))
+        if has_commands(said.body):
+            out.append(_("Commands in !`…` are not run when it is called: agents run them like any other, as permissions allow."))
+        if said.paths:
+            out.append(_("For files like {patterns}: agents are told so.", patterns=", ".join(said.paths)))
         if said.compatibility:
             out.append(_("Needs: {what}", what=said.compatibility))
     return out

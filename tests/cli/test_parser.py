@@ -73,7 +73,6 @@ def test_an_unknown_command_is_answered_with_those_there_are(argv: list[str]) ->
         ["workflows", "fork", "x"],
         ["workflows", "export", "x", "--format", "pdf"],
         ["workflows", "list", "--limit", "0"],
-        ["providers", "add", "x"],
         ["providers", "add", "x", "--kind", "azure"],
         ["--lang", "de", "models", "list"],
         ["--log-level", "loud", "models", "list"],

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
@@ -414,3 +414,20 @@ async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails
     assert program.engine.calls("settings.update") == []
     assert program.engine.calls("workflows.delete") == []
     assert program.bridge.errors == []
+
+
+async def test_selected_text_is_quoted_in_the_message(program: Program, qtbot: QtBot) -> None:
+    await program.start()
+    window = program.window
+    shown = QPlainTextEdit("first\nsecond", window)
+    shown.show()
+    window.show()
+    window.activateWindow()
+    shown.setFocus()
+    qtbot.waitUntil(shown.hasFocus)
+    window.actions_["quote-selection"].trigger()
+    assert window.chat.composer.field.toPlainText() == ""
+    assert any("Select a text first" in each.text() for each in window.findChildren(QLabel))
+    shown.selectAll()
+    window.actions_["quote-selection"].trigger()
+    assert window.chat.composer.field.toPlainText() == "> first\n> second\n\n"

@@ -100,6 +100,23 @@ async def test_schema_and_grammar(openai_server: FakeOpenAI, chat: Any) -> None:
     assert "tools" not in second, "llama.cpp refuses a grammar together with tools"
 
 
+@pytest.mark.parametrize(
+    ("refusals", "kinds"),
+    [
+        (["This response_format type is unavailable now"], ["json_schema", "json_object"]),
+        (["response_format.type json_schema is not supported", "Unknown field response_format"], ["json_schema", "json_object", None]),
+    ],
+)
+async def test_a_server_that_knows_no_schema_is_asked_for_an_object_and_then_in_words(
+    openai_server: FakeOpenAI, chat: Any, refusals: list[str], kinds: list[str | None]
+) -> None:
+    openai_server.script(*[Failure(400, {"error": {"message": said}}) for said in refusals], Reply(text="{}"), Reply(text="{}"))
+    for _ in range(2):
+        await collect(chat.stream(ask(response_schema={"type": "object"})))
+    sent = [request.json.get("response_format", {}).get("type") for request in openai_server.requests]
+    assert sent == [*kinds, kinds[-1]]
+
+
 async def test_only_openai_s_own_servers_get_a_form_beside_tools(
     openai_server: FakeOpenAI, chat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

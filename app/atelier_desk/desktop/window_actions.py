@@ -16,7 +16,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
 from atelier_desk.domain.limits import LIST_MAX
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
@@ -237,6 +237,19 @@ class WindowActions(WindowParts):
     @action("attach-folder", N_("Attach a folder"), group="run", icon="folder")
     def attach_folder(self) -> None:
         self.chat.composer.pick_folder()
+
+    @action("quote-selection", N_("Quote the selected text"), group="run", shortcut="Ctrl+Shift+L", icon="quote", keywords="selection cite")
+    def quote_selection(self) -> None:
+        """What is selected in a message, a difference, a file or a report goes into the message, as a quote."""
+        from PySide6.QtWidgets import QApplication
+
+        from atelier_desk.desktop.widgets.selection import selected_text
+
+        text = selected_text(QApplication.focusWidget())
+        if text:
+            self.chat.composer.quote(text)
+        else:
+            self.toasts.show(_("Select a text first: in a message, a difference or a report."))
 
     # -- views ----------------------------------------------------------------------------------------------------------------
     @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")

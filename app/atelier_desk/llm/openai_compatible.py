@@ -26,6 +26,8 @@ from atelier_desk.llm.wire.transport import checked_base_url
 DEFAULT_URL = "https://api.openai.com/v1"
 MESSAGE_FIELDS = ("reasoning_details", "reasoning_content", "reasoning")
 """What servers add to a reply and want back with it."""
+JSON_SCHEMA = "json_schema"
+"""Among the fields a model refused: a form of the answer by a schema. It is asked for any JSON object then (DeepSeek)."""
 EMPTY_REASONING = "no reasoning_content"
 """Among the fields a model refused: an assistant message without ``reasoning_content``. DeepSeek wants it of all, whoever wrote them."""
 
@@ -76,7 +78,8 @@ class OpenAICompatibleProvider(HttpProvider):
         if request.seed is not None:
             body["seed"] = request.seed
         if request.response_schema is not None and (not request.tools or self._takes_both()):
-            body["response_format"] = json_schema_format(request.response_schema)
+            held = json_schema_format(request.response_schema)
+            body["response_format"] = {"type": "json_object"} if JSON_SCHEMA in refused else held
         if request.grammar is not None:
             body["grammar"] = request.grammar
         elif request.tools:  # llama.cpp refuses a grammar together with tools
@@ -107,7 +110,10 @@ class OpenAICompatibleProvider(HttpProvider):
         if wants_data(error):
             return {EMPTY_REASONING} if "reasoning_content" in str(error.params.get("detail", "")) else set()
         sent = {field: None for message in payload.get("messages", ()) for field in MESSAGE_FIELDS if field in message}
-        return super().refused_fields({**sent, **payload}, error)
+        fields = super().refused_fields({**sent, **payload}, error)
+        if "response_format" in fields and payload["response_format"]["type"] == JSON_SCHEMA:
+            fields = fields - {"response_format"} | {JSON_SCHEMA}
+        return fields
 
     def parser(self, request: ChatRequest, where: Where) -> StreamParser:
         return ChatCompletionParser(request, where)

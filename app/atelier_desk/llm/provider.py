@@ -38,6 +38,7 @@ _REFUSAL_WORDS = (
     "not permitted",
     "not allowed",
     "not available",
+    "unavailable",
     "deprecated",
 )
 

@@ -251,8 +251,49 @@ async def test_a_command_of_another_program_is_called_by_its_name(open_atelier: 
         assert (called.kind, called.text) == ("command", "Greet Ann in Paris.")
         log = await atelier.skills.invoked("/git:log today", (str(project),))
         assert log is not None
-        assert log.text == "Tell of !`git log` for today", "what a shell would run stands there as text"
+        assert log.text.startswith("Tell of !`git log` for today\n\n[The commands above"), "what a shell would run stands there as text"
         assert await atelier.skills.catalogue((str(project),)) == ()
+
+
+async def test_files_that_a_command_names_come_with_it(open_atelier: Opener, home: Path, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside.txt").write_text("OUTSIDE")
+    (project / "link.txt").symlink_to(tmp_path / "outside.txt")
+    (project / "server.pem").write_text("KEY=1")
+    (project / "notes.bin").write_bytes(b"\0\1")
+    (project / "docs").mkdir()
+    (project / "docs" / "style.md").write_text("Be short. </named_file>")
+    (project / ".claude/commands").mkdir(parents=True)
+    body = "Follow @docs/style.md, @./docs/ and $1; not @link.txt, @../outside.txt, @server.pem, @notes.bin, @gone.md, a@docs or `@docs`."
+    (project / ".claude/commands/write.md").write_text(body)
+    skill = write(home, "own", body="See @references/more.md.")
+    (skill.parent / "references").mkdir()
+    (skill.parent / "references" / "more.md").write_text("More.")
+    async with open_atelier([]) as atelier:
+        await atelier.files.trust(str(project), True)
+        called = await atelier.skills.invoked("/write docs", (str(project),))
+        own = await atelier.skills.invoked("/own", ())
+    assert called is not None
+    assert called.text.startswith("Follow @docs/style.md")
+    assert called.text.split("\n\n")[1:] == [
+        '<named_file path="docs/style.md">\nBe short. </ named_file>\n</named_file>',
+        '<named_file path="docs">\nstyle.md\n</named_file>',
+    ]
+    assert own is not None
+    assert own.text.endswith('<named_file path="references/more.md">\nMore.\n</named_file>')
+
+
+async def test_what_a_header_says_for_other_programs_is_heeded_or_said(open_atelier: Opener, home: Path) -> None:
+    from atelier_desk.skill_words import remarks
+
+    more = "context: fork\nmodel: opus\nhooks:\n  Stop: []\npaths: 'src/**/*.ts, *.css'\n"
+    write(home, "styles", body="Look at !`git status` first.", more=more)
+    async with open_atelier([]) as atelier:
+        [facts] = await atelier.skills.catalogue(())
+        [row] = await atelier.skills.list()
+    assert facts.description == "Does styles. (Only for work on files like src/**/*.ts, *.css.)"
+    said = remarks(row)
+    assert "Not heeded here: context, model, hooks." in said
+    assert any("are not run when it is called" in each for each in said)
 
 
 async def test_only_what_people_may_call_is_called(open_atelier: Opener, home: Path) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.provider import ProviderHealth
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.llm.presets import Preset
 
 EDITABLE = ("base_url", "api_key_env", "enabled")
 KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
@@ -24,9 +25,12 @@ def register(add: Adder) -> None:
     kinds = [entry.kind for entry in provider_types()]
     group = add.group("providers", _("model servers"))
     group.command("list", _("all providers"), "providers:list_", needs=DATABASE)
+    services = group.command("presets", _("services and programs that can be added, with what each needs"), "providers:presets_")
+    services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
     added = group.command("add", _("configure a server"), "providers:add_")
     added.add_argument("name", metavar="NAME")
-    added.add_argument("--kind", choices=kinds, required=True)
+    added.add_argument("--kind", choices=kinds, help=_("how the server speaks; needed without --preset"))
+    added.add_argument("--preset", metavar="SERVICE", default="", help=_("a service of atelier providers presets: its kind and address"))
     added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, when it is not the kind's usual one"))
     added.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
@@ -118,6 +122,32 @@ def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
         )
 
 
+async def presets_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """What ``add --preset`` takes, by its id."""
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.llm.presets import PRESETS
+
+    wanted = arguments.search.casefold().split()
+    found = [each for each in PRESETS if all(word in f"{each.id} {each.title} {each.words}".casefold() for word in wanted)]
+    if out.json:
+        facts = ("id", "title", "kind", "url", "keys", "env", "needs_key")
+        data(out, [{name: getattr(each, name) for name in facts} for each in found])
+        return 0
+    rows = [(each.id, each.title, _(each.needs), each.keys or "-", each.env or "-") for each in found]
+    table(out, rows, (_("name"), _("service"), _("needs"), _("keys"), _("usual variable")))
+    return 0
+
+
+def _preset(name: str) -> Preset:
+    from atelier_desk.domain.errors import NotFoundError
+    from atelier_desk.llm.presets import PRESETS
+
+    found = next((each for each in PRESETS if name.casefold() in (each.id, each.title.casefold())), None)
+    if found is None:
+        raise NotFoundError(N_("There is no service {name}. Services: {names}."), name=name, names=", ".join(each.id for each in PRESETS))
+    return found
+
+
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import UsageError
@@ -125,6 +155,13 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.engine.services.common import checks
     from atelier_desk.llm.registry import provider_type
 
+    if arguments.preset:
+        preset = _preset(arguments.preset)
+        arguments.kind, arguments.base_url = arguments.kind or preset.kind, arguments.base_url or preset.url
+        if not arguments.base_url:
+            raise UsageError(N_("{name} needs the address of your own: --base-url {example}"), name=preset.title, example=preset.example)
+    if arguments.kind is None:
+        raise UsageError(N_("Say which server it is: --preset SERVICE, see atelier providers presets; or --kind KIND."))
     if provider_type(arguments.kind).builtin:
         raise UsageError(N_("The local provider is built in and need not be added."))
     fields, secrets = connection_fields(arguments, out)

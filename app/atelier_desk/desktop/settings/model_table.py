@@ -1,13 +1,22 @@
-"""The models of one provider: context window and prices, editable in place."""
+"""The models of one provider: what each can do, its context window and prices, editable in place."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
 
 from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import theme
@@ -21,6 +30,32 @@ NAME = 150
 """Least width of a model's name, in logical pixels at 100 %."""
 COLUMNS = ("favourite", "name", "context_window", "price_input", "price_output", "price_cache_read", "price_cache_write")
 STAR, TITLE = 0, 1
+AbilitiesRole = Qt.ItemDataRole.UserRole + 1
+
+
+class _NameDelegate(QStyledItemDelegate):
+    """A model's name, and below it what the model can do."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        shown = QStyleOptionViewItem(option)
+        self.initStyleOption(shown, index)
+        name, look = shown.text, theme()
+        shown.text = ""
+        style = shown.widget.style() if shown.widget is not None else QApplication.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, shown, painter, shown.widget)
+        about = str(index.data(AbilitiesRole) or "")
+        room = shown.rect.adjusted(look.px(4), look.px(3), -look.px(4), -look.px(3))
+        upper = room.adjusted(0, 0, 0, -room.height() // 2) if about else room
+        painter.save()
+        for rect, text, font, colour in (
+            (upper, name, shown.font, look.colour("text")),
+            (room.adjusted(0, room.height() // 2, 0, 0), about, look.font(11), look.colour("muted")),
+        ):
+            painter.setFont(font)
+            painter.setPen(QPen(colour))
+            words = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, rect.width())
+            painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
+        painter.restore()
 
 
 class ModelTable(Translated, QTableWidget):
@@ -46,6 +81,7 @@ class ModelTable(Translated, QTableWidget):
         for column in range(TITLE + 1, len(COLUMNS)):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         dress_table(self)
+        self.setItemDelegateForColumn(TITLE, _NameDelegate(self))
         self.itemChanged.connect(self._edited)
         theme().changed.connect(self._restyle)
         say(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))
@@ -94,6 +130,8 @@ class ModelTable(Translated, QTableWidget):
         if column == TITLE:
             item.setToolTip("\n".join(filter(None, (info.name, abilities(info), _source(info), _learned(info)))))
             item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEditable)
+            item.setData(AbilitiesRole, abilities(info))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(filter(None, (_name(info), abilities(info)))))
         else:
             item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         return item
@@ -115,13 +153,13 @@ class ModelTable(Translated, QTableWidget):
             header.resizeSection(TITLE, least)
 
     def _restyle(self) -> None:
-        self.verticalHeader().setDefaultSectionSize(theme().px(30))
+        self.verticalHeader().setDefaultSectionSize(theme().px(42))
         self.horizontalHeader().resizeSection(STAR, theme().px(36))
         self.horizontalHeader().setMinimumSectionSize(theme().px(30))
 
     def retranslate(self) -> None:
-        prices = [_("$ / M in"), _("$ / M out"), _("$ / M cached"), _("$ / M stored")]
-        self.setHorizontalHeaderLabels(["★", _("Model"), _("Window (tokens)"), *prices])
+        # Short heads: what they say of figures stands below the table, and the names have the room.
+        self.setHorizontalHeaderLabels(["★", _("Model"), _("Window"), _("In"), _("Out"), _("Cached"), _("Stored")])
         centre = Qt.AlignmentFlag.AlignVCenter
         for column in range(len(COLUMNS)):
             side = Qt.AlignmentFlag.AlignRight if column > TITLE else Qt.AlignmentFlag.AlignLeft
@@ -132,6 +170,9 @@ class ModelTable(Translated, QTableWidget):
         if star is not None:
             star.setToolTip(_("Favourites"))
         about = {
+            "context_window": N_("Tokens that the model can hold at once"),
+            "price_input": N_("Price of a million tokens that are sent"),
+            "price_output": N_("Price of a million tokens that are answered"),
             "price_cache_read": N_("Price of a million tokens that the server reads from its cache; empty: as any others"),
             "price_cache_write": N_("Price of a million tokens that the server writes into its cache; empty: as any others"),
         }

@@ -110,6 +110,7 @@ class RunStarted(Event):
         trusted: those of the ``workspace`` folders that the person trusts.
         instructions: what the trusted folders say to agents, as it was when the turn began.
         skills: the skills there were when the turn began.
+        attachments: texts that went with the messages of a sub-agent's parent, which it may read; their ``text`` is empty.
         approvals: which calls need a person's yes, as the settings were when the run started; a sub-agent's are at least as strict as its
             parent's.
         tainted: what was read from outside before: by the conversation it goes on with, or by the team it is started by.
@@ -134,6 +135,7 @@ class RunStarted(Event):
     trusted: tuple[str, ...] = ()
     instructions: tuple[FolderInstructions, ...] = ()
     skills: tuple[SkillFacts, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
     tainted: tuple[str, ...] = ()
 
 

@@ -33,7 +33,7 @@ from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.permissions import Judge, host_arguments, refusal, unreachable
-from atelier_desk.engine.run.reducer.state import CallState, RunState, attachments_of
+from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
 from atelier_desk.engine.team.port import TeamPort
@@ -452,7 +452,7 @@ class ToolCalls:
             skills=state.skills_used,
             state=state.tool_state.get((prepared.tool.state_of if prepared.tool else "") or prepared.intent.tool, {}),
             team=self._teams.desk(self._handle),
-            attachments=attachments_of(state.conversation),
+            attachments=state.attachments,
             tainted=self._teams.tainted(state),
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),

@@ -14,13 +14,14 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
+from atelier_desk.engine.attached_text import looks_secret
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.services import OpenedSkill
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.skills import arguments, find
+from atelier_desk.workspace.skills import arguments, find, inclusions
 from atelier_desk.workspace.skills.find import Found
 from atelier_desk.workspace.skills.skill import FILE, Text
 
@@ -117,7 +118,7 @@ class SkillService:
             log.warning("skills could not be listed", exc_info=True)
             return ()
         return tuple(
-            SkillFacts(name=row.name, description=row.found.text.description, folder=row.found.folder, scope=row.found.scope)
+            SkillFacts(name=row.name, description=_told(row.found.text), folder=row.found.folder, scope=row.found.scope)
             for row in rows
             if row.usable and row.found.text is not None and row.found.kind == "skill" and row.found.text.by_model
         )
@@ -183,7 +184,11 @@ class SkillService:
             return None
         found, said = row.found, row.found.text
         given = called[2] or ""
-        text = _bounded(filled(said, given, found), found.file)
+        text = filled(said, given, found)
+        where = ([found.folder] if found.kind == "skill" else []) + list(folders)
+        text = _bounded(
+            await in_tool_thread(lambda: inclusions.included(text, [self._root(each) for each in where], looks_secret)), found.file
+        )
         use = SkillUse(name=row.name, folder=await _folder(found), digest=digest(said.body.encode()))
         return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip())
 
@@ -218,6 +223,11 @@ class SkillService:
         mine = find.of_user(self._root(str(home)))
         files = {each.file for each in mine}
         return [*(each for each in out if each.file not in files), *mine]
+
+
+def _told(said: Text) -> str:
+    """What models are told of a skill; one for certain files says which."""
+    return f"{said.description} (Only for work on files like {', '.join(said.paths)}.)" if said.paths else said.description
 
 
 async def _folder(found: Found) -> str:

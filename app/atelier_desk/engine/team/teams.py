@@ -335,6 +335,7 @@ def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted
         trusted=parent.trusted,
         instructions=parent.instructions,
         skills=parent.skills,
+        attachments=tuple(each.model_copy(update={"text": ""}) for each in list(parent.attachments.values())[-limits.ATTACHED_FILES :]),
         tainted=parent.tainted,
     )
 

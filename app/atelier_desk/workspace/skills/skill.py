@@ -16,6 +16,10 @@ NAME = 64
 DESCRIPTION = 1_024
 BODY = 20_000
 """Characters of instructions up to which nothing is said: about 5 000 tokens. Source: as above."""
+PATHS, PATH = 10, 100
+"""Patterns of files that are told, and characters of one."""
+NOT_OURS = ("context", "agent", "model", "effort", "disallowed-tools", "hooks", "subtask")
+"""Fields of a header that Claude Code and opencode act on."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 COMMAND_NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,63}(?::[\w.-]{1,64}){0,4}")
 """A command's name: that of its file, after those of the folders it stands in."""
@@ -30,6 +34,8 @@ class Text:
         hint: what arguments it takes, in its author's words; ``names`` are theirs.
         by_model, by_person: who may call it.
         allowed: the tools it says it needs, in its own names; it is allowed nothing by it.
+        paths: patterns of the files it is for; models are told them.
+        ignored: fields of its header that other programs act on and Atelier does not.
         warnings: what is wrong with it and does not keep it from being used.
     """
 
@@ -42,6 +48,8 @@ class Text:
     by_person: bool = True
     allowed: tuple[str, ...] = ()
     compatibility: str = ""
+    paths: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     warnings: tuple[AtelierError, ...] = ()
 
     @property
@@ -99,6 +107,8 @@ def skill(text: str, folder: str) -> Text:
         by_person=found.flag("user-invocable", True),
         allowed=allowed,
         compatibility=found.text("compatibility")[:500],
+        paths=tuple(each[:PATH] for each in found.words("paths")[:PATHS]),
+        ignored=_ignored(found),
         warnings=tuple(warnings),
     )
 
@@ -124,4 +134,9 @@ def command(text: str, name: str) -> Text:
         names=arguments.names_of(found.body, found.words("arguments"), braced=True),
         by_model=False,
         allowed=found.words("allowed-tools"),
+        ignored=_ignored(found),
     )
+
+
+def _ignored(found: header.Document) -> tuple[str, ...]:
+    return tuple(name for name in NOT_OURS if name in found.fields)

@@ -236,7 +236,8 @@ class ProvidersPage(SettingsPage):
         if self._list is None:
             return ""
         day = locale().toString(QDate(self._list.day.year, self._list.day.month, self._list.day.day), QLocale.FormatType.ShortFormat)
-        return _("What servers do not say comes from models.dev, as of {day}. What you enter always counts.", day=day)
+        figures = _("Windows in tokens, prices in $ for a million tokens.")
+        return f"{figures} {_('What servers do not say comes from models.dev, as of {day}. What you enter always counts.', day=day)}"
 
     async def _load_models(self, name: str) -> None:
         self._found = []

@@ -142,6 +142,7 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[Entry, ...]) -> R
         trusted=body.trusted,
         instructions=body.instructions,
         skills=body.skills,
+        handed_down=body.attachments,
         lineage=body.lineage,
         max_depth=body.max_depth,
         approvals=body.approvals,

@@ -162,6 +162,7 @@ class RunState:
         steps: steps that may still be taken in stepping mode, None for any number.
         ended: what ended, while the run is held because it was interrupted.
         failed: the model could not be reached; a resume tries again.
+        handed_down: texts attached to its parent's messages.
         lineage: the runs above this one, the root first.
         approvals: which calls need a person's yes; ``requests`` wait for it, ``granted`` are rules that came with a yes.
         tainted: what it read from outside, itself or through what it goes on with: the first few, each once.
@@ -192,6 +193,7 @@ class RunState:
     trusted: tuple[str, ...] = ()
     instructions: tuple[FolderInstructions, ...] = ()
     skills: tuple[SkillFacts, ...] = ()
+    handed_down: tuple[Attachment, ...] = ()
     lineage: tuple[Ancestor, ...] = ()
     max_depth: int = 3
     approvals: ApprovalPolicy = DEFAULT_POLICY
@@ -252,6 +254,16 @@ class RunState:
     def conversation(self) -> tuple[Entry, ...]:
         """History and own entries, oldest first."""
         return self.history + self.entries
+
+    @property
+    def attachments(self) -> dict[str, Attachment]:
+        """The attached texts it may read, by their hash, the newest last: those handed down to it, then those of its own messages."""
+        return {each.text_sha256: each for each in self.handed_down} | attachments_of(self.conversation)
+
+    @property
+    def has_more_to_read(self) -> bool:
+        """Whether there are attached texts of which it was not given all."""
+        return any(each.cut for each in self.attachments.values())
 
     @property
     def skills_used(self) -> tuple[SkillUse, ...]:

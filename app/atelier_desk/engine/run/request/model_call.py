@@ -54,7 +54,7 @@ from atelier_desk.engine.gateways.gateway import OpenModel
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.reducer.state import Entry, RunState, attachments_of
+from atelier_desk.engine.run.reducer.state import Entry, RunState
 from atelier_desk.engine.run.request import context, prompt
 from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
@@ -114,7 +114,7 @@ def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
         max_depth=state.max_depth,
         has_parent=state.parent_run_id is not None,
         child_asks=any(child.question for child in state.children),
-        attached=any(each.cut for each in attachments_of(state.conversation).values()),
+        attached=state.has_more_to_read,
     )
 
 

@@ -14,6 +14,7 @@ from atelier_desk.domain.skill import SkillFacts
 from atelier_desk.domain.team import ChildState
 from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
 from atelier_desk.tools.control.answer_child import AnswerChildTool
+from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 from atelier_desk.tools.skills.activate import ActivateSkillTool
 
 LANGUAGE_NAMES = {"en": "English", "fr": "French"}
@@ -41,6 +42,9 @@ def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM, *, ski
     if state.started_at is not None:
         facts.append(f"Today is {state.started_at:%A %d %B %Y}.")
     language = LANGUAGE_NAMES.get(state.language, "English")
+    if state.handed_down:
+        texts = ", ".join(f"{each.name!r} ({each.characters} characters)" for each in state.handed_down)
+        facts.append(f"Attached to the conversation of who started you, for {ReadAttachmentTool.name} when your task needs it: {texts}.")
     facts.append(f"Answer in the language of the user's message; when in doubt, in {language}.")
     parts.append(" ".join(facts))
     folders = folder_text(state.instructions, room)

@@ -1,0 +1,38 @@
+"""``atelier providers presets``, and ``add --preset``: a service is added by its name alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+def test_services_are_listed_with_what_they_need(cli: Cli) -> None:
+    shown = cli("providers", "presets", "claude")
+    assert shown.status == 0
+    assert "https://console.anthropic.com/settings/keys" in shown.out
+    assert "needs a key" in shown.out
+    assert "Groq" not in shown.out
+    assert {each["id"] for each in cli("providers", "presets", "claude", "--json").json} == {"anthropic", "openrouter"}
+
+
+def test_a_service_is_added_with_its_kind_and_address(cli: Cli) -> None:
+    assert cli("providers", "add", "work", "--preset", "Groq", "--api-key-env", "GROQ_API_KEY", "--no-test").status == 0
+    assert cli("providers", "add", "gemini", "--preset", "google", "--no-test").status == 0
+    added = {each["name"]: (each["kind"], each["base_url"]) for each in cli("providers", "list", "--json").json}
+    assert added["work"] == ("openai", "https://api.groq.com/openai/v1")
+    assert added["gemini"] == ("google", "https://generativelanguage.googleapis.com/v1beta")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "Say which server it is"),
+        (["--preset", "nobody"], "There is no service nobody. Services: openai, anthropic"),
+        (["--preset", "azure"], "--base-url https://NAME.openai.azure.com"),
+    ],
+)
+def test_what_is_missing_is_said(cli: Cli, options: list[str], said: str) -> None:
+    result = cli("providers", "add", "work", *options, "--no-test")
+    assert result.status != 0
+    assert said in result.err

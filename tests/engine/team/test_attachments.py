@@ -1,0 +1,46 @@
+"""Attachments of a team: a sub-agent may read the texts that went with its parent's messages, and no others."""
+
+from __future__ import annotations
+
+import json
+
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.engine.attachments import text_file
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener
+from tests.engine.team.conftest import Cast, lead, spawn, worker
+
+
+def reading(id: str, name: str) -> list[ToolCall]:
+    return [ToolCall(id=id, name="read_attachment", arguments={"name": name})]
+
+
+async def test_a_sub_agent_and_its_own_read_what_was_attached_to_the_first_message(open_atelier: Opener) -> None:
+    first = ScriptedModel([[spawn("s", "Helper")], "done"])
+    helper = ScriptedModel(["kept", reading("1", "notes.txt"), [spawn("t", "Deep")], "read"])
+    deep = ScriptedModel([reading("2", "notes.txt"), reading("3", "other.txt"), "read, too"])
+    async with open_atelier(model_factory=Cast(Lead=first, Helper=helper, Deep=deep)) as atelier:
+        other = await atelier.workflows.create()
+        kept, asked = [text_file("other.txt", "not yours")], [text_file("notes.txt", "The sea is blue.")]
+        await atelier.runs.wait(await atelier.runs.send(other.id, "Keep", agent=worker("Helper"), attachments=kept))
+        workflow = await atelier.workflows.create()
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Look", agent=lead(), attachments=asked))
+    assert "read_attachment" not in [tool.name for tool in first.requests[0].tools], "it was given all of it"
+    for model in (helper, deep):
+        asked = model.requests[model is helper]
+        assert "'notes.txt' (16 characters)" in asked.messages[0].content
+        assert "The sea is blue." not in "".join(message.content for message in asked.messages)
+        assert "read_attachment" in [tool.name for tool in asked.tools]
+        [read, *_] = (json.loads(message.content) for message in model.requests[-1].messages if message.role.value == "tool")
+        assert read["content"] == "The sea is blue."
+    refused = [json.loads(message.content) for message in deep.requests[-1].messages if message.role.value == "tool"][1]
+    assert "No text of the name other.txt" in refused["error"]
+
+
+async def test_who_starts_a_team_without_attachments_hands_none_down(open_atelier: Opener) -> None:
+    helper = ScriptedModel(["ok"])
+    async with open_atelier(model_factory=Cast(Lead=[[spawn("s", "Helper")], "done"], Helper=helper)) as atelier:
+        workflow = await atelier.workflows.create()
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "Go", agent=lead()))
+    assert "read_attachment" not in [tool.name for tool in helper.requests[0].tools]
+    assert "Attached to" not in helper.requests[0].messages[0].content
