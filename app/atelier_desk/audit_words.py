@@ -31,6 +31,7 @@ REASONS = {
     "repaired": N_("Arguments were mended"),
     "unparsed": N_("Could not be taken apart"),
     "installs": N_("Installs a package"),
+    "altered": N_("Changed by its server since it was approved"),
     "unconfined": N_("Outside of the sandbox, or with the network"),
 }
 """What asks although a rule or the profile allows it."""

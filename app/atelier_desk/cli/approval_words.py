@@ -21,6 +21,7 @@ REASONS = {
     "protected": N_("it changes a file that programs run or agents obey"),
     "unparsed": N_("its command could not be taken apart"),
     "installs": N_("it installs a package, whose scripts run here"),
+    "altered": N_("its server changed what it says of this tool since it was approved (atelier mcp tools)"),
     "unconfined": N_("it would run outside of the sandbox, or with the network"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from outside"),
 }

@@ -38,6 +38,7 @@ REASONS = {
     "protected": N_("It changes a file that programs run or agents obey."),
     "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
     "installs": N_("It installs a package, whose scripts run here."),
+    "altered": N_("Its server changed what it says of this tool since you approved it. See Settings, MCP servers."),
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
 }

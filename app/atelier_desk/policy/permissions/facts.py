@@ -13,6 +13,8 @@ class Concern(StrEnum):
 
     UNPARSED = "unparsed"
     """Its command line, or what it touches, could not be read."""
+    ALTERED = "altered"
+    """Its server says something else of the tool than what was approved."""
     PROTECTED = "protected"
     """It changes a file that programs run or agents obey."""
     INSTALLS = "installs"
