@@ -59,7 +59,7 @@ def test_global_options_stand_before_or_after_the_command(argv: list[str]) -> No
         ["--lang", "de", "models", "list"],
         ["--log-level", "loud", "models", "list"],
         ["run", "half a character \udcff"],
-        ["mcp", "list"],
+        ["mcp", "add", "x"],
         ["projects", "list"],
         ["approvals"],
         ["approvals", "approve", "x", "--scope", "for-ever"],

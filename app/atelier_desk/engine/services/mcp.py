@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,11 @@ from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, 
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions, resolving
-from atelier_desk.mcp.definitions import Difference
+from atelier_desk.mcp.reading.found import is_secret
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.sections import Section, of_server
@@ -37,78 +38,8 @@ if TYPE_CHECKING:
     from atelier_desk.mcp.results import Answer
 
 log = logging.getLogger(__name__)
-SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie|private|bearer|pwd|\bpat\b", re.IGNORECASE)
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
-
-
-NO_DIFFERENCE = Difference()
-
-
-@dataclass(frozen=True, slots=True)
-class McpStatus:
-    """A server as lists show it.
-
-    Attributes:
-        reason: why it failed, in the current language; empty otherwise.
-        latency_ms: what connecting took last; 0 when it never did.
-        tools: how many of its tools agents can have.
-        waiting: what of its tools is not as it was approved.
-        missing: names of secrets that are not in the keyring.
-    """
-
-    config: McpServer
-    known: McpKnown
-    state: McpState
-    reason: str = ""
-    latency_ms: int = 0
-    tools: int = 0
-    waiting: Difference = NO_DIFFERENCE
-    missing: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return self.config.name
-
-
-@dataclass(frozen=True, slots=True)
-class McpToolStatus:
-    """A tool of a server.
-
-    Attributes:
-        tool: its server's name for it; ``name`` is ours, empty for one that cannot be used.
-        state: ``approved``, ``new``, ``changed``, ``gone`` or ``unusable``.
-        told: what its server says of it now; ``approved_told`` what was approved, where that is another text.
-        hints: its annotations, as its server gives them.
-        on: nobody switched it off.
-        problem: why it cannot be used, in English.
-    """
-
-    tool: str
-    name: str
-    title: str
-    told: str
-    state: str
-    on: bool = True
-    approved_told: str = ""
-    hints: tuple[str, ...] = ()
-    parameters: tuple[str, ...] = ()
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class McpHealth:
-    """The result of a test; ``message`` says what went wrong, in the current language."""
-
-    ok: bool
-    latency_ms: int = 0
-    tools: int = 0
-    resources: bool = False
-    prompts: bool = False
-    protocol: str = ""
-    title: str = ""
-    message: str = ""
-    code: str = ""
 
 
 class McpService:
@@ -543,13 +474,6 @@ def checked(config: McpServer) -> McpServer:
                 code="secret", name=name,
             )  # fmt: skip
     return config
-
-
-def is_secret(name: str, text: str) -> bool:
-    """Whether a value must not be stored as text: by its name, or because it looks like nothing but a key."""
-    if not text or "${" in text:
-        return False
-    return bool(SECRET_NAME.search(name)) or bool(re.fullmatch(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-]{24,}", text))
 
 
 def _same_place(before: McpServer, after: McpServer) -> bool:
