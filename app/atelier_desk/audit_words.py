@@ -33,6 +33,7 @@ REASONS = {
     "opaque": N_("Starts other programs"),
     "outside": N_("Outside of the granted folders"),
     "installs": N_("Installs a package"),
+    "altered": N_("Changed by its server since it was approved"),
     "unconfined": N_("Outside of the sandbox, or with the network"),
 }
 """What asks although a rule or the profile allows it."""

@@ -40,6 +40,7 @@ REASONS = {
     "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
     "opaque": N_("It starts other programs or a script, and nobody can say beforehand what these do."),
     "installs": N_("It installs a package, whose scripts run here."),
+    "altered": N_("Its server changed what it says of this tool since you approved it. See Settings, MCP servers."),
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
     "outside": N_("It lies outside of the granted folders, where this tool never gets, whoever allows it."),

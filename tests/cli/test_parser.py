@@ -77,7 +77,7 @@ def test_an_unknown_command_is_answered_with_those_there_are(argv: list[str]) ->
         ["--lang", "de", "models", "list"],
         ["--log-level", "loud", "models", "list"],
         ["run", "half a character \udcff"],
-        ["mcp", "list"],
+        ["mcp", "add", "x"],
         ["projects", "list"],
         ["approvals"],
         ["approvals", "approve", "x", "--scope", "for-ever"],

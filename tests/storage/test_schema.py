@@ -12,15 +12,15 @@ from atelier_desk.storage import schema, tables
 from atelier_desk.storage.copies import archive
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.migrations import m0001_first_tables, m0002_attachments_and_taint
+from atelier_desk.storage.migrations import m0001_first_tables, m0002_attachments_and_taint, m0003_mcp_servers
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from tests.support.clock import ManualClock
 
-TABLES = m0001_first_tables.TABLES
-NEXT = 3
+TABLES = {**m0001_first_tables.TABLES, **m0003_mcp_servers.TABLES}
+NEXT = 4
 """The version after the newest one."""
 
 
@@ -79,7 +79,10 @@ async def test_an_older_database_is_backed_up_then_migrated(
     async with await Store.open(directory, clock=clock, backups=backups) as store:
         assert store.version == NEXT
         assert await store.query("SELECT name, colour FROM workflow") == [{"name": "old", "colour": "grey"}]
-        assert await store.query("SELECT VALUE version FROM schema_version WHERE version != NONE ORDER BY version") == [1, 2, NEXT]
+        assert await store.query("SELECT VALUE version FROM schema_version WHERE version != NONE ORDER BY version") == [
+            *range(1, NEXT),
+            NEXT,
+        ]
     assert next_migration == [NEXT]
     (copy,) = backups.iterdir()
     info = await archive.verify(copy)

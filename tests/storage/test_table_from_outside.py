@@ -22,7 +22,7 @@ from atelier_desk.storage.migrations.m0001_first_tables import WORKFLOW
 from atelier_desk.storage.schema import Migrator, migration
 
 
-@migration(3, "postcards")
+@migration(4, "postcards")
 async def postcards(db: Migrator) -> None:
     fields = {"workflow": WORKFLOW, "text": "string", "stamps": "string", "sent_at": "datetime"}
     defined = ";".join(f"DEFINE FIELD IF NOT EXISTS {name} ON postcard TYPE {kind}" for name, kind in fields.items())
@@ -51,19 +51,19 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The new file among the migrations; it is found by its name."""
     schema.migrations()
     (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "m0003_postcards.py").write_text(MIGRATION)
+    (tmp_path / "more" / "m0004_postcards.py").write_text(MIGRATION)
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(tmp_path / "more")])
     monkeypatch.setattr(schema, "_registry", dict(schema._registry))
     monkeypatch.setattr(tables, "OWNED", ("postcard", *tables.OWNED))
     yield
-    sys.modules.pop("atelier_desk.storage.migrations.m0003_postcards", None)
+    sys.modules.pop("atelier_desk.storage.migrations.m0004_postcards", None)
 
 
 async def test_its_rows_are_kept_read_and_deleted_with_their_workflow(added: None, datadir: DataDir) -> None:
     from atelier_desk.domain.workflow import Workflow
 
     async with await Store.open(datadir.database) as store:
-        assert store.version == 3
+        assert store.version == 4
         repos, postcards = Repositories(store, datadir), Postcards(store)
         workflow = await repos.workflows.create(Workflow(name="Holiday"))
         card = Postcard(id=new_id(), workflow_id=workflow.id, text="Wish you were here", stamps={"blue": 2}, sent_at=utc_now())

@@ -24,6 +24,7 @@ REASONS = {
     "unparsed": N_("its command could not be taken apart"),
     "opaque": N_("it starts other programs or a script, which cannot be looked into"),
     "installs": N_("it installs a package, whose scripts run here"),
+    "altered": N_("its server changed what it says of this tool since it was approved (atelier mcp tools)"),
     "unconfined": N_("it would run outside of the sandbox, or with the network"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from outside"),
 }

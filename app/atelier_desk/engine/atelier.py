@@ -377,6 +377,7 @@ class Atelier(Services):
     async def _load_tools(self) -> None:
         if not self._tools_loaded:
             await self.own_tools.load_confirmed()
+            await self.mcp.load()
             self._tools_loaded = True
 
     async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, accept_loss: bool) -> None:
@@ -509,6 +510,8 @@ class Atelier(Services):
                 parts.push_async_callback(self.memories.aclose)
             if "own_tools" in vars(self):
                 parts.push_async_callback(self.own_tools.aclose)
+            if "mcp" in vars(self):
+                parts.push_async_callback(self.mcp.aclose)
             if "tool_services" in vars(self) and self.tool_services.commands is not None:
                 parts.push_async_callback(self.tool_services.commands.aclose)
             if "runs" in vars(self):

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.data import DataService
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.inspector import InspectorService
+    from atelier_desk.engine.services.mcp import McpService
+    from atelier_desk.engine.services.mcp_import import McpImportService
     from atelier_desk.engine.services.memories import MemoryService
     from atelier_desk.engine.services.messages import MessageService
     from atelier_desk.engine.services.models import ModelService
@@ -58,6 +60,8 @@ class Services(Protocol):
     stepping: SteppingService
     usage: UsageService
     attachments: AttachmentService
+    mcp: McpService
+    mcp_import: McpImportService
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)

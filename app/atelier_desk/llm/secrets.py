@@ -24,6 +24,8 @@ REDACTED = "[redacted]"
 SHORTEST_SECRET = 8
 """Shorter values are not hidden: a local server's dummy key such as ``none`` would blank out ordinary words."""
 
+LONGEST_SECRET = 16_384
+
 _log = logging.getLogger(__name__)
 _seen: set[str] = set()
 _lock = threading.Lock()
@@ -118,6 +120,22 @@ class KeyVault:
             ProviderError: the text cannot be the value of a header (code ``auth``).
         """
         return self._keep(_entry(provider, header), _checked_header(value, header))
+
+    def keep(self, entry: str, value: str) -> bool:
+        """Keep any other secret under a name with a colon, which no provider has; ``get`` and ``delete`` take the same name. Returns as
+        ``set`` does.
+
+        Raises:
+            ProviderError: it is empty, has a null character, or is longer than ``LONGEST_SECRET`` (code ``auth``).
+        """
+        if not value or "\0" in value or len(value) > LONGEST_SECRET:
+            raise ProviderError(
+                N_("This cannot be kept as a secret: it is empty, has a null character or over {most} characters."),
+                code="auth",
+                most=LONGEST_SECRET,
+            )
+        remember(value)
+        return self._keep(entry, value)
 
     def delete(self, provider: str) -> None:
         """Forget a key, in the keyring too; no error when there is none."""

@@ -9,6 +9,7 @@ from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditEntry
 from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.mcp import McpEntry
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
@@ -77,6 +78,7 @@ REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow
 RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule)
 AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",))
 PROVIDERS: Table[ProviderConfig] = Table("provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"})
+MCP_SERVERS: Table[McpEntry] = Table("mcp_server", McpEntry, key=lambda entry: entry.name, json_fields={"config", "known"})
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])
 
 OWNED = (

@@ -48,6 +48,7 @@ class Call:
         plans: running it changes nothing yet and only says what is wanted, so it can be tried before a person allows it.
         alone: no other call runs beside it, also when it only reads.
         unread: its tool failed to say what it touches: it asks in every mode.
+        altered: its server says something else of it than what a person approved: it asks in every mode.
         summary: it in a line, for people, as something to be done.
         done: the template of the same once it is done; without one the summary fits both.
     """
@@ -62,6 +63,7 @@ class Call:
     plans: bool = False
     alone: bool = False
     unread: bool = False
+    altered: bool = False
     summary: Words = field(default_factory=Words)
     done: str = ""
 

@@ -17,7 +17,7 @@ from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.context import Cancellation
 from atelier_desk.tools.results import capped
-from atelier_desk.tools.sections import PLANNING, SectionRegistry
+from atelier_desk.tools.sections import PLANNING, SectionRegistry, of_server
 from atelier_desk.tools.validation import InvalidArgumentsError, closest, describe_errors, validate
 from atelier_desk.workspace.places import NO_WORKSPACE
 
@@ -129,12 +129,14 @@ class ToolRegistry:
         """The definitions of all control tools."""
         return self.get_definitions_by_names([tool.name for tool in self.get_tools_by_category(ToolCategory.CONTROL)])
 
-    def configured(self, tools: Sequence[str], sections: Sequence[str], *, workspace: bool = True) -> list[str]:
-        """The names an agent's configuration gives it: its tools, then those of its sections.
+    def configured(
+        self, tools: Sequence[str], sections: Sequence[str], *, servers: Sequence[str] = (), workspace: bool = True
+    ) -> list[str]:
+        """The names an agent's configuration gives it: its tools, then those of its sections and of its MCP ``servers``.
 
         What is no longer there, a custom tool that was removed or a section, is left out; without a ``workspace`` also what needs one.
         """
-        there = [section for section in sections if self.sections.has(section)]
+        there = [section for section in (*sections, *map(of_server, servers)) if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
         found = ((name, self.get_tool(name)) for name in dict.fromkeys(names))
         return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace)]

@@ -26,6 +26,8 @@ SHELL = "shell_ops"
 CONTEXT = "context_ops"
 WEB = "web_ops"
 MEDIA = "media_ops"
+SERVERS = "mcp:"
+"""What the sections of MCP servers begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Section:
         kind: which approval flag the calls of its tools fall under.
         order: its place among the others, low first; those that are added while the program runs come last.
         always_available: no choice of sections takes it away.
+        instructions: what an MCP server tells models of its tools, in its own words.
     """
 
     id: str
@@ -45,6 +48,7 @@ class Section:
     kind: ApprovalKind = ApprovalKind.TOOL
     order: int = 2000
     always_available: bool = False
+    instructions: str = ""
 
 
 _declared: dict[str, Section] = {}
@@ -121,6 +125,11 @@ class SectionRegistry:
     def always_available(self) -> list[str]:
         """The ids of those no choice of sections takes away."""
         return [each.id for each in self.all() if each.always_available]
+
+
+def of_server(server: str) -> str:
+    """The section of an MCP server's tools."""
+    return f"{SERVERS}{server}"
 
 
 section(

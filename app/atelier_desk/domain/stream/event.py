@@ -26,6 +26,7 @@ Topic = Literal[
     "tool",
     "file",
     "command",
+    "mcp",
 ]
 """What a change is about. The id beside it is that of the row, of ``settings`` the name of the field; empty means all of them."""
 

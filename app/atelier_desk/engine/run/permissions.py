@@ -170,6 +170,8 @@ def facts(
         about[Concern.INSTALLS] = described.subjects.command
     if described.subjects.sandbox in UNCONFINED:
         about[Concern.UNCONFINED] = described.subjects.sandbox
+    if described.altered:
+        about[Concern.ALTERED] = intent.tool
     if repaired and changes:
         about[Concern.REPAIRED] = ""
     leaves = described.effect is Effect.NETWORK or (changes and any(not path.inside for path in changed))

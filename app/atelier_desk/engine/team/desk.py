@@ -17,7 +17,7 @@ from atelier_desk.policy.rights import Rights, grant
 from atelier_desk.tools.base import ChildRequest, Colleague
 from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.modes import planners
-from atelier_desk.tools.sections import PLANNING
+from atelier_desk.tools.sections import PLANNING, SERVERS
 from atelier_desk.tools.teams.base import listed
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ class TeamDesk:
             like = await self._alike(state)
             base = await self._made_up(state, like, request)
             wanted_tools = self._wanted(request, own, own if like is state.agent else self._configured(like))
+            if request.mcp_servers is not None:
+                wanted_tools = tuple(name for name in wanted_tools if self._of_servers(name, request.mcp_servers))
         if request.budget is not None:
             base = base.model_copy(update={"budget": request.budget})
         elif not agent_id and state.agent.provider != DIRECT_CALL:
@@ -189,7 +191,7 @@ class TeamDesk:
 
     def _configured(self, agent: AgentConfig) -> tuple[str, ...]:
         reaching = planners(self._env.registry) if agent.tool_mode is ToolMode.SECTIONS else ()
-        return tuple(dict.fromkeys((*self._env.registry.configured(agent.tools, agent.sections), *reaching)))
+        return tuple(dict.fromkeys((*self._env.registry.configured(agent.tools, agent.sections, servers=agent.mcp_servers), *reaching)))
 
     async def _made_up(self, state: RunState, parent: AgentConfig, request: ChildRequest) -> AgentConfig:
         servers = request.mcp_servers
@@ -203,7 +205,8 @@ class TeamDesk:
             "system_prompt": request.system_prompt or DEFAULT_PROMPT,
             "provider": request.provider or parent.provider,
             "model": request.model or parent.model,
-            "mcp_servers": parent.mcp_servers if servers is None else servers,
+            # Who names tools means these alone.
+            "mcp_servers": servers if servers is not None else () if request.tools is not None or request.sections else parent.mcp_servers,
             "tool_mode": ToolMode.DIRECT if request.sections or request.tools is not None else parent.tool_mode,
             "max_tokens": min(parent.max_tokens, request.max_tokens or parent.max_tokens),
             # The form of an agent's answers is its own.
@@ -241,6 +244,11 @@ class TeamDesk:
                 f"{', '.join(missing)} cannot be given to a sub-agent, because you do not have it. Your tools: {valid}.",
                 code="unknown_tool",
             )
+
+    def _of_servers(self, name: str, servers: Sequence[str]) -> bool:
+        """Whether a tool is of one of these MCP servers, or of none."""
+        section = self._section(name)
+        return not section.startswith(SERVERS) or section.removeprefix(SERVERS) in servers
 
     def _section(self, name: str) -> str:
         tool = self._env.registry.get_tool(name)

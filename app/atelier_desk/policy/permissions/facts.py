@@ -15,6 +15,8 @@ class Concern(StrEnum):
     """Its command line, or what it touches, could not be read."""
     OPAQUE = "opaque"
     """It was read, and starts other programs or a script, which cannot be looked into beforehand."""
+    ALTERED = "altered"
+    """Its server says something else of the tool than what was approved."""
     PROTECTED = "protected"
     """It changes a file that programs run or agents obey."""
     INSTALLS = "installs"

@@ -11,6 +11,7 @@ from atelier_desk.storage.repositories.approvals import ApprovalRepository, Prom
 from atelier_desk.storage.repositories.audit import AuditRepository
 from atelier_desk.storage.repositories.configuration import (
     AgentRepository,
+    McpServerRepository,
     ModelRepository,
     ProviderRepository,
     RuleRepository,
@@ -33,6 +34,7 @@ __all__ = [
     "ApprovalRepository",
     "AuditRepository",
     "ExecutionRepository",
+    "McpServerRepository",
     "MemoryRepository",
     "MessageRepository",
     "ModelRepository",
@@ -75,6 +77,7 @@ class Repositories:
         self.providers = ProviderRepository(store)
         self.models = ModelRepository(store)
         self.rules = RuleRepository(store)
+        self.mcp_servers = McpServerRepository(store)
         self.settings = SettingsRepository(store)
         self.used = UsedRepository(store)
 

@@ -1,4 +1,4 @@
-"""What the owner of the program configures: agents, providers, models and settings."""
+"""What the owner of the program configures: agents, providers, models, MCP servers and settings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.mcp import McpEntry
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
@@ -123,6 +124,29 @@ class ModelRepository(Repository[ModelInfo]):
         """
         await self.get(provider, name)
         await self._store.write(Statement("DELETE $row RETURN NONE", {"row": self.table.record([provider, name])}))
+
+
+class McpServerRepository(Repository[McpEntry]):
+    """MCP servers by their name."""
+
+    table = tables.MCP_SERVERS
+    what = "mcp_server"
+
+    async def save(self, entry: McpEntry) -> None:
+        """Write the whole row, new or not."""
+        await self._store.write(upsert(self.table, entry))
+
+    async def list(self) -> list[McpEntry]:
+        """All servers by name."""
+        return await self._select("ORDER BY name")
+
+    async def delete(self, name: str) -> None:
+        """Delete one.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        await self._delete(name)
 
 
 class RuleRepository(Repository[PermissionRule]):

@@ -75,3 +75,7 @@ class ExecutionRepository(Repository[ToolExecution]):
             workflow=record("workflow", workflow_id),
             limit=page_size(limit),
         )
+
+    async def of_server(self, server: str, limit: int = 100) -> list[ToolExecution]:
+        """The newest calls of an MCP server's tools in all workflows, newest first."""
+        return await self._select("WHERE server = $server ORDER BY recency LIMIT $limit", server=server, limit=page_size(limit))

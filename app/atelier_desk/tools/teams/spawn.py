@@ -46,7 +46,9 @@ class Spawn(Input):
         default=None, max_length=limits.LIST_DEFAULT, description="Names of tools it may use, out of your own; all of yours when left out."
     )
     mcp_servers: list[ToolName] | None = Field(
-        default=None, max_length=limits.LIST_DEFAULT, description="MCP servers it may use, out of your own; yours when left out."
+        default=None,
+        max_length=limits.LIST_DEFAULT,
+        description="MCP servers it may use, out of your own; yours when neither these nor tools nor sections are named.",
     )
     provider: str | None = Field(default=None, min_length=1, max_length=64, description="Provider of its model; yours when left out.")
     model: str | None = Field(default=None, min_length=1, max_length=limits.MODEL_NAME, description="Its model; yours when left out.")

@@ -90,7 +90,7 @@ class Process:
         said = tempfile.TemporaryFile()  # noqa: SIM115 (closed below)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *self._words(write, said),
+                *order_words(order, write, said),
                 executable=None if SUPERVISED else order.program,
                 stdin=subprocess.PIPE if order.interactive else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -112,24 +112,6 @@ class Process:
         # Nothing is awaited between the start and here, so that a cancellation cannot lose the process.
         self._reading = asyncio.get_running_loop().create_task(self._read(told))
         return self
-
-    def _words(self, report: int, file: IO[bytes]) -> Sequence[str]:
-        order = self.order
-        if not SUPERVISED:
-            return order.arguments
-        said = {
-            "program": order.program,
-            "arguments": list(order.arguments),
-            "parent": os.getpid(),
-            "report": report,
-            "processes": order.limits.processes,
-            "memory": order.limits.memory,
-            "limits": {"RLIMIT_FSIZE": order.limits.file, "RLIMIT_NOFILE": order.limits.open_files, "RLIMIT_CORE": 0},
-            "sandbox": dict(order.sandbox) if order.sandbox is not None else None,
-        }
-        file.write(json.dumps(said).encode())
-        file.seek(0)
-        return (sys.executable, "-I", "-S", _LAUNCHER, str(file.fileno()))
 
     @property
     def pid(self) -> int:
@@ -210,3 +192,22 @@ class Process:
             if self._process.stdin is not None:
                 self._process.stdin.close()
             self.output.close()
+
+
+def order_words(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
+    """The command line that starts an order: that of the launcher, which finds the order in ``file`` and writes to ``report``."""
+    if not SUPERVISED:
+        return order.arguments
+    said = {
+        "program": order.program,
+        "arguments": list(order.arguments),
+        "parent": os.getpid(),
+        "report": report,
+        "processes": order.limits.processes,
+        "memory": order.limits.memory,
+        "limits": {"RLIMIT_FSIZE": order.limits.file, "RLIMIT_NOFILE": order.limits.open_files, "RLIMIT_CORE": 0},
+        "sandbox": dict(order.sandbox) if order.sandbox is not None else None,
+    }
+    file.write(json.dumps(said).encode())
+    file.seek(0)
+    return (sys.executable, "-I", "-S", _LAUNCHER, str(file.fileno()))

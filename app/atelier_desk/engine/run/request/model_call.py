@@ -138,7 +138,8 @@ def configured_in(registry: ToolRegistry, state: RunState) -> list[str]:
     """The same from a registry alone. Every agent may take up skills where there are any; the files of one that was taken up can be read
     without a folder, too, by whoever has the tools for it."""
     agent, workspace = state.agent, bool(state.workspace)
-    names = [name for name in registry.configured(agent.tools, agent.sections, workspace=workspace) if name != ActivateSkillTool.name]
+    found = registry.configured(agent.tools, agent.sections, servers=agent.mcp_servers, workspace=workspace)
+    names = [name for name in found if name != ActivateSkillTool.name]
     if not workspace and any(each.folder for each in state.skills_used):
         names += [name for name in registry.configured(agent.tools, agent.sections) if name not in names and _reads_files(registry, name)]
     if any(each.by_model for each in state.skills) and registry.has(ActivateSkillTool.name) and agent.provider != DIRECT_CALL:

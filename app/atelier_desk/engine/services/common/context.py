@@ -6,10 +6,11 @@ import builtins
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.mcp import McpServer
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.settings import Settings
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.journal import Journal
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.runs.manager import RunManager
+    from atelier_desk.engine.services.common.mcp_status import McpStatus
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
     from atelier_desk.llm.listed import ModelList
@@ -66,6 +68,14 @@ class FolderTrust(Protocol):
     """Who knows which folders a person trusts."""
 
     async def trusted(self, folders: Sequence[str]) -> dict[str, bool | None]: ...
+
+
+class McpAccess(Protocol):
+    """Who keeps the MCP servers."""
+
+    async def list(self) -> list[McpStatus]: ...
+
+    async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus: ...
 
 
 class RuleAccess(Protocol):
@@ -132,6 +142,9 @@ class ServiceContext(Protocol):
 
     @property
     def files(self) -> FolderTrust: ...
+
+    @property
+    def mcp(self) -> McpAccess: ...
 
     @property
     def workspace_files(self) -> WorkspaceFiles: ...

@@ -1,0 +1,429 @@
+"""``atelier mcp``: servers of the Model Context Protocol, their tools and calls, and reading them out of other programs' files."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk import figures
+from atelier_desk.cli.parser import DATABASE, TOOLS, Adder, number
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
+    from atelier_desk.mcp.reading.found import FoundServer
+
+
+def register(add: Adder) -> None:
+    group = add.group("mcp", _("MCP servers: tools of other programs"))
+    group.command("list", _("all servers"), "mcp:list_", needs=TOOLS)
+    added = group.command("add", _("configure a server, and start it to see its tools"), "mcp:add_")
+    added.add_argument("name", metavar="NAME")
+    how = added.add_mutually_exclusive_group(required=True)
+    how.add_argument(
+        "--command",
+        dest="line",
+        metavar="WORD",
+        nargs=argparse.REMAINDER,
+        help=_("the program and its arguments; the last option of the line"),
+    )
+    how.add_argument("--url", metavar="U", help=_("the address of a server over HTTP"))
+    added.add_argument(
+        "--env",
+        metavar="NAME=VALUE",
+        action="append",
+        help=_("a variable of the program; what looks like a secret goes to the keyring (repeatable)"),
+    )
+    added.add_argument("--secret", metavar="NAME=VALUE", action="append", help=_("a variable whose value goes to the keyring (repeatable)"))
+    added.add_argument(
+        "--header",
+        metavar="'NAME: VALUE'",
+        action="append",
+        help=_("sent with each request; a value goes to the keyring, $VARIABLE is kept as it is (repeatable)"),
+    )
+    added.add_argument("--folder", metavar="DIR", default="", help=_("where the program starts; your home without it"))
+    added.add_argument("--sandbox", action="store_true", help=_("let it write only in its folder, and read no secrets"))
+    added.add_argument("--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)"))
+    added.add_argument("--agent", metavar="NAME", action="append", help=_("give its tools to this agent (repeatable)"))
+    added.add_argument("--no-test", action="store_true", help=_("do not start it"))
+    remove = group.command("remove", _("forget a server and its secrets"), "mcp:remove")
+    test = group.command("test", _("start a server, and compare its tools with what was approved"), "mcp:test")
+    tools = group.command("tools", _("a server's tools, and what of them is not as it was approved"), "mcp:tools", needs=TOOLS)
+    tools.add_argument("--approve", metavar="TOOL", nargs="*", help=_("approve these as they are now; without names, all"))
+    tools.add_argument("--on", metavar="TOOL", action="append", help=_("give a tool to agents again (repeatable)"))
+    tools.add_argument("--off", metavar="TOOL", action="append", help=_("give a tool to no agent (repeatable)"))
+    calls = group.command("calls", _("the newest calls of a server's tools"), "mcp:calls", needs=DATABASE)
+    calls.add_argument("--limit", metavar="N", type=number(int, least=1), default=20, help=_("how many (20)"))
+    on = group.command("on", _("use a server again"), "mcp:on")
+    off = group.command("off", _("use a server no more"), "mcp:off")
+    give = group.command("give", _("give all tools of a server to an agent"), "mcp:give")
+    take = group.command("take", _("take a server's tools from an agent"), "mcp:take")
+    for command in (remove, test, tools, calls, on, off, give, take):
+        command.add_argument("name", metavar="NAME")
+    for command in (give, take):
+        command.add_argument("agent", metavar="AGENT")
+    read = group.command(
+        "import", _("read servers out of a file, a link or this machine's programs; shows them, and adds with --add"), "mcp:import_"
+    )
+    read.add_argument(
+        "source",
+        metavar="FILE|LINK",
+        nargs="?",
+        help=_(
+            "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard input; without it, this machine"
+            " is searched"
+        ),
+    )
+    read.add_argument("--workspace", metavar="DIR", action="append", help=_("look in this folder, too (repeatable)"))
+    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these of them; without names, all"))
+    read.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("what a server asks for (repeatable)"))
+
+
+async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.mcp_words import STATES
+
+    rows = await atelier.mcp.list()
+    if out.json:
+        data(out, [described(row) for row in rows])
+        return 0
+    lines = [
+        (row.name, _(STATES[row.state]), str(row.tools), figures.duration(row.latency_ms) if row.latency_ms else "-", row.config.place)
+        for row in rows
+    ]
+    table(out, lines, (_("name"), _("state"), _("tools"), _("latency"), _("place")))
+    for row in rows:
+        tell_waiting(out, row)
+    return 0
+
+
+async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.mcp import McpServer
+    from atelier_desk.engine.services.common import checks
+    from atelier_desk.mcp.reading.found import is_secret
+
+    secrets: dict[str, str] = {}
+    env: dict[str, str] = {}
+    for given, hidden in [*((each, False) for each in arguments.env or ()), *((each, True) for each in arguments.secret or ())]:
+        name, value = _pair(given)
+        if hidden or is_secret(name, value):
+            env[name], secrets[f"env:{name}"] = "", value
+        else:
+            env[name] = value
+    headers: dict[str, str] = {}
+    for given in arguments.header or ():
+        name, value = _pair(given, ":")
+        headers[name] = value if "$" in value else ""
+        if not headers[name]:
+            secrets[f"header:{name}"] = value
+    await _need_keyring(atelier, secrets)
+    line_ = arguments.line or [""]
+    fields: dict[str, Any] = (
+        {"transport": "http", "url": arguments.url} if arguments.url else {"command": line_[0], "args": tuple(line_[1:])}
+    )
+    config = checks.build(
+        McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=arguments.folder, sandbox=arguments.sandbox,
+        timeout_s=arguments.timeout, **fields,
+    )  # fmt: skip
+    agents = [await atelier.agents.by_name(name) for name in arguments.agent or ()]
+    await atelier.mcp.save(config, secrets, new=True)
+    for agent in agents:
+        await atelier.mcp.give(config.name, agent.id, True)
+    if not out.json:
+        line(out, _("Added {name}.", name=config.name))
+    health = None if arguments.no_test else await atelier.mcp.test(config.name)
+    if out.json:
+        data(out, {**described(await atelier.mcp.get(config.name)), "test": health_of(health) if health is not None else None})
+    elif health is not None:
+        tell_health(out, config.name, health)
+    if not agents and not out.json:
+        out.note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name))
+    return 0
+
+
+async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    await atelier.mcp.remove(arguments.name)
+    if out.json:
+        data(out, {"removed": arguments.name})
+    else:
+        line(out, _("Removed {name}", name=arguments.name))
+    return 0
+
+
+async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 0 when the server answers, 1 when not."""
+    from atelier_desk.cli.output import data
+
+    health = await atelier.mcp.test(arguments.name)
+    if out.json:
+        data(out, health_of(health))
+    else:
+        tell_health(out, arguments.name, health)
+        tell_waiting(out, await atelier.mcp.get(arguments.name))
+    return 0 if health.ok else 1
+
+
+async def tools(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.mcp_words import TOOL_STATES
+
+    for names, on in ((arguments.on, True), (arguments.off, False)):
+        for name in names or ():
+            await atelier.mcp.switch_tool(arguments.name, name, on)
+    if arguments.approve is not None:
+        await atelier.mcp.approve(arguments.name, arguments.approve or None)
+    rows = await atelier.mcp.tools(arguments.name)
+    if out.json:
+        from dataclasses import asdict
+
+        data(out, [asdict(row) for row in rows])
+        return 0
+    lines = [
+        (row.tool, _(TOOL_STATES[row.state]) if row.on else _("off"), row.name or "-", " ".join(row.told.split())[:100]) for row in rows
+    ]
+    table(out, lines, (_("tool"), _("state"), _("name for agents"), _("description")))
+    for row in rows:
+        if row.problem:
+            out.note(f"{row.tool}: {row.problem}", "warn")
+        if row.approved_told:
+            out.note(_("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]), "warn")
+    if not rows:
+        out.note(_("It never listed any. To see them: atelier mcp test {name}", name=arguments.name))
+    return 0
+
+
+async def calls(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    rows = await atelier.mcp.calls(arguments.name, arguments.limit)
+    if out.json:
+        data(out, [row.model_dump(mode="json", exclude={"parts", "presentation"}) for row in rows])
+        return 0
+    lines = [
+        (f"{row.started_at:%Y-%m-%d %H:%M:%S}", row.tool, row.agent_name, row.status, figures.duration(row.duration_ms), row.error)
+        for row in rows
+    ]
+    table(out, lines, (_("time"), _("tool"), _("agent"), _("status"), _("duration"), _("error")))
+    return 0
+
+
+async def on(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _switch(atelier, arguments, out, True)
+
+
+async def off(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _switch(atelier, arguments, out, False)
+
+
+async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
+    from atelier_desk.cli.output import data, line
+
+    await atelier.mcp.switch(arguments.name, wanted)
+    if out.json:
+        data(out, {"name": arguments.name, "on": wanted})
+    else:
+        line(out, _("{name} is on.", name=arguments.name) if wanted else _("{name} is off.", name=arguments.name))
+    return 0
+
+
+async def give(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _give(atelier, arguments, out, True)
+
+
+async def take(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _give(atelier, arguments, out, False)
+
+
+async def _give(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
+    from atelier_desk.cli.output import data, line
+
+    agent = await atelier.agents.by_name(arguments.agent)
+    await atelier.mcp.give(arguments.name, agent.id, wanted)
+    servers = (await atelier.agents.get(agent.id)).config.mcp_servers
+    if out.json:
+        data(out, {"agent": agent.name, "mcp_servers": list(servers)})
+    else:
+        line(out, _("MCP servers of {agent}: {names}", agent=agent.name, names=", ".join(servers) or _("none")))
+    return 0
+
+
+async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Without ``--add`` nothing is stored: it is a preview."""
+    from atelier_desk.cli.agent_options import folders
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.engine.services.mcp_import import completed
+
+    found: list[tuple[str, FoundServer]] = []
+    bundle = ""
+    if arguments.source is None:
+        for file in await atelier.mcp_import.look(folders(out, arguments.workspace or [])):
+            if file.problem is not None:
+                out.note(f"{file.path}: {file.problem.localized(_)}", "warn")
+            found += [(f"{file.program}: {file.path}", each) for each in file.servers]
+    else:
+        servers, where, bundle = await _read(atelier, arguments.source, out)
+        found = [(where, each) for each in servers]
+    wanted = arguments.add
+    names = {each.name for _where, each in found}
+    if wanted and (unknown := [name for name in wanted if name not in names]):
+        raise UsageError(
+            N_("There is no {name} among them. Found: {names}."), name=", ".join(unknown), names=", ".join(sorted(names)) or "-"
+        )
+    if not found:
+        out.note(_("No MCP servers were found."))
+    if out.json and wanted is None:
+        data(out, [preview(where, each) for where, each in found])
+        return 0
+    added, values = [], dict(map(_pair, arguments.value or ()))
+    for where, each in found:
+        if wanted is None:
+            tell_found(out, where, each)
+        elif not wanted or each.name in wanted:
+            answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
+            await _need_keyring(atelier, completed(each, answers)[1])
+            status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
+            added.append(described(status))
+            if not out.json:
+                line(out, _("Added {name}.", name=status.name))
+    if wanted is None and found:
+        out.note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
+    elif out.json:
+        data(out, added)
+    return 0
+
+
+async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundServer], str, str]:
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.mcp.reading.bundle import SUFFIXES
+
+    path = path_of(out, source) if len(source) < 1_000 and "\0" not in source else None
+    if source != "-" and path is not None and path.is_file():
+        return await atelier.mcp_import.read_file(str(path)), str(path), str(path) if path.suffix.lower() in SUFFIXES else ""
+    text = await out.read_input() if source == "-" else source
+    if source != "-" and ":" not in source and len(source.split()) == 1 and ("/" in source or "." in source):
+        from atelier_desk.cli.files import read_text
+
+        text = await read_text(out, source)  # says that there is no such file
+    return await atelier.mcp_import.read_text(text), _("your text"), ""
+
+
+def tell_found(out: Output, where: str, each: FoundServer) -> None:
+    """The preview of a server: everything that would be run, and what it asks for. Secrets are named, never shown."""
+    from atelier_desk.cli.output import line
+
+    line(out, f"{each.name}  ({where})")
+    if each.problem is not None or each.config is None:
+        out.note(f"  {each.problem.localized(_) if each.problem else ''}", "error")
+        return
+    if each.told:
+        line(out, f"  {each.told}")
+    line(out, _("  {what}: {place}", what=_("Command") if each.config.transport == "stdio" else _("Address"), place=each.config.place))
+    for name, text in {**each.config.env, **each.config.headers}.items():
+        line(out, f"  {name} = {text or _('(secret)')}")
+    for ask in each.open:
+        line(out, _("  asks for {name}: {text}", name=ask.name, text=ask.told or "-"))
+    for warning in each.warnings:
+        out.note(f"  {warning.localized(_)}", "warn")
+
+
+def preview(where: str, each: FoundServer) -> dict[str, object]:
+    """The same as JSON."""
+    config = each.config.model_dump(mode="json") if each.config is not None else None
+    asks = [
+        {"name": ask.name, "key": ask.key, "told": ask.told, "secret": ask.secret, "required": ask.required, "given": bool(ask.value)}
+        for ask in each.asks
+    ]
+    problem = str(each.problem) if each.problem is not None else ""
+    return {
+        "name": each.name,
+        "from": where,
+        "told": each.told,
+        "config": config,
+        "asks": asks,
+        "warnings": [str(w) for w in each.warnings],
+        "problem": problem,
+    }
+
+
+def described(row: McpStatus) -> dict[str, object]:
+    """A server as JSON."""
+    known = row.known
+    return {
+        "name": row.name,
+        "state": row.state.value,
+        "reason": row.reason,
+        "latency_ms": row.latency_ms,
+        "tools": row.tools,
+        "new": list(row.waiting.new),
+        "changed": list(row.waiting.changed),
+        "gone": list(row.waiting.gone),
+        "missing_secrets": list(row.missing),
+        "title": known.title,
+        "version": known.version,
+        "protocol": known.protocol,
+        "config": row.config.model_dump(mode="json"),
+    }
+
+
+def health_of(health: McpHealth) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return asdict(health)
+
+
+def tell_health(out: Output, name: str, health: McpHealth) -> None:
+    """The verdict in a sentence; on standard error when it is bad."""
+    from atelier_desk.cli.output import line
+
+    if not health.ok:
+        out.note(health.message, "error")
+        return
+    text = ngettext(
+        "{name} answers in {time} and offers {n} tool (protocol {protocol}).",
+        "{name} answers in {time} and offers {n} tools (protocol {protocol}).",
+        health.tools, name=name, time=figures.duration(health.latency_ms), protocol=health.protocol,
+    )  # fmt: skip
+    line(out, text)
+
+
+def tell_waiting(out: Output, row: McpStatus) -> None:
+    """What a person has to look at."""
+    if row.reason:
+        out.note(row.reason, "error")
+    if row.missing:
+        out.note(_("{name} needs secrets that are not in the keyring: {names}", name=row.name, names=", ".join(row.missing)), "warn")
+    waiting = row.waiting
+    if waiting:
+        names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))
+        out.note(
+            _("{name} does not offer what you approved: {names}. Look at it with: atelier mcp tools {name}", name=row.name, names=names),
+            "warn",
+        )
+
+
+async def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
+    """A secret that is given here would be gone with this command where there is no keyring."""
+    from atelier_desk.domain.errors import UsageError
+
+    if secrets and not await atelier.mcp.keeps_secrets():
+        name = next(iter(secrets)).partition(":")[2] or next(iter(secrets))
+        raise UsageError(
+            N_("This machine has no keyring to keep {name} in: name a variable in its place, as {name}=${{VARIABLE}}."),
+            code="no_keyring",
+            name=name,
+        )
+
+
+def _pair(text: str, mark: str = "=") -> tuple[str, str]:
+    from atelier_desk.domain.errors import UsageError
+
+    name, found, value = text.partition(mark)
+    if not found or not name.strip():
+        raise UsageError(N_("It is given as NAME{mark}VALUE, not {text}."), mark=mark, text=repr(name[:40]))
+    return name.strip(), value.strip()

@@ -1,0 +1,132 @@
+"""Servers of the Model Context Protocol as their owner configured them, and what is known of them. Secrets are never part of these: they
+live in the keyring."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from atelier_desk.domain.base import Model, Timestamp, utc_now
+from atelier_desk.domain.errors import AtelierError
+
+NAME = r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*$"
+"""Without two underscores in a row: they part the server from its tool in the names of tools."""
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+MOST_SERVERS = 100
+MOST_TOOLS = 500
+"""Tools of one server; more than any agent could be told of."""
+TIMEOUT_S = 30.0
+START_S = 60.0
+"""Seconds a server may take to answer first: some are downloaded then."""
+CallName = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class McpError(AtelierError):
+    """A server could not be reached, refused, broke the protocol or did not answer; the text names it."""
+
+    code = "mcp"
+
+
+class McpState(StrEnum):
+    """How a server stands. ``off``: its owner switched it off. ``idle``: it is started when it is needed."""
+
+    OFF = "off"
+    IDLE = "idle"
+    STARTING = "starting"
+    READY = "ready"
+    FAILED = "failed"
+    SIGN_IN = "sign_in"
+
+
+class McpServer(Model):
+    """One server.
+
+    Attributes:
+        command, args: the program and its arguments, for ``stdio``. ``${NAME}`` in arguments and in ``url`` is a variable of ``env``, else
+            one of this program's environment; ``${NAME:-text}`` has a text for when there is none.
+        env: what the program's environment gets beside the allowed names (``workspace.processes.environment``): a text, in which
+            ``${NAME}`` is replaced as above, or empty when the keyring holds the value.
+        folder: where the program starts; empty for the owner's home.
+        headers: what is sent with each request, by name: a text with ``$VARIABLE``, or empty when the keyring holds the value.
+        sandbox: the program writes only in its folder and a temporary one, and cannot read secrets; the network stays open.
+        tools_off: names of its tools that no agent gets.
+        client_id: registered with its sign-in server by hand; empty registers one by itself.
+        scopes: what is asked for at sign-in; empty asks for what the server names.
+        source: the program whose file it was read from; empty when it was entered here.
+    """
+
+    name: str = Field(min_length=1, max_length=32, pattern=NAME)
+    transport: Literal["stdio", "http"] = "stdio"
+    command: str = Field(default="", max_length=4_096)
+    args: tuple[Annotated[str, Field(max_length=16_384)], ...] = Field(default=(), max_length=256)
+    env: dict[Annotated[str, Field(pattern=VARIABLE, max_length=128)], Annotated[str, Field(max_length=16_384)]] = Field(
+        default_factory=dict, max_length=64
+    )
+    folder: str = Field(default="", max_length=4_096)
+    url: str = Field(default="", max_length=2_048)
+    headers: dict[str, Annotated[str, Field(max_length=8_192)]] = Field(default_factory=dict, max_length=20)
+    sandbox: bool = False
+    timeout_s: float = Field(default=TIMEOUT_S, ge=1, le=3_600)
+    enabled: bool = True
+    tools_off: tuple[CallName, ...] = Field(default=(), max_length=MOST_TOOLS)
+    client_id: str = Field(default="", max_length=2_048)
+    scopes: str = Field(default="", max_length=2_048)
+    source: str = Field(default="", max_length=64)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.transport == "stdio":
+            if not self.command.strip():
+                raise ValueError("a server that is started needs a command")
+            if self.url or self.headers:
+                raise ValueError("a server that is started has no address and no headers")
+        else:
+            if self.command or self.args or self.env or self.folder or self.sandbox:
+                raise ValueError("a server with an address has no command, arguments, environment, folder and sandbox")
+            if not re.match(r"https?://[^\s/]", self.url):
+                raise ValueError("the address must begin with http:// or https://")
+        if any("\0" in text for text in (self.command, *self.args, *self.env.values(), self.folder, self.url)):
+            raise ValueError("a null character cannot stand in a command")
+        return self
+
+    @property
+    def place(self) -> str:
+        """Where it is, in a line: the command with its arguments, or the address."""
+        return " ".join((self.command, *self.args)) if self.transport == "stdio" else self.url
+
+
+class McpKnown(Model):
+    """What a server said of itself.
+
+    Attributes:
+        title, version, protocol: of the server and of the protocol it speaks.
+        instructions: what it tells models of itself; of the connection that the tools were approved with.
+        approved: definitions of tools as their server sent them, that its owner approved; None when it never listed any.
+        seen: those of its newest list.
+        latency_ms: what the newest connection took.
+        resources, prompts: whether it offers any.
+    """
+
+    title: str = ""
+    version: str = ""
+    protocol: str = ""
+    icon: str = ""
+    instructions: str = ""
+    approved: tuple[dict[str, Any], ...] | None = None
+    seen: tuple[dict[str, Any], ...] = ()
+    resources: bool = False
+    prompts: bool = False
+    latency_ms: int = 0
+    checked_at: Timestamp | None = None
+
+
+class McpEntry(Model):
+    """A stored server: its configuration and what is known of it."""
+
+    name: str
+    config: McpServer
+    known: McpKnown = McpKnown()
+    created_at: Timestamp = Field(default_factory=utc_now)

@@ -1,0 +1,76 @@
+"""MCP servers and their tools as screens and the command line list them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atelier_desk.domain.mcp import McpKnown, McpServer, McpState
+from atelier_desk.mcp.definitions import Difference
+
+NO_DIFFERENCE = Difference()
+
+
+@dataclass(frozen=True, slots=True)
+class McpStatus:
+    """A server as lists show it.
+
+    Attributes:
+        reason: why it failed, in the current language; empty otherwise.
+        latency_ms: what connecting took last; 0 when it never did.
+        tools: how many of its tools agents can have.
+        waiting: what of its tools is not as it was approved.
+        missing: names of secrets that are not in the keyring.
+    """
+
+    config: McpServer
+    known: McpKnown
+    state: McpState
+    reason: str = ""
+    latency_ms: int = 0
+    tools: int = 0
+    waiting: Difference = NO_DIFFERENCE
+    missing: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+
+@dataclass(frozen=True, slots=True)
+class McpToolStatus:
+    """A tool of a server.
+
+    Attributes:
+        tool: its server's name for it; ``name`` is ours, empty for one that cannot be used.
+        state: ``approved``, ``new``, ``changed``, ``gone`` or ``unusable``.
+        told: what its server says of it now; ``approved_told`` what was approved, where that is another text.
+        hints: its annotations, as its server gives them.
+        on: nobody switched it off.
+        problem: why it cannot be used, in English.
+    """
+
+    tool: str
+    name: str
+    title: str
+    told: str
+    state: str
+    on: bool = True
+    approved_told: str = ""
+    hints: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class McpHealth:
+    """The result of a test; ``message`` says what went wrong, in the current language."""
+
+    ok: bool
+    latency_ms: int = 0
+    tools: int = 0
+    resources: bool = False
+    prompts: bool = False
+    protocol: str = ""
+    title: str = ""
+    message: str = ""
+    code: str = ""

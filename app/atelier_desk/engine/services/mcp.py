@@ -1,0 +1,545 @@
+"""MCP servers: their configuration and secrets, their connections, and their tools among the others.
+
+Agents get a server's tools as their owner approved them. Those of its first list are approved with it; what a server adds later is given
+to nobody before it is approved, and a tool whose definition changed keeps the approved one and asks at every call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpServer, McpState
+from atelier_desk.domain.text import shorten
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
+from atelier_desk.i18n import N_, _
+from atelier_desk.llm.secrets import redact
+from atelier_desk.mcp import definitions, resolving
+from atelier_desk.mcp.reading.found import is_secret
+from atelier_desk.threads import in_storage_thread, in_tool_thread
+from atelier_desk.tools import mcp_tool
+from atelier_desk.tools.sections import Section, of_server
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.workflow import ToolExecution
+    from atelier_desk.mcp.connection import Connection
+    from atelier_desk.mcp.results import Answer
+
+log = logging.getLogger(__name__)
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
+
+
+class McpService:
+    """The servers. Changes of one, also of its state, are announced as ``mcp`` with its name."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._entries: dict[str, McpEntry] | None = None
+        self._connections: dict[str, Connection] = {}
+        self._checked: dict[str, object] = {}
+        """By server the client whose list of tools was compared with what was approved."""
+        self._registered: dict[str, list[str]] = {}
+        self._changing = asyncio.Lock()
+        self._listing: dict[str, asyncio.Lock] = {}
+        self._refreshing: dict[str, asyncio.Task[None]] = {}
+        self._folder: Path | None = None
+
+    # -- what there is -----------------------------------------------------------------------------------------------------------------
+
+    async def list(self) -> builtins.list[McpStatus]:
+        """All servers by name, as they stand."""
+        entries = await self._all()
+        return [await self._status(entries[name]) for name in sorted(entries, key=str.casefold)]
+
+    async def get(self, name: str) -> McpStatus:
+        """One server. Raises ``NotFoundError``, which names those there are."""
+        return await self._status(await self._entry(name))
+
+    async def tools(self, name: str) -> builtins.list[McpToolStatus]:
+        """The tools of a server, as it listed them last. Nothing is started."""
+        entry = await self._entry(name)
+        return _tool_statuses(entry)
+
+    async def calls(self, name: str, limit: int = 100) -> builtins.list[ToolExecution]:
+        """The newest calls that agents made of a server's tools, newest first."""
+        await self._entry(name)
+        return await self._context.repos.executions.of_server(name, limit)
+
+    async def keeps_secrets(self) -> bool:
+        """Whether secrets outlive the program: there is a keyring."""
+        return await in_storage_thread(lambda: self._context.vault.persistent)
+
+    # -- changing it -------------------------------------------------------------------------------------------------------------------
+
+    async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus:
+        """Store a server; its connection is closed, and the next use opens one as it is now.
+
+        Args:
+            secrets: values for the keyring, by ``env:NAME`` or ``header:NAME``; the configuration has an empty text there.
+            new: the name must be free.
+
+        Raises:
+            ConflictError: the name is taken. UsageError: what can never work.
+        """
+        checked(config)
+        async with self._changing:
+            entries = await self._all()
+            before = entries.get(config.name)
+            if new and before is not None:
+                raise ConflictError(N_("There is an MCP server {name} already."), name=config.name)
+            if before is None and len(entries) >= MOST_SERVERS:
+                raise LimitError(N_("There can be {most} MCP servers at most."), most=MOST_SERVERS)
+            known = before.known if before is not None and _same_place(before.config, config) else McpKnown()
+            entry = McpEntry(name=config.name, config=config, known=known, **({"created_at": before.created_at} if before else {}))
+            for key, value in (secrets or {}).items():
+                kind, _colon, part = key.partition(":")
+                await in_storage_thread(self._context.vault.keep, resolving.entry(config.name, kind, part), value)
+            await self._context.repos.mcp_servers.save(entry)
+            entries[config.name] = entry
+            if before is not None:
+                kept = set(resolving.secrets_of(config))
+                await self._forget(each for each in resolving.secrets_of(before.config) if each not in kept)
+            await self._drop(config.name)
+            await self._register(entry)
+        self._told(config.name)
+        return await self._status(entry)
+
+    async def remove(self, name: str) -> None:
+        """End a server and forget it with its secrets. Agents keep its name, and go on without it."""
+        async with self._changing:
+            entry = await self._entry(name)
+            await self._drop(name)
+            await self._forget([*resolving.secrets_of(entry.config), resolving.entry(name, "oauth")])
+            await self._context.repos.mcp_servers.delete(name)
+            (await self._all()).pop(name, None)
+        self._told(name)
+
+    async def switch(self, name: str, on: bool) -> None:
+        """Switch a server on or off; one that is off is ended."""
+        entry = await self._entry(name)
+        if entry.config.enabled != on:
+            await self.save(entry.config.model_copy(update={"enabled": on}))
+
+    async def switch_tool(self, name: str, tool: str, on: bool) -> None:
+        """Give one of its tools to agents, or to none."""
+        entry = await self._entry(name)
+        self._known_tool(entry, tool)
+        off = builtins.list(entry.config.tools_off)
+        if (tool not in off) != on:
+            changed = [each for each in off if each != tool] if on else [*off, tool]
+            async with self._changing:
+                await self._keep(entry.model_copy(update={"config": entry.config.model_copy(update={"tools_off": tuple(changed)})}))
+
+    async def approve(self, name: str, tools: Sequence[str] | None = None) -> builtins.list[McpToolStatus]:
+        """Approve the definitions of tools as the server lists them now; None approves all, and forgets those that are gone."""
+        async with self._changing:
+            entry = await self._entry(name)
+            for tool in tools or ():
+                self._known_tool(entry, tool)
+            seen = {str(each["name"]): each for each in entry.known.seen}
+            if tools is None:
+                approved = entry.known.seen
+            else:
+                before = {str(each["name"]): each for each in entry.known.approved or ()}
+                chosen = {tool: seen[tool] for tool in tools if tool in seen}
+                gone = {tool for tool in tools if tool not in seen}
+                approved = tuple(each for each in {**before, **chosen}.values() if each["name"] not in gone)
+            await self._keep(entry.model_copy(update={"known": entry.known.model_copy(update={"approved": approved})}))
+        return await self.tools(name)
+
+    async def give(self, name: str, agent_id: str, on: bool) -> None:
+        """Give all tools of a server to a stored agent, or take them from it."""
+        await self._entry(name)
+        agent = await self._context.repos.agents.get(agent_id)
+        servers = [each for each in agent.config.mcp_servers if each != name]
+        config = agent.config.model_copy(update={"mcp_servers": tuple([*servers, name] if on else servers)})
+        if config != agent.config:
+            await self._context.repos.agents.save(agent.model_copy(update={"config": config, "updated_at": self._context.clock.now()}))
+            self._context.bus.changed("agent", agent_id)
+
+    # -- running it --------------------------------------------------------------------------------------------------------------------
+
+    async def test(self, name: str) -> McpHealth:
+        """Start a server, or ask a running one, and compare its tools. What goes wrong is a result, not an error."""
+        entry = await self._entry(name)
+        connection = await self._connection(entry.config)
+        connection.forgive()
+        try:
+            await self._refresh(name, anew=True)
+        except McpError as error:
+            return McpHealth(ok=False, message=error.localized(_), code=error.code)
+        known = (await self._entry(name)).known
+        return McpHealth(
+            ok=True,
+            latency_ms=known.latency_ms,
+            tools=len(known.seen),
+            resources=known.resources,
+            prompts=known.prompts,
+            protocol=known.protocol,
+            title=known.title,
+        )
+
+    async def test_draft(self, config: McpServer, secrets: Mapping[str, str] | None = None) -> McpHealth:
+        """``test`` for a server that is not stored, or not as it is in a form; nothing of it is kept, and it is ended."""
+        from atelier_desk.mcp.connection import Connection
+
+        checked(config)
+        vault = await in_storage_thread(self._drafted, config, dict(secrets or {}))
+        drafted = config.model_copy(update={"enabled": True})
+        connection = Connection(
+            drafted, lambda server: resolving.resolved(server, vault), self._context.clock,
+            hidden=(self._context.datadir.root,), temporary=self._temporary,
+        )  # fmt: skip
+        try:
+            tools = await connection.tools()
+            client = await connection.client()
+            offered = client.server_capabilities
+            return McpHealth(
+                ok=True,
+                latency_ms=connection.latency_ms,
+                tools=len(tools),
+                resources=offered.resources is not None,
+                prompts=offered.prompts is not None,
+                protocol=client.protocol_version,
+                title=_title(client.server_info),
+            )
+        except McpError as error:
+            return McpHealth(ok=False, message=error.localized(_), code=error.code)
+        finally:
+            await connection.close()
+
+    async def restart(self, name: str) -> McpHealth:
+        """End a server and start it again."""
+        await self.stop(name)
+        return await self.test(name)
+
+    async def stop(self, name: str) -> None:
+        """End a server; it is started again when an agent needs it."""
+        await self._entry(name)
+        connection = self._connections.get(name)
+        if connection is not None:
+            self._checked.pop(name, None)
+            await connection.close()
+
+    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], progress: Callable[[int, str], None]) -> Answer:
+        """Make a call; see ``tools.mcp_tool.Caller``."""
+        from atelier_desk.mcp import results
+
+        entry = await self._entry(server)
+        await self._refresh(server)
+        entry = await self._entry(server)
+        now = next((each for each in entry.known.seen if each["name"] == tool), None)
+        if now is None:
+            raise McpError(N_("The MCP server {server} has no tool {tool} any more."), code="gone", server=server, tool=tool)
+        if definitions.digest(now) != digest:
+            raise McpError(
+                N_("The MCP server {server} changed what it says of {tool}. The call was not made; the user is asked about the next one."),
+                code="altered", server=server, tool=tool,
+            )  # fmt: skip
+        connection = await self._connection(entry.config)
+        answer = results.read(await connection.call(tool, arguments, progress))
+        return await in_tool_thread(_with_pictures_that_can_be_shown, answer)
+
+    async def load(self) -> None:
+        """Register the tools of all servers as they were approved. No server is started."""
+        async with self._changing:
+            for entry in (await self._all()).values():
+                await self._register(entry)
+
+    async def aclose(self) -> None:
+        """End every server."""
+        for task in self._refreshing.values():
+            task.cancel()
+        connections, self._connections = builtins.list(self._connections.values()), {}
+        await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)
+        if self._folder is not None:
+            await in_storage_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    # -- within ------------------------------------------------------------------------------------------------------------------------
+
+    async def _all(self) -> dict[str, McpEntry]:
+        if self._entries is None:
+            found = {entry.name: entry for entry in await self._context.repos.mcp_servers.list()}
+            self._entries = self._entries if self._entries is not None else found
+        return self._entries
+
+    async def _entry(self, name: str) -> McpEntry:
+        entries = await self._all()
+        if name not in entries:
+            names = ", ".join(sorted(entries)) or _("none")
+            raise NotFoundError(N_("There is no MCP server {name}. Servers: {names}."), name=name, names=names)
+        return entries[name]
+
+    async def _keep(self, entry: McpEntry) -> None:
+        """Store what changed of an entry, without touching its connection."""
+        await self._context.repos.mcp_servers.save(entry)
+        (await self._all())[entry.name] = entry
+        if entry.name in self._connections:
+            self._connections[entry.name].server = entry.config
+        await self._register(entry)
+        self._told(entry.name)
+
+    async def _connection(self, config: McpServer) -> Connection:
+        from atelier_desk.mcp.connection import Connection
+
+        name = config.name
+        if name not in self._connections:
+            self._connections[name] = Connection(
+                config,
+                lambda server: resolving.resolved(server, self._context.vault),
+                self._context.clock,
+                told=lambda: self._told(name),
+                listed=lambda: self._look_again(name),
+                hidden=(self._context.datadir.root,),
+                temporary=self._temporary,
+            )
+        return self._connections[name]
+
+    def _look_again(self, name: str) -> None:
+        """The server says that its tools changed; many such words at once are one look."""
+        task = self._refreshing.get(name)
+        if task is None or task.done():
+            self._refreshing[name] = asyncio.create_task(self._quietly(name))
+
+    async def _quietly(self, name: str) -> None:
+        await self._context.clock.sleep(LOOK_AGAIN_S)
+        try:
+            await self._refresh(name, anew=True)
+        except AtelierError as error:
+            log.warning("%s", error)
+
+    async def _refresh(self, name: str, *, anew: bool = False) -> None:
+        """Have the server running, and its list of tools compared with what was approved: once for each connection, or ``anew``."""
+        async with self._listing.setdefault(name, asyncio.Lock()):
+            connection = await self._connection((await self._entry(name)).config)
+            client = await connection.client()
+            if self._checked.get(name) is client and not anew:
+                return
+            tools = await connection.tools()
+            async with self._changing:
+                entry = await self._entry(name)
+                offered = client.server_capabilities
+                first = entry.known.approved is None
+                told = {
+                    "title": _title(client.server_info),
+                    "version": shorten(str(getattr(client.server_info, "version", "") or ""), 64),
+                    "protocol": client.protocol_version,
+                    "seen": tuple(tools),
+                    "resources": offered.resources is not None,
+                    "prompts": offered.prompts is not None,
+                    "latency_ms": connection.latency_ms,
+                }
+                if first:
+                    told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
+                known = entry.known.model_copy(update=told)
+                self._checked[name] = client
+                if known != entry.known:
+                    known = known.model_copy(update={"checked_at": self._context.clock.now()})
+                    await self._keep(entry.model_copy(update={"known": known}))
+
+    async def _register(self, entry: McpEntry) -> None:
+        """Bring the registry in line with what was approved."""
+        registry = self._context.registry
+        for name in self._registered.pop(entry.name, ()):
+            registry.unregister(name)
+        section = of_server(entry.name)
+        registry.sections.unregister(section)
+        if not entry.config.enabled or entry.known.approved is None:
+            return
+        about = entry.known.title or entry.name
+        registry.sections.register(
+            Section(section, f"MCP: {entry.name}", shorten(about, 200), ApprovalKind.MCP, instructions=entry.known.instructions)
+        )
+        made = await in_tool_thread(self._made, entry)
+        registry.register_all(made)
+        self._registered[entry.name] = [tool.name for tool in made]
+
+    def _made(self, entry: McpEntry) -> builtins.list[mcp_tool.McpTool]:
+        config, known = entry.config, entry.known
+        approved = {str(each["name"]): each for each in known.approved or ()}
+        seen = {str(each["name"]): definitions.digest(each) for each in known.seen}
+        found = []
+        for tool, name in definitions.names(config.name, approved).items():
+            if tool in config.tools_off or tool not in seen:
+                continue
+            try:
+                found.append(mcp_tool.make(config, name, approved[tool], self, seen=seen[tool]))
+            except definitions.Unusable as problem:
+                log.warning("the tool %s of the MCP server %s cannot be used: %s", tool, config.name, problem)
+        return found
+
+    async def _drop(self, name: str) -> None:
+        """Close a connection for good, and take the tools away."""
+        self._checked.pop(name, None)
+        task = self._refreshing.pop(name, None)
+        if task is not None:
+            task.cancel()
+        connection = self._connections.pop(name, None)
+        if connection is not None:
+            await connection.close()
+        for tool in self._registered.pop(name, ()):
+            self._context.registry.unregister(tool)
+        self._context.registry.sections.unregister(of_server(name))
+
+    async def _forget(self, entries: Iterable[str]) -> None:
+        for each in entries:
+            await in_storage_thread(self._context.vault.delete, each)
+
+    def _drafted(self, config: McpServer, secrets: dict[str, str]) -> Any:
+        from atelier_desk.llm.secrets import KeyVault
+
+        vault = KeyVault(session=True)
+        for entry in resolving.secrets_of(config):
+            value = self._context.vault.get(entry)
+            if value:
+                vault.keep(entry, value)
+        for key, value in secrets.items():
+            kind, _colon, part = key.partition(":")
+            vault.keep(resolving.entry(config.name, kind, part), value)
+        return vault
+
+    async def _status(self, entry: McpEntry) -> McpStatus:
+        connection = self._connections.get(entry.name)
+        state = connection.state if connection is not None else McpState.IDLE if entry.config.enabled else McpState.OFF
+        missing = await in_storage_thread(
+            lambda: [each.rpartition("/")[2] for each in resolving.secrets_of(entry.config) if self._context.vault.get(each) is None]
+        )
+        return McpStatus(
+            entry.config,
+            entry.known,
+            state,
+            connection.reason.localized(_) if connection is not None and connection.reason is not None else "",
+            connection.latency_ms if connection is not None and connection.latency_ms else entry.known.latency_ms,
+            len(self._registered.get(entry.name, ())),
+            definitions.difference(entry.known.approved or (), entry.known.seen),
+            tuple(missing),
+        )
+
+    def _temporary(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="atelier-mcp-"))
+        return self._folder
+
+    def _told(self, name: str) -> None:
+        self._context.bus.changed("mcp", name)
+
+    @staticmethod
+    def _known_tool(entry: McpEntry, tool: str) -> None:
+        names = dict.fromkeys(str(each["name"]) for each in (*entry.known.seen, *(entry.known.approved or ())))
+        if tool not in names:
+            raise NotFoundError(
+                N_("The MCP server {server} has no tool {tool}. Its tools: {names}."),
+                server=entry.name, tool=tool, names=", ".join(names) or _("none"),
+            )  # fmt: skip
+
+
+LOOK_AGAIN_S = 0.5
+"""Seconds between a server's word that its tools changed and a look at them."""
+_INSTRUCTIONS = 4_000
+"""Characters of what a server tells models of itself."""
+
+
+def checked(config: McpServer) -> McpServer:
+    """Refuse what can never work, and what would put a secret into the configuration. Raises ``UsageError``."""
+    checks.build(McpServer, _("MCP server"), **config.model_dump())
+    for header in config.headers:
+        if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
+            raise UsageError(
+                N_("{header} cannot be the name of a header of yours: letters, digits and dashes, and none of {own}."),
+                code="invalid_header", header=header[:40], own=", ".join(sorted(OWN_HEADERS)),
+            )  # fmt: skip
+    for name, text in config.headers.items():
+        if text and "$" not in text:
+            raise UsageError(
+                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored as text."),
+                code="invalid_header", header=name,
+            )  # fmt: skip
+    for name, text in config.env.items():
+        if text and is_secret(name, text):
+            raise UsageError(
+                N_("The value of {name} looks like a secret: it is kept in the keyring or named as ${{VARIABLE}}, never stored as text."),
+                code="secret", name=name,
+            )  # fmt: skip
+    return config
+
+
+def _same_place(before: McpServer, after: McpServer) -> bool:
+    """Whether it is still the same server: what was approved of another one says nothing."""
+    return (before.transport, before.command, before.args, before.url) == (after.transport, after.command, after.args, after.url)
+
+
+def _title(info: Any) -> str:
+    said = getattr(info, "title", None) or getattr(info, "name", None) or ""
+    return shorten(" ".join(str(said).split()), 120)
+
+
+def _tool_statuses(entry: McpEntry) -> builtins.list[McpToolStatus]:
+    known = entry.known
+    approved = {str(each["name"]): each for each in known.approved or ()}
+    seen = {str(each["name"]): each for each in known.seen}
+    waiting = definitions.difference(approved.values(), seen.values())
+    ours = definitions.names(entry.name, approved)
+    rows = []
+    for tool in dict.fromkeys([*seen, *approved]):
+        definition = seen.get(tool) or approved[tool]
+        problem, parameters = "", ()
+        try:
+            parameters = tuple(definitions.parameters(approved.get(tool, definition))["properties"])
+        except definitions.Unusable as error:
+            problem = str(error)
+        state = "new" if tool in waiting.new else "changed" if tool in waiting.changed else "gone" if tool in waiting.gone else "approved"
+        before = definitions.description(approved[tool]) if tool in approved else ""
+        told = definitions.description(definition)
+        rows.append(
+            McpToolStatus(
+                tool,
+                ours.get(tool, "") if not problem else "",
+                definitions.title(definition),
+                redact(told),
+                "unusable" if problem and state == "approved" else state,
+                tool not in entry.config.tools_off,
+                before if state == "changed" and before != told else "",
+                tuple(each for each in HINTS if definitions.hint(definition, each)),
+                parameters,
+                problem,
+            )
+        )
+    return rows
+
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+def _with_pictures_that_can_be_shown(answer: Answer) -> Answer:
+    """Pictures are looked at before anybody draws them: a few bytes can be made to fill the memory. What is none is left out."""
+    import base64
+
+    from atelier_desk.domain import limits
+    from atelier_desk.engine.pictures import picture_of
+
+    kept, left = [], builtins.list(answer.left_out)
+    for each in answer.pictures:
+        try:
+            found = picture_of("picture", base64.b64decode(each.data))
+        except UsageError:
+            found = None
+        if found is None:
+            left.append(f"a picture ({each.media_type}) that is damaged")
+        elif found.width * found.height > limits.PICTURE_PIXELS:
+            left.append(f"a picture of {found.width} × {found.height} pixels, which is too large")
+        else:
+            kept.append(replace(each, media_type=found.media_type))
+    return replace(answer, pictures=tuple(kept), left_out=tuple(left))

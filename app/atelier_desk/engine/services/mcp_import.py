@@ -1,0 +1,142 @@
+"""Reading MCP servers out of other programs' files, texts, links and bundles, and storing those that a person agreed to."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.mcp import McpServer
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.mcp_status import McpStatus
+from atelier_desk.i18n import N_
+from atelier_desk.mcp.reading import bundle, documents, places
+from atelier_desk.mcp.reading.found import Ask, FoundServer
+from atelier_desk.threads import in_tool_thread
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file of another program that has servers, or that has a problem."""
+
+    program: str
+    path: str
+    servers: tuple[FoundServer, ...] = ()
+    problem: AtelierError | None = None
+
+
+class McpImportService:
+    """What is read is a preview: nothing of it is started, unpacked or stored before ``add``."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def read_text(self, text: str) -> builtins.list[FoundServer]:
+        """The servers of a text in any of the known forms. Raises ``UsageError``, which says what they are."""
+        return await in_tool_thread(documents.servers, text)
+
+    async def read_file(self, path: str) -> builtins.list[FoundServer]:
+        """The servers of a file, or of a bundle. Raises ``UsageError``."""
+        return await in_tool_thread(self._file, path)
+
+    async def look(self, folders: Sequence[str] = ()) -> builtins.list[FoundFile]:
+        """The files of other programs on this machine that have servers: the person's own, then those of granted folders."""
+        return await in_tool_thread(self._look, tuple(folders))
+
+    async def add(
+        self, found: FoundServer, answers: Mapping[str, str] | None = None, *, name: str = "", bundle_file: str = ""
+    ) -> McpStatus:
+        """Store a server that was read.
+
+        Args:
+            answers: values of what it asks for, by ``env:NAME`` or ``header:NAME``; secrets go to the keyring.
+            name: another one than it has.
+            bundle_file: the bundle it was read from, which is unpacked now.
+
+        Raises:
+            UsageError: something that it needs was not given. ConflictError: the name is taken.
+        """
+        config, secrets = completed(found, answers or {}, name)
+        known = {each.name for each in await self._context.mcp.list()}
+        if config.name in known:
+            return await self._context.mcp.save(config, secrets, new=True)  # says that the name is taken
+        if bundle_file:
+            await in_tool_thread(self._unpack, bundle_file, config.folder)
+        return await self._context.mcp.save(config, secrets, new=True)
+
+    def _file(self, name: str) -> builtins.list[FoundServer]:
+        path = Path(name).expanduser().absolute()
+        if path.suffix.lower() in bundle.SUFFIXES:
+            preview = bundle.read(path, Path("/"))
+            return [bundle.read(path, self._folder(preview.name))]
+        return documents.servers(_text(path), places.program_of(path))
+
+    def _unpack(self, file: str, folder: str) -> None:
+        parent = Path(self._context.datadir.root) / "mcp"
+        if Path(folder).parent != parent:
+            raise UsageError(N_("The bundle has to be read again."))
+        bundle.unpack(Path(file).expanduser().absolute(), Path(folder))
+
+    def _folder(self, name: str) -> Path:
+        """Where a bundle is unpacked: a new folder each time."""
+        parent = Path(self._context.datadir.root) / "mcp"
+        return next(each for each in (parent / name, *(parent / f"{name}-{number}" for number in range(2, 1000))) if not each.exists())
+
+    @staticmethod
+    def _look(folders: tuple[str, ...]) -> builtins.list[FoundFile]:
+        found = []
+        for place in (*places.of_user(), *(each for folder in folders for each in places.of_folder(Path(folder)))):
+            try:
+                if not place.path.is_file():
+                    continue
+                found.append(FoundFile(place.program, str(place.path), tuple(documents.servers(_text(place.path), place.program))))
+            except OSError:
+                continue
+            except AtelierError as error:
+                if error.template != documents.NO_SERVER:
+                    found.append(FoundFile(place.program, str(place.path), problem=error))
+        return found
+
+
+def completed(found: FoundServer, answers: Mapping[str, str], name: str = "") -> tuple[McpServer, dict[str, str]]:
+    """The configuration and the secrets for the keyring, from a preview and a person's answers. Raises ``UsageError``."""
+    if found.config is None:
+        raise found.problem or UsageError(N_("It cannot be used."))
+    env, headers, args = dict(found.config.env), dict(found.config.headers), builtins.list(found.config.args)
+    secrets: dict[str, str] = {}
+    for ask in found.asks:
+        value = answers.get(ask.key, "").strip() or ask.value
+        kind, part = ask.key.split(":", 1)
+        values = env if kind == "env" else headers
+        if not value and ask.required:
+            raise UsageError(N_("The MCP server {server} needs a value for {name}."), code="asked", server=found.name, name=part)
+        if ask.choices and value and value not in ask.choices:
+            raise UsageError(N_("{name} must be one of {choices}."), name=part, choices=", ".join(ask.choices))
+        if not value:
+            values.pop(part, None)
+            args = [each for each in args if f"${{{part}}}" not in each]
+        elif "${" in value or (kind == "header" and value.startswith("$")) or not (ask.secret or kind == "header"):
+            values[part] = value
+        else:
+            values[part], secrets[ask.key] = "", value
+    changes = {"env": env, "headers": headers, "args": tuple(args), **({"name": name} if name else {})}
+    try:
+        return McpServer.model_validate({**found.config.model_dump(), **changes}), secrets
+    except ValueError as error:
+        raise UsageError(N_("It cannot be used: {detail}"), detail=str(error).splitlines()[-1].strip()) from None
+
+
+def asked(found: FoundServer) -> tuple[Ask, ...]:
+    """What a person is asked for, what is required first."""
+    return tuple(sorted(found.asks, key=lambda ask: not ask.required or bool(ask.value)))
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > documents.LONGEST:
+            raise UsageError(N_("{file} is too large to be read."), file=str(path))
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(N_("{file} cannot be read: {detail}"), file=str(path), detail=error.strerror or error) from None

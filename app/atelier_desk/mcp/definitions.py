@@ -1,0 +1,179 @@
+"""Definitions of tools as servers send them: their names here, what of them can be used, and whether they are still what was approved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.text import shorten
+
+LONGEST_NAME = 64
+"""What every model server takes as the name of a tool."""
+LONGEST_DEFINITION = 64 * 1024
+"""Characters of a definition as JSON; a longer one is not used."""
+DESCRIPTION = 8_000
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
+_PATTERNS = frozenset({"pattern", "patternProperties", "format"})
+_PROBLEM = 400
+
+
+class Unusable(Exception):
+    """A definition that cannot be used; the text says why, in English."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Names of tools, comparing what was approved with what the server lists now."""
+
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.changed or self.gone)
+
+
+def digest(definition: Mapping[str, Any]) -> str:
+    """A hash of everything a server says of a tool, in hexadecimal digits: what people are shown of it is not all that models read."""
+    text = json.dumps(definition, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def difference(approved: Iterable[Mapping[str, Any]], seen: Iterable[Mapping[str, Any]]) -> Difference:
+    """What is not as it was approved."""
+    before = {str(each["name"]): digest(each) for each in approved}
+    now = {str(each["name"]): digest(each) for each in seen}
+    return Difference(
+        tuple(name for name in now if name not in before),
+        tuple(name for name in now if name in before and before[name] != now[name]),
+        tuple(name for name in before if name not in now),
+    )
+
+
+def names(server: str, tools: Iterable[str]) -> dict[str, str]:
+    """What tools of a server are called here, by their own name: ``mcp__server__tool`` in letters that every model server takes."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for tool in tools:
+        whole = f"mcp__{server}__{_NOT_ALLOWED.sub('_', tool)}"
+        name = whole[:LONGEST_NAME]
+        if name != f"mcp__{server}__{tool}" and (name in taken or len(whole) > LONGEST_NAME):
+            mark = hashlib.sha256(tool.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+            name = f"{whole[: LONGEST_NAME - 7]}_{mark}"
+        if name in taken:
+            mark = hashlib.sha256(f"{tool}\0{len(taken)}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
+            name = f"{whole[: LONGEST_NAME - 7]}_{mark}"
+        taken.add(name)
+        found[tool] = name
+    return found
+
+
+def description(definition: Mapping[str, Any]) -> str:
+    """What models are told of a tool: its own words, cut."""
+    text = str(definition.get("description") or definition.get("title") or definition["name"]).strip()
+    return text if len(text) <= DESCRIPTION else f"{text[:DESCRIPTION]} […]"
+
+
+def title(definition: Mapping[str, Any]) -> str:
+    """What people are shown as a tool's name."""
+    hints = definition.get("annotations")
+    said = definition.get("title") or (hints.get("title") if isinstance(hints, dict) else "") or definition["name"]
+    return shorten(" ".join(str(said).split()), 80)
+
+
+def hint(definition: Mapping[str, Any], name: str) -> bool | None:
+    """An annotation of a tool (``readOnlyHint`` …), as its server gives it; it may lie. None when it says nothing."""
+    hints = definition.get("annotations")
+    value = hints.get(name) if isinstance(hints, dict) else None
+    return value if isinstance(value, bool) else None
+
+
+def parameters(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's parameters as a JSON Schema of an object.
+
+    Raises:
+        Unusable: it is too long, refers to anything outside itself, or is no schema of an object.
+    """
+    schema = definition.get("inputSchema")
+    if not isinstance(schema, dict):
+        raise Unusable("its parameters are no JSON Schema")
+    try:
+        length = len(json.dumps(definition, ensure_ascii=False))
+    except (RecursionError, ValueError):
+        raise Unusable("its definition is nested too deeply") from None
+    if length > LONGEST_DEFINITION:
+        raise Unusable(f"its definition has {length} characters; at most {LONGEST_DEFINITION} are used")
+    if schema.get("type", "object") != "object":
+        raise Unusable("its parameters are not those of an object")
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict) or not all(isinstance(each, dict | bool) for each in properties.values()):
+        raise Unusable("its parameters are no JSON Schema")
+    made = {key: value for key, value in schema.items() if key not in ("$schema", "$id", "title")}
+    made |= {"type": "object", "properties": {name: each if isinstance(each, dict) else {} for name, each in properties.items()}}
+    _check(made)
+    return made
+
+
+def misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+    """What does not fit of a call's arguments, in words for the model; empty when they fit.
+
+    Patterns are left to the server: one can be written that takes for ever to be checked.
+    """
+    from jsonschema.exceptions import best_match
+
+    worst = best_match(_validator(_plain(schema)).iter_errors(dict(arguments)))
+    if worst is None:
+        return ""
+    place = worst.json_path.removeprefix("$").removeprefix(".")
+    return f"{place}: {shorten(worst.message, _PROBLEM)}" if place else shorten(worst.message, _PROBLEM)
+
+
+def _check(schema: dict[str, Any]) -> None:
+    from jsonschema.exceptions import SchemaError
+
+    plain = _plain(schema)
+    try:
+        validator = _validator(plain)
+        type(validator).check_schema(plain)
+        # A reference to itself for ever, or to what is not there, shows only when it is followed.
+        list(validator.iter_errors({}))
+        for name in plain["properties"]:
+            list(validator.iter_errors({name: None}))
+    except SchemaError as error:
+        raise Unusable(f"its parameters are no JSON Schema ({shorten(error.message, _PROBLEM)})") from None
+    except RecursionError:
+        raise Unusable("its parameters refer to themselves without end") from None
+    except Exception as error:
+        # References to parts that are not there have no public class of errors.
+        raise Unusable(f"its parameters cannot be used ({shorten(str(error), _PROBLEM)})") from None
+
+
+def _plain(node: Any, depth: int = 0) -> Any:
+    """A schema without what can take for ever."""
+    if depth > limits.LIST_DEFAULT:
+        raise RecursionError
+    if isinstance(node, dict):
+        named = {"properties", "$defs", "definitions", "dependentSchemas"}
+        made: dict[str, Any] = {}
+        for key, value in node.items():
+            if key in _PATTERNS:
+                continue
+            if key in named and isinstance(value, dict):
+                made[key] = {name: _plain(each, depth + 1) for name, each in value.items()}
+            else:
+                made[key] = _plain(value, depth + 1)
+        return made
+    return [_plain(each, depth + 1) for each in node] if isinstance(node, list) else node
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    """With a registry of its own nothing is ever fetched."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    return Draft202012Validator(schema, registry=Registry())

@@ -1,0 +1,118 @@
+"""What went wrong with a server, in words that name it."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.mcp import McpError
+from atelier_desk.domain.text import shorten
+from atelier_desk.i18n import N_
+from atelier_desk.llm.secrets import redact
+from atelier_desk.mcp.http import LONGEST_ANSWER, Answered, TooLargeError
+from atelier_desk.mcp.stdio import Ended
+
+_DETAIL = 500
+BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise"})
+"""Codes after which the connection is of no use; they count as failures of the server."""
+CLOSED = -32000
+"""The SDK's code for a request whose connection closed."""
+
+
+def explained(error: BaseException, server: str, *, ended: Ended | None = None, answered: Answered | None = None) -> McpError:
+    """The error a person or a model reads; ``ended`` and ``answered`` are what is known of the connection."""
+    inner = _innermost(error)
+    if isinstance(inner, McpError):
+        return inner
+    if answered is not None and answered.status in (401, 403):
+        if answered.status == 401:
+            return McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server)
+        return McpError(
+            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in anew."), code="forbidden", server=server
+        )
+    if ended is not None and ended.why == "too_long":
+        return too_large(server)
+    if isinstance(inner, TooLargeError):
+        return too_large(server)
+    if ended is not None and (ended.status is not None or ended.why):
+        return died(server, ended)
+    return _by_class(inner, server, answered)
+
+
+def _by_class(inner: BaseException, server: str, answered: Answered | None) -> McpError:
+    from mcp.shared.exceptions import MCPError
+    from pydantic import ValidationError
+
+    if isinstance(inner, MCPError):
+        if inner.code == CLOSED:
+            return McpError(N_("The connection to the MCP server {server} was closed."), code="closed", recoverable=True, server=server)
+        if answered is not None and answered.status >= 400:
+            said = N_("The MCP server {server} answers with HTTP {status}: {detail}")
+            return McpError(said, code="unreachable", recoverable=True, server=server, status=answered.status, detail=_short(inner.message))
+        return McpError(N_("The MCP server {server} refused: {detail}"), code="refused", server=server, detail=_short(inner.message))
+    if isinstance(inner, ValidationError | ValueError | TypeError | KeyError | RecursionError):
+        said = N_("The MCP server {server} sent an answer that breaks the protocol: {detail}")
+        return McpError(said, code="protocol", server=server, detail=_short(_first(inner)))
+    if isinstance(inner, TimeoutError):
+        return McpError(N_("The MCP server {server} did not answer in time."), code="timeout", recoverable=True, server=server)
+    said = N_("The MCP server {server} cannot be reached: {detail}")
+    return McpError(said, code="unreachable", recoverable=True, server=server, detail=_short(str(inner) or type(inner).__name__))
+
+
+def timed_out(server: str, seconds: float) -> McpError:
+    """The error for a request whose time is over; ``seconds`` is what it had."""
+    said = N_("The MCP server {server} did not answer within {seconds} seconds.")
+    return McpError(said, code="timeout", recoverable=True, server=server, seconds=f"{seconds:g}")
+
+
+def too_large(server: str) -> McpError:
+    said = N_("The MCP server {server} sent more than {megabytes} MB at once.")
+    return McpError(said, code="too_large", server=server, megabytes=LONGEST_ANSWER // 1024**2)
+
+
+def not_started(server: str, command: str, detail: str) -> McpError:
+    """The error for a program that cannot be run."""
+    said = N_("The MCP server {server} cannot be started with {command}: {detail}")
+    return McpError(said, code="not_started", server=server, command=shorten(command, 100), detail=_short(detail))
+
+
+def died(server: str, ended: Ended) -> McpError:
+    """The error for a program that ended, with what it said last."""
+    detail = _short(ended.last_words.splitlines()[-1]) if ended.last_words else "-"
+    if ended.why == "noise":
+        said = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
+        return McpError(said, code="noise", server=server, detail=detail)
+    if ended.why:
+        said = N_("The program of the MCP server {server} was ended because it used too much ({why}): {detail}")
+        return McpError(said, code="died", recoverable=True, server=server, why=ended.why, detail=detail)
+    said = N_("The program of the MCP server {server} ended by itself (exit status {status}): {detail}")
+    return McpError(said, code="died", recoverable=True, server=server, status=ended.status, detail=detail)
+
+
+def resting(server: str, seconds: float, reason: McpError | None) -> McpError:
+    """The error while a server that failed again and again is left alone."""
+    said = N_("The MCP server {server} failed several times and is tried again in {seconds} seconds. Last: {detail}")
+    return McpError(said, code="circuit_open", recoverable=True, server=server, seconds=max(1, round(seconds)), detail=reason or "-")
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """The first real error of a group; tasks that were cancelled with it say nothing."""
+    while isinstance(error, BaseExceptionGroup):
+        error = next((each for each in error.exceptions if not _is_cancelled(each)), error.exceptions[0])
+    return error
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    import asyncio
+
+    return isinstance(error, asyncio.CancelledError)
+
+
+def _first(error: BaseException) -> str:
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error) or type(error).__name__
+
+
+def _short(text: str) -> str:
+    return shorten(" ".join(redact(text).split()), _DETAIL)

@@ -1,0 +1,218 @@
+"""Any text in which servers stand: JSON with comments, TOML, YAML, a link, or a command line."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.i18n import N_
+from atelier_desk.mcp.reading import registry
+from atelier_desk.mcp.reading.entries import entry
+from atelier_desk.mcp.reading.found import FoundServer, rows
+
+LONGEST = 2 * 1024 * 1024
+"""Characters of a text that is read."""
+MOST = 200
+"""Servers of one text."""
+NO_SERVER = N_(
+    "No MCP server was found in this text. It may be the file of another program, its “mcpServers”, one server's entry, a server.json, an "
+    "install link, an address or a command."
+)
+_KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions")
+_LINKS = ("cursor:", "lmstudio:", "vscode:", "vscode-insiders:", "goose:")
+_COMMANDS = ("npx", "uvx", "uv", "docker", "podman", "node", "python", "python3", "bunx", "deno", "pipx", "bun")
+
+
+def servers(text: str, source: str = "") -> list[FoundServer]:
+    """The servers of a text; ``source`` names the program it is of.
+
+    Raises:
+        UsageError: there is none, or the text cannot be read.
+    """
+    text = text.removeprefix("\ufeff").strip()
+    if len(text) > LONGEST:
+        raise UsageError(N_("The text is too long: {length} characters; at most {most} are read."), length=len(text), most=LONGEST)
+    if not text:
+        raise UsageError(NO_SERVER)
+    if text.startswith(_LINKS) or "/mcp/install?" in text.split("\n", 1)[0]:
+        return [link(text)]
+    if re.fullmatch(r"https?://\S+", text):
+        return [entry(urlsplit(text).hostname or "server", {"url": text}, source)]
+    value = _parsed(text)
+    if value is None:
+        words = _words(text)
+        if words and (words[0].rpartition("/")[2] in _COMMANDS or words[0].startswith(("/", "~/", "./"))):
+            return [entry(_name_of_command(words), {"command": words[0], "args": words[1:]}, source)]
+        raise UsageError(NO_SERVER)
+    found = of_value(value, source)
+    if not found:
+        raise UsageError(NO_SERVER)
+    return found[:MOST]
+
+
+def of_value(value: Any, source: str = "") -> list[FoundServer]:
+    """The servers of a parsed file."""
+    if isinstance(value, list):
+        return [each for item in value[:MOST] for each in of_value(item, source)]
+    if not isinstance(value, Mapping):
+        return []
+    if registry.is_server(value):
+        return registry.servers(value)
+    inputs = {str(each.get("id")): each for each in rows(value.get("inputs")) if isinstance(each, Mapping)}
+    for key in _KEYS:
+        inner = value.get(key)
+        if key == "servers" and isinstance(inner, list):
+            return [each for item in inner for each in of_value(item.get("server", item) if isinstance(item, Mapping) else item, source)]
+        if isinstance(inner, list):
+            listed = [each for each in inner if isinstance(each, Mapping) and "name" in each]
+            return [entry(str(each["name"]), each, source) for each in listed]
+        if isinstance(inner, Mapping):
+            if key == "mcp" and isinstance(inner.get("servers"), Mapping):
+                inner = inner["servers"]
+            named = {str(name): said for name, said in inner.items() if _is_entry(said)}
+            if named or not _is_entry(value):
+                return [entry(name, said, source, inputs) for name, said in named.items()]
+    projects = value.get("projects")
+    if isinstance(projects, Mapping):
+        # Claude Code keeps those of each project in one file.
+        return [each for said in projects.values() for each in of_value(said, source)]
+    if _is_entry(value):
+        return [entry(str(value.get("name") or _guess(value)), value, source, inputs)]
+    if value and all(_is_entry(each) for each in value.values()):
+        return [entry(str(name), said, source, inputs) for name, said in value.items()]
+    return []
+
+
+def link(text: str) -> FoundServer:
+    """The server of a one-click link.
+
+    Raises:
+        UsageError: it is none that can be read.
+    """
+    parts = urlsplit(text.strip())
+    query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True, max_num_fields=100).items()}
+    if parts.scheme.startswith("vscode") or (parts.query.startswith("%7B") and "config" not in query):
+        value = _json(unquote(parts.query))
+    elif parts.scheme == "goose":
+        words = [query.get("cmd", ""), *parse_qs(parts.query).get("arg", [])]
+        env = {item.partition("=")[0]: "" for item in parse_qs(parts.query).get("env", [])}
+        url = query.get("url", "")
+        value = {"url": url} if url else {"command": words[0], "args": words[1:], "env": env}
+        value |= {"name": query.get("id") or query.get("name") or "", "description": query.get("description", "")}
+    else:
+        config = query.get("config", "")
+        value = _json(unquote(config)) or _json(_base64(config))
+    if isinstance(value, Mapping) and (
+        inner := of_value(value if "name" in value or "name" not in query else {**value, "name": query["name"]})
+    ):
+        found = inner[0]
+        warning = UsageError(N_("It comes from a link: somebody else wrote the command. Read it to its end before you start it."))
+        return FoundServer(found.name, found.config, found.asks, (*found.warnings, warning), found.told, found.problem)
+    raise UsageError(N_("This link has no MCP server that can be read."))
+
+
+def _parsed(text: str) -> Any:
+    if text[0] in "{[":
+        value = _json(text)
+        if value is not None:
+            return value
+        if text[0] == "{":
+            raise UsageError(N_("The text begins as JSON and is none: {detail}"), detail=_why(text))
+    if text[0] == '"':
+        value = _json("{" + text.rstrip().rstrip(",") + "}")
+        if value is not None:
+            return value
+    if re.search(r"^\s*\[\[?[\w.\"'-]+\]\]?\s*(?:#.*)?$", text, re.MULTILINE):
+        import tomllib
+
+        try:
+            return tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise UsageError(N_("The text begins as TOML and is none: {detail}"), detail=str(error)) from None
+    if re.search(r"^(?:extensions|mcp_?[sS]ervers|mcp):\s*$", text, re.MULTILINE):
+        import yaml
+
+        try:
+            return yaml.safe_load(text)
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            raise UsageError(N_("The text begins as YAML and is none: {detail}"), detail=str(error)[:300]) from None
+    return None
+
+
+def _json(text: str) -> Any:
+    """JSON, also with comments and commas too many; None for what is none."""
+    for candidate in (text, plain_json(text)):
+        try:
+            return json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def plain_json(text: str) -> str:
+    """JSON with comments without them, and without commas before a closing bracket."""
+    out: list[str] = []
+    for match in re.finditer(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[^"/]+|.', text, re.DOTALL):
+        part = match[0]
+        if not part.startswith(("//", "/*")):
+            out.append(part)
+    joined = "".join(out)
+    return "".join(
+        part if part.startswith('"') else re.sub(r",(\s*[}\]])", r"\1", part)
+        for part in re.findall(r'"(?:[^"\\]|\\.)*"|[^"]+|"', joined, re.DOTALL)
+    )
+
+
+def _why(text: str) -> str:
+    try:
+        json.loads(plain_json(text))
+    except json.JSONDecodeError as error:
+        return f"{error.msg} ({error.lineno}:{error.colno})"
+    except (ValueError, RecursionError) as error:
+        return type(error).__name__
+    return ""
+
+
+def _base64(text: str) -> str:
+    try:
+        return base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _is_entry(value: Any) -> bool:
+    return isinstance(value, Mapping) and any(key in value for key in ("command", "cmd", "url", "httpUrl", "serverUrl", "uri"))
+
+
+def _guess(value: Mapping[str, Any]) -> str:
+    url = value.get("url") or value.get("httpUrl") or value.get("uri")
+    if isinstance(url, str):
+        return urlsplit(url).hostname or "server"
+    words = value.get("command", "")
+    arguments = value.get("args", [])
+    line = [*(words if isinstance(words, list) else [words]), *(arguments if isinstance(arguments, list) else [])]
+    return _name_of_command([str(each) for each in line])
+
+
+def _name_of_command(words: list[str]) -> str:
+    """The package among a command's words."""
+    for word in words[1:]:
+        if not word.startswith("-") and word not in ("run", "exec", "x", "tool", "--"):
+            return re.sub(r"(?<=.)@[\w.^~-]*$", "", word)
+    return words[0] if words else "server"
+
+
+def _words(text: str) -> list[str]:
+    if "\n" in text.strip():
+        return []
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []

@@ -1,0 +1,150 @@
+"""What a server's answer holds, in plain values: texts, pictures, files, and links to its resources. Secrets that we gave it are hidden."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain import limits
+from atelier_desk.llm.secrets import redact
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
+PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+MOST_PARTS = 200
+"""Parts of one answer; a model could do nothing with more."""
+_SUFFIXES = {
+    "audio/wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "application/pdf": ".pdf", "text/plain": ".txt",
+    "application/json": ".json", "image/svg+xml": ".svg", "application/gzip": ".gz", "application/zip": ".zip",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """``data`` is base64."""
+
+    media_type: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """``name`` is a file's name alone."""
+
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call gave.
+
+    Attributes:
+        text: all texts of it.
+        structured: any JSON value, None for none.
+        links: resources it names: ``uri``, ``name``, ``description``, ``mime_type``.
+        left_out: what could not be taken, in English, for the model.
+    """
+
+    failed: bool
+    text: str = ""
+    structured: Any = None
+    pictures: tuple[Picture, ...] = ()
+    files: tuple[File, ...] = ()
+    links: tuple[dict[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def read(result: CallToolResult) -> Answer:
+    """The answer of a call."""
+    texts: list[str] = []
+    taken = _Taken()
+    blocks: list[Any] = list(result.content)
+    for block in blocks[:MOST_PARTS]:
+        kind = block.type
+        if kind == "text":
+            texts.append(block.text)
+        elif kind in ("image", "audio"):
+            taken.blob(block.data, block.mime_type, kind)
+        elif kind == "resource_link":
+            taken.link(block)
+        elif kind == "resource":
+            inner = block.resource
+            text = getattr(inner, "text", None)
+            if text is not None:
+                texts.append(f"[{inner.uri}]\n{text}")
+            else:
+                taken.blob(inner.blob, inner.mime_type or "", str(inner.uri))
+    if len(result.content) > MOST_PARTS:
+        taken.left_out.append(f"{len(result.content) - MOST_PARTS} more parts")
+    structured = hidden(result.structured_content)
+    return Answer(
+        failed=result.is_error,
+        text=redact("\n\n".join(text for text in texts if text)),
+        structured=None if _same(structured, texts) else structured,
+        pictures=tuple(taken.pictures),
+        files=tuple(taken.files),
+        links=tuple(taken.links),
+        left_out=tuple(taken.left_out),
+    )
+
+
+def hidden(value: Any) -> Any:
+    """A JSON value without the secrets that this program knows."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = json.dumps(value, ensure_ascii=False)
+    clean = redact(text)
+    return value if clean == text else json.loads(clean)
+
+
+def _same(structured: Any, texts: list[str]) -> bool:
+    """Whether the text says the same: servers send both, for clients that know only one."""
+    if structured is None or len(texts) != 1:
+        return False
+    try:
+        said = json.loads(texts[0])
+    except ValueError:
+        said = texts[0]
+    return bool(said == structured or {"result": said} == structured)
+
+
+class _Taken:
+    """What was taken of an answer beside its texts."""
+
+    def __init__(self) -> None:
+        self.pictures: list[Picture] = []
+        self.files: list[File] = []
+        self.links: list[dict[str, str]] = []
+        self.left_out: list[str] = []
+        self._bytes = 0
+
+    def blob(self, data: str, media_type: str, name: str) -> None:
+        try:
+            content = base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            self.left_out.append(f"{name} ({media_type}): its data is damaged")
+            return
+        self._bytes += len(content)
+        if self._bytes > limits.ATTACHED_FILE:
+            self.left_out.append(f"{name} ({media_type}, {len(content)} bytes): too large")
+        elif media_type in PICTURES and len(content) <= limits.ATTACHED_PICTURE:
+            self.pictures.append(Picture(media_type, data))
+        else:
+            self.files.append(File(_file_name(name, media_type, len(self.files) + 1), media_type or "application/octet-stream", content))
+
+    def link(self, block: Any) -> None:
+        said = {"uri": str(block.uri), "name": block.name, "description": block.description or "", "mime_type": block.mime_type or ""}
+        self.links.append({key: redact(value)[:2_000] for key, value in said.items() if value})
+
+
+def _file_name(name: str, media_type: str, number: int) -> str:
+    last = name.rstrip("/").rpartition("/")[2]
+    kept = "".join(each for each in last if each.isalnum() or each in "._- ").strip(". ")[:80] or f"file-{number}"
+    suffix = _SUFFIXES.get(media_type, "")
+    return kept if "." in kept or not suffix else f"{kept}-{number}{suffix}" if kept in ("audio", "image") else kept + suffix

@@ -1,0 +1,99 @@
+"""Messages over a program's input and output: the SDK's own way starts it with less of a leash (``workspace.processes.talking``)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.talking import LineTooLongError, Talking
+
+if TYPE_CHECKING:
+    from mcp.shared.message import SessionMessage
+
+log = logging.getLogger(__name__)
+MOST_NOISE = 1_000
+"""Lines that are no messages; a program that prints more of them does not speak the protocol."""
+
+
+class Ended:
+    """How the program behind a connection ended, once it has."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self.why = ""
+        self.last_words = ""
+        self.pid = 0
+
+
+@asynccontextmanager
+async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+    """The streams that the SDK's client wants. ``over`` is called when the program closes its output; ``ended`` says how it ended.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    import anyio
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+
+    program = await Talking.start(order)
+    ended.pid = program.pid
+    into, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
+    outgoing, out_of = anyio.create_memory_object_stream["SessionMessage"](0)
+
+    async def read() -> None:
+        noise = 0
+        try:
+            async for line in program.lines():
+                if not line.strip():
+                    continue
+                try:
+                    message: SessionMessage | Exception = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                except (ValueError, RecursionError):
+                    noise += 1
+                    log.info("an MCP server printed a line that is no message: %s", line[:200].decode("utf-8", "replace"))
+                    if noise > MOST_NOISE:
+                        ended.why = "noise"
+                        break
+                    continue
+                await into.send(message)
+        except LineTooLongError:
+            ended.why = "too_long"
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return
+        finally:
+            into.close()
+            over()
+
+    async def write() -> None:
+        try:
+            async for message in out_of:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await program.write(text.encode() + b"\n")
+        except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            into.close()
+
+    working = [asyncio.create_task(read()), asyncio.create_task(write())]
+    try:
+        yield incoming, outgoing
+    finally:
+        # Also when who talks is cancelled: a program that is left behind would be worse than waiting for its end.
+        ending = asyncio.create_task(_end(program, working, ended))
+        for stream in (incoming, outgoing, into, out_of):
+            stream.close()
+        with anyio.CancelScope(shield=True):
+            await asyncio.shield(ending)
+
+
+async def _end(program: Talking, working: list[asyncio.Task[None]], ended: Ended) -> None:
+    working[0].cancel()
+    await program.end()
+    for task in working:
+        task.cancel()
+    await asyncio.gather(*working, return_exceptions=True)
+    ended.status, ended.last_words = program.status, program.last_words
+    ended.why = ended.why or ("" if program.ended_by == "stopped" else program.ended_by)

@@ -1,0 +1,168 @@
+"""A tool of an MCP server as agents see it. What its server says of it is a hint: it never makes a call freer than others that send
+something out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol
+
+from pydantic import create_model, model_validator
+
+from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.chat import ImagePart, ToolSpec
+from atelier_desk.domain.mcp import START_S, McpServer
+from atelier_desk.domain.parts import PicturePart
+from atelier_desk.mcp import definitions
+from atelier_desk.mcp.results import Answer
+from atelier_desk.tools.base import Call, Effect, Input, NewArtefact, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.call import summary_of
+from atelier_desk.tools.sections import of_server
+
+_OUTER_S = START_S + 30.0
+"""What starting the server may take before a call's own time begins."""
+_KNOWN = 8
+"""Parameters that an error names."""
+
+
+class Caller(Protocol):
+    """Who makes calls of servers."""
+
+    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], progress: Callable[[int, str], None]) -> Answer:
+        """The server's answer; ``digest`` is of the definition that the call was decided about.
+
+        Raises:
+            McpError: the server failed, or says something else of the tool by now.
+        """
+        ...
+
+
+class Loose(Input):
+    """Arguments as a server's own schema has them: they are checked as a whole."""
+
+    model_config = {"extra": "allow"}
+
+
+class McpTool(Tool):
+    """Made by ``make``; each has a class of its own.
+
+    Attributes:
+        own_name: what its server calls it.
+        schema: of its arguments.
+        seen: the digest of its definition as its server sends it now.
+        altered: that is not the one which was approved, and models are told of.
+    """
+
+    kind = ApprovalKind.MCP
+    category = ToolCategory.COMMON
+    effect = Effect.NETWORK
+    icon = "plug"
+    rest_hint = "Ask the server for less, if its parameters let you."
+    server: ClassVar[str]
+    own_name: ClassVar[str]
+    schema: ClassVar[dict[str, Any]]
+    told: ClassVar[str]
+    seen: ClassVar[str]
+    altered: ClassVar[bool]
+    caller: ClassVar[Caller]
+
+    @property
+    def description(self) -> str:
+        return self.told
+
+    def definition(self) -> ToolSpec:
+        return ToolSpec(name=self.name, description=self.told, parameters=self.schema)
+
+    def describe(self, input: Any) -> Call:
+        return Call(
+            effect=Effect.NETWORK,
+            risk=self.risk,
+            kind=ApprovalKind.MCP,
+            subjects=Subjects(server=self.server),
+            timeout_s=self.timeout_s,
+            details={"mcp_servers": [self.server]},
+            summary=summary_of(input.model_extra),
+            altered=self.altered,
+        )
+
+    async def run(self, input: Any, context: ToolContext) -> Outcome:
+        answer = await self.caller.call(self.server, self.own_name, self.seen, input.model_extra or {}, context.progress)
+        return outcome(answer, self.server)
+
+
+def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Caller, *, seen: str = "") -> McpTool:
+    """The tool of an approved definition; ``seen`` is the digest of what the server sends now, where it is another.
+
+    Raises:
+        Unusable: its parameters cannot be used.
+    """
+    schema = definitions.parameters(definition)
+    own = definitions.digest(definition)
+    attributes = {
+        "name": name,
+        "title": f"{server.name}: {definitions.title(definition)}",
+        "section": of_server(server.name),
+        # That a tool says it destroys nothing proves nothing; that it says it does is believed.
+        "risk": Risk.HIGH if definitions.hint(definition, "destructiveHint") else Risk.MEDIUM,
+        "timeout_s": server.timeout_s + _OUTER_S,
+        "input": _input_of(name, schema),
+        "server": server.name,
+        "own_name": str(definition["name"]),
+        "schema": schema,
+        "told": definitions.description(definition),
+        "seen": seen or own,
+        "altered": bool(seen) and seen != own,
+        "caller": caller,
+    }
+    made: McpTool = type(f"{name}_tool", (McpTool,), attributes)()
+    return made
+
+
+def outcome(answer: Answer, server: str) -> ToolResult:
+    """The result for the model, with what people see beside it."""
+    data: dict[str, Any] = {"text": answer.text} if answer.text else {}
+    if answer.structured is not None:
+        data["structured"] = answer.structured
+    if answer.links:
+        data["resources"] = list(answer.links)
+    if answer.files:
+        data["files"] = [{"name": file.name, "media_type": file.media_type, "size": len(file.data)} for file in answer.files]
+    if answer.pictures:
+        data["pictures"] = len(answer.pictures)
+    if answer.left_out:
+        data["left_out"] = list(answer.left_out)
+    if answer.failed:
+        rest = {key: value for key, value in data.items() if key != "text"}
+        return ToolResult.failure(
+            answer.text or f"The tool of the MCP server {server} failed and said nothing of why.", "tool_failed", **rest
+        )
+    pictures = (PicturePart(title=server, image=ImagePart(media_type=each.media_type, data=each.data)) for each in answer.pictures)
+    files = (NewArtefact(each.name, each.data, each.media_type) for each in answer.files)
+    return ToolResult({"success": True, **data}, parts=(*pictures, *files))
+
+
+def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
+    def check(cls: type[Input], values: Any) -> Any:
+        given = _without_nulls(schema, values)
+        if problem := definitions.misfit(schema, given):
+            known = list(schema["properties"])
+            more = f" and {len(known) - _KNOWN} more" if len(known) > _KNOWN else ""
+            required = ", ".join(map(str, schema.get("required") or ())) or "nothing"
+            raise ValueError(f"{problem}. It takes {', '.join(known[:_KNOWN]) or 'nothing'}{more}; required: {required}")
+        return given
+
+    # The whole object is checked at once, before pydantic looks at it.
+    decorated: Any = classmethod(check)
+    checks: Any = {"check": model_validator(mode="before")(decorated)}
+    return create_model(f"{name}_input", __base__=Loose, __validators__=checks)
+
+
+def _without_nulls(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Models that see an object often send every parameter: null counts as left out where null is no value of it."""
+
+    def takes_null(property: Any) -> bool:
+        kind = property.get("type") if isinstance(property, dict) else None
+        return kind == "null" or (isinstance(kind, list) and "null" in kind) or (isinstance(property, dict) and kind is None)
+
+    known = schema["properties"]
+    return {key: value for key, value in values.items() if value is not None or key not in known or takes_null(known[key])}

@@ -1,0 +1,66 @@
+"""A server that is nothing but a script, started in a moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.mcp import McpServer
+from tests.support.servers import mcp_plain
+
+
+class PlainServer:
+    """The script's file of orders, and what it noted of what it was asked."""
+
+    def __init__(self, folder: Path, **said: Any) -> None:
+        self.file = folder / "server.json"
+        self._notes = folder / "notes.txt"
+        self.said: dict[str, Any] = {"notes": str(self._notes)}
+        self.say(**said)
+
+    def say(self, **said: Any) -> None:
+        """Be another server from now on."""
+        self.said |= said
+        self.file.write_text(json.dumps(self.said))
+
+    @property
+    def command(self) -> tuple[str, tuple[str, ...]]:
+        return sys.executable, ("-S", "-E", mcp_plain.__file__, str(self.file))
+
+    def config(self, name: str = "plain", **fields: Any) -> McpServer:
+        command, arguments = self.command
+        return McpServer(**{"name": name, "command": command, "args": arguments, "timeout_s": 10, **fields})
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return self._notes.read_text().splitlines() if self._notes.exists() else []
+
+    def pids(self, what: str = "start") -> list[int]:
+        """Of the processes that were started, or of the children they started."""
+        return [int(line.split()[1]) for line in self.notes if line.startswith(f"{what} ")]
+
+
+Make = Callable[..., PlainServer]
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Make:
+    """Makes the server of the test."""
+    folder = tmp_path / "mcp-server"
+    folder.mkdir()
+    return lambda **said: PlainServer(folder, **said)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False

@@ -1,0 +1,214 @@
+"""A server's connection: started when it is needed, in either era, ended with all it started; no server can hang or flood the program."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.mcp import McpError, McpServer, McpState
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.mcp import results, stdio
+from atelier_desk.mcp.connection import Connection
+from atelier_desk.mcp.resolving import entry, resolved
+from atelier_desk.workspace.processes import talking
+from tests.mcp.conftest import Make, alive
+from tests.support.clock import ManualClock
+from tests.support.servers.mcp_plain import ECHO, tool
+
+
+@asynccontextmanager
+async def connected(config: McpServer, clock: ManualClock, vault: KeyVault | None = None) -> AsyncIterator[Connection]:
+    kept = vault or KeyVault(session=True)
+    connection = Connection(config, lambda server: resolved(server, kept, {}), clock)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def refused(asked: Awaitable[object]) -> McpError:
+    with pytest.raises(McpError) as caught:
+        await asked
+    assert "plain" in str(caught.value), "every error names the server"
+    return caught.value
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+async def test_it_is_started_when_it_is_needed_and_nothing_of_it_stays(plain: Make, clock: ManualClock) -> None:
+    server = plain(mode="child")
+    async with connected(server.config(), clock) as connection:
+        assert connection.state is McpState.IDLE
+        assert server.pids() == []
+        assert await connection.tools() == [ECHO]
+        assert connection.state is McpState.READY
+        assert results.read(await connection.call("echo", {"text": "hello"})).text == "hello"
+        started = [*server.pids(), *server.pids("child")]
+        assert len(started) == 2
+        assert all(map(alive, started))
+    assert connection.state is McpState.IDLE
+    assert not any(map(alive, started))
+
+
+async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
+    plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN_OF_MINE", "sentinel-of-the-owner")
+    vault = KeyVault(session=True)
+    vault.keep(entry("plain", "env", "API_KEY"), "sentinel-of-this-server")
+    server = plain(tools=[tool("environment")])
+    config = server.config(env={"API_KEY": "", "MODE": "quick", "WITH": "${MODE}-${ELSE:-else}"})
+    async with connected(config, clock, vault) as connection:
+        answer = results.read(await connection.call("environment", {}))
+        assert "sentinel-of-the-owner" not in answer.text
+        assert '"MODE": "quick"' in answer.text
+        # It had the secret, and told it: nothing of that goes on into the conversation.
+        assert '"API_KEY": "[redacted]"' in answer.text
+        assert "sentinel-of-this-server" not in repr(config) + str(connection.reason)
+
+
+async def test_a_secret_that_is_gone_is_said(plain: Make, clock: ManualClock) -> None:
+    async with connected(plain().config(env={"API_KEY": ""}), clock) as connection:
+        error = await refused(connection.tools())
+        assert error.code == "secret"
+        assert "API_KEY" in str(error)
+        assert connection.state is McpState.FAILED
+
+
+async def test_a_server_that_dies_at_its_start_says_its_last_words(plain: Make, clock: ManualClock) -> None:
+    async with connected(plain(mode="dies").config(), clock) as connection:
+        error = await refused(connection.tools())
+        assert error.code == "died"
+        assert "no licence was found" in str(error)
+
+
+async def test_one_that_died_is_started_again_after_a_pause_and_then_left_alone(plain: Make, clock: ManualClock) -> None:
+    server = plain(tools=[ECHO, tool("dies")])
+    async with connected(server.config(), clock) as connection:
+        assert (await refused(connection.call("dies", {}))).code == "died"
+        assert connection.state is McpState.FAILED
+        again = asyncio.create_task(connection.call("echo", {"text": "again"}))
+        await until(lambda: clock.sleepers == 1)
+        await clock.advance(connection.restart_s)
+        assert results.read(await again).text == "again"
+        assert len(server.pids()) == 2
+        await connection.close()
+        server.say(mode="dies")
+        for pause in (0, 0.5, 1):
+            failing = asyncio.create_task(connection.tools())
+            if pause:
+                await until(lambda: clock.sleepers == 1)
+                await clock.advance(pause)
+            assert (await refused(failing)).code == "died"
+        assert (await refused(connection.tools())).code == "circuit_open"
+        connection.forgive()
+        server.say(mode="")
+        assert await connection.tools() == [ECHO, tool("dies")]
+
+
+async def test_one_that_never_answers_is_given_up_and_ended(plain: Make, clock: ManualClock) -> None:
+    server = plain(mode="hangs")
+    async with connected(server.config(), clock) as connection:
+        connection.start_s = 0.5
+        assert (await refused(connection.tools())).code == "timeout"
+        assert not any(map(alive, server.pids()))
+
+
+async def test_a_call_that_takes_too_long_or_is_stopped_leaves_the_server_at_work(plain: Make, clock: ManualClock) -> None:
+    server = plain(tools=[ECHO, tool("waits")])
+    async with connected(server.config(), clock) as connection:
+        client = await connection.client()
+        assert (await refused(connection.request(lambda client: client.call_tool("waits", {}), 0.1))).code == "timeout"
+        call = asyncio.create_task(connection.call("waits", {}))
+        await until(lambda: server.notes.count("tools/call") == 2)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await until(lambda: server.notes.count("notifications/cancelled") == 2)
+        assert results.read(await connection.call("echo", {"text": "still here"})).text == "still here"
+        assert await connection.client() is client
+
+
+@pytest.mark.parametrize(("mode", "code"), [("noise", "noise"), ("endless line", "too_large")])
+async def test_one_that_prints_without_end_is_ended(
+    plain: Make, clock: ManualClock, mode: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(talking, "LONGEST_LINE", 1024 * 1024)
+    monkeypatch.setattr(stdio, "MOST_NOISE", 100)
+    server = plain(mode=mode)
+    async with connected(server.config(), clock) as connection:
+        assert (await refused(connection.tools())).code == code
+        assert not any(map(alive, server.pids()))
+
+
+async def test_a_huge_answer_a_flood_and_nonsense_are_borne(plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talking, "_WINDOW_S", 0.001)
+    monkeypatch.setattr(talking, "LONGEST_LINE", 1024 * 1024)
+    server = plain(tools=[tool(name) for name in ("flood", "nonsense", "huge", "fails")])
+    async with connected(server.config(), clock) as connection:
+        assert results.read(await connection.call("flood", {})).text == "flooded"
+        assert (await refused(connection.call("nonsense", {}))).code == "protocol"
+        assert results.read(await connection.call("fails", {})).failed
+        assert (await refused(connection.call("huge", {}))).code == "too_large"
+
+
+async def test_a_list_without_end_is_cut_off(plain: Make, clock: ManualClock) -> None:
+    server = plain(mode="endless list")
+    async with connected(server.config(), clock) as connection:
+        assert await connection.tools() == [ECHO]
+        assert server.notes.count("tools/list") == 50
+
+
+async def test_pictures_and_progress_arrive(plain: Make, clock: ManualClock) -> None:
+    async with connected(plain().config(), clock) as connection:
+        told: list[tuple[int, str]] = []
+        await connection.call("works", {}, lambda percent, text: told.append((percent, text)))
+        assert told == [(25, "first")]
+        answer = results.read(await connection.call("picture", {}))
+        assert (answer.text, [each.media_type for each in answer.pictures]) == ("a pixel", ["image/png"])
+
+
+async def test_a_program_that_is_not_there_and_a_folder_that_is_not(clock: ManualClock, tmp_path: Path) -> None:
+    async with connected(McpServer(name="plain", command="no-such-program-here"), clock) as connection:
+        assert (await refused(connection.tools())).code == "not_started"
+    async with connected(McpServer(name="plain", command=sys.executable, folder=str(tmp_path / "gone")), clock) as connection:
+        assert "gone" in str(await refused(connection.tools()))
+
+
+async def test_an_address_where_nothing_answers(clock: ManualClock) -> None:
+    async with connected(McpServer(name="plain", transport="http", url="http://127.0.0.1:9/mcp"), clock) as connection:
+        assert (await refused(connection.tools())).code == "unreachable"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a killed parent is told to its children on Linux alone")
+async def test_nothing_stays_when_the_program_itself_is_killed(plain: Make) -> None:
+    server = plain(mode="child")
+    command, arguments = server.command
+    script = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from atelier_desk.workspace.processes.process import Order\n"
+        "from atelier_desk.workspace.processes.talking import Talking\n"
+        "async def main():\n"
+        f"    await Talking.start(Order({command!r}, {(command, *arguments)!r}, Path('/'), {{}}))\n"
+        "    await asyncio.sleep(600)\n"
+        "asyncio.run(main())\n"
+    )
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    await until(lambda: bool(server.pids("child")))
+    started = [*server.pids(), *server.pids("child")]
+    program.kill()
+    await program.wait()
+    await until(lambda: not any(map(alive, started)))

@@ -1,0 +1,134 @@
+"""An MCP server of the older revisions over standard input, in nothing but JSON: it starts at once, and does what no honest one would.
+
+``python mcp_plain.py FILE``: the file says what it is: ``{"tools": […], "mode": …, "notes": PATH}``; it is read again for every list.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def tool(name: str, description: str = "A tool.", **properties: Any) -> dict[str, Any]:
+    """A definition in which each parameter is required."""
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+ECHO = tool("echo", "Says it again.", text={"type": "string"})
+
+
+def main() -> None:
+    path = sys.argv[1]
+    said = read(path)
+    mode = said.get("mode", "")
+    note(said, f"start {os.getpid()}")
+    if mode == "dies":
+        sys.exit("no licence was found")
+    if mode == "noise":
+        while True:
+            print("Loading, please wait.", flush=True)
+    if mode == "endless line":
+        while True:
+            sys.stdout.write("x" * 65536)
+    if mode == "child":
+        note(said, f"child {subprocess.Popen(['sleep', '600']).pid}")
+    for line in sys.stdin:
+        message = json.loads(line)
+        note(said, message.get("method", "answer"))
+        if mode != "hangs" and "id" in message and "method" in message:
+            answer(read(path), message)
+
+
+def read(path: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(path).read_text())
+    return found
+
+
+def note(said: dict[str, Any], text: str) -> None:
+    """What it was asked, in order, for the test."""
+    if "notes" in said:
+        with Path(said["notes"]).open("a") as file:
+            file.write(text + "\n")
+
+
+def send(**message: Any) -> None:
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def answer(said: dict[str, Any], message: dict[str, Any]) -> None:
+    method, params = message["method"], message.get("params", {})
+    result: Any = None
+    if method == "initialize":
+        offered = {"tools": {"listChanged": True}, **said.get("capabilities", {})}
+        result = {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": {"name": "plain", "version": "1"}}
+        result |= {"instructions": said["instructions"]} if "instructions" in said else {}
+    elif method == "tools/list":
+        result = {"tools": said.get("tools", [ECHO])}
+        if said.get("mode") == "endless list":
+            result["nextCursor"] = "more"
+    elif method == "tools/call":
+        result = call(message["id"], params)
+    elif method in said.get("answers", {}):
+        result = said["answers"][method]
+    if result == "nothing":
+        return
+    if result is None:
+        send(id=message["id"], error={"code": -32601, "message": f"no such method: {method}"})
+    else:
+        send(id=message["id"], result=result)
+
+
+def call(id: Any, params: dict[str, Any]) -> Any:
+    name, arguments = params["name"], params.get("arguments", {})
+    token = params.get("_meta", {}).get("progressToken")
+    text: str | None = None
+    match name:
+        case "echo":
+            text = arguments["text"]
+        case "environment":
+            text = json.dumps(dict(os.environ))
+        case "waits":
+            return "nothing"
+        case "dies":
+            os._exit(3)
+        case "huge":
+            text = "y" * (2 * 1024 * 1024)
+        case "long":
+            text = "z" * 200_000
+        case "picture":
+            return {"content": [{"type": "image", "data": PIXEL, "mimeType": "image/png"}, {"type": "text", "text": "a pixel"}]}
+        case "works":
+            send(method="notifications/progress", params={"progressToken": token, "progress": 1, "total": 4, "message": "first"})
+            text = "done"
+        case "fails":
+            return {"content": [{"type": "text", "text": "there is no such page"}], "isError": True}
+        case "nonsense":
+            return {"content": "not a list", "isError": 7}
+        case "asks":
+            send(
+                id="q1",
+                method="elicitation/create",
+                params={"message": "Your password?", "requestedSchema": {"type": "object", "properties": {}}},
+            )
+            text = "asked"
+        case "changes":
+            send(method="notifications/tools/list_changed")
+            text = "changed"
+        case "flood":
+            for number in range(3_000):
+                send(method="notifications/message", params={"level": "info", "data": number})
+            text = "flooded"
+        case _:
+            text = f"called {name}"
+    return {"content": [{"type": "text", "text": text}]}
+
+
+if __name__ == "__main__":
+    main()
