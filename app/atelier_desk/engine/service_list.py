@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.tools import ToolService
     from atelier_desk.engine.services.usage import UsageService
+    from atelier_desk.engine.services.web import WebService
     from atelier_desk.engine.services.workflows import WorkflowService
 
 
@@ -58,6 +59,7 @@ class Services(Protocol):
     stepping: SteppingService
     usage: UsageService
     attachments: AttachmentService
+    web: WebService
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)

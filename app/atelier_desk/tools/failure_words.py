@@ -43,6 +43,7 @@ _BY_CODE = {
     "not_a_file": N_("This is no file."),
     "not_a_folder": N_("This is no folder."),
     "not_empty": N_("The folder is not empty."),
+    "not_configured": N_("What the call needs was not set up."),
     "not_enabled": N_("The agent may not use this tool."),
     "not_found": N_("What the call names is not there."),
     "not_started": N_("The command could not be started."),
