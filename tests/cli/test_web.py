@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from atelier_desk.cli.commands import web
 from atelier_desk.web import search
 from tests.cli.conftest import Cli
 
@@ -22,3 +23,7 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
     stopped = cli("web", "search", "words")
     assert (stopped.status, "switched off" in stopped.err) == (1, True)
     assert cli("web", "clear", "--json").json == {"removed": 0}
+
+
+def test_the_grammar_names_what_there_is() -> None:
+    assert (tuple(search.ENGINES), search.MOST) == (web.SERVICES, web.MOST)

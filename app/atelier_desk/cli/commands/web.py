@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 
-def register(add: Adder) -> None:
-    from atelier_desk.web.search import ENGINES, MOST
+SERVICES = ("ddgs", "searxng", "brave", "tavily", "off")
+MOST = 20
+"""Both as ``web.search`` has them, which takes too long to load for a help text."""
 
+
+def register(add: Adder) -> None:
     group = add.group("web", _("searching the web, and the pages that agents fetched"))
     group.command("show", _("who searches, and how many pages are kept"), "web:show", needs=DATABASE)
     use = group.command("use", _("choose who searches"), "web:use")
-    use.add_argument("service", choices=tuple(ENGINES), help=_("ddgs needs no key; off searches no more"))
+    use.add_argument("service", choices=SERVICES, help=_("ddgs needs no key; off searches no more"))
     use.add_argument("--address", metavar="U", default="", help=_("the address of a SearXNG server, or of another server of the service"))
     use.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
