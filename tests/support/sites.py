@@ -110,7 +110,7 @@ async def sites() -> AsyncIterator[Sites]:
 
 
 async def parsed_here(module: str, arguments: tuple[str, ...], data: bytes, **_more: object) -> dict[str, Any]:
-    """In place of ``web.limited.answer_of``: what the process would answer, without starting one."""
+    """In place of ``limited.answer_of``: what the process would answer, without starting one."""
     from atelier_desk.web import page_text
 
     assert module == page_text.__name__

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import trustme
 
+from atelier_desk import limited
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.web import client, limited, reader
+from atelier_desk.web import client, reader
 from atelier_desk.web.page_text import decoded, page
 from atelier_desk.web.reader import PAGE, Crawl, Web
 from tests.support.sites import Asked, Reply, Sites, html

@@ -8,10 +8,12 @@ from typing import Protocol
 from atelier_desk.cli.notices import Calls, notice
 from atelier_desk.cli.output import Output
 from atelier_desk.domain import answers
+from atelier_desk.domain.parts import ResultPart
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.figures import cost, number
 from atelier_desk.i18n import _
+from atelier_desk.source_words import used, words
 
 
 class Renderer(Protocol):
@@ -77,6 +79,8 @@ class TextRenderer:
         self._streamed = ""
         self._begun: Calls = {}
         self._total = payloads.Sum()
+        self._found: list[ResultPart] = []
+        self._answer = ""
 
     def show(self, event: StreamEvent) -> None:
         match said := event.payload:
@@ -94,8 +98,11 @@ class TextRenderer:
             case payloads.UsageTold():
                 self._total = said.team or said.run or said
             case payloads.WorkflowComplete() if event.depth == 0:
+                self._tell_sources()
                 self._complete()
             case _:
+                if isinstance(said, payloads.ToolEnd) and event.depth == 0:
+                    self._found += said.parts
                 self._notice(event)
 
     def finish(self) -> None:
@@ -105,7 +112,7 @@ class TextRenderer:
     def _message(self, said: payloads.MessageSaid) -> None:
         if said.role != "assistant":
             return
-        content = said.content
+        content = self._answer = said.content
         if said.output_type == "progress":
             self._out.note(content)
             return
@@ -128,6 +135,16 @@ class TextRenderer:
         self._out.note(before + first, style)
         for line in rest:
             self._out.note(" " * len(before) + line, style)
+
+    def _tell_sources(self) -> None:
+        """The pages the last answer rests on."""
+        found = used(self._answer, self._found)
+        if found:
+            self._break()
+            self._out.note(_("Sources:"))
+            for place, each in enumerate(found, 1):
+                self._out.note(f"  {place}. {words(each)}  {each.url}")
+        self._found, self._answer = [], ""
 
     def _complete(self) -> None:
         self._break()

@@ -27,6 +27,26 @@ class EmbedderSettings(Model):
     dimension: int | None = Field(default=None, ge=1, le=8192)
 
 
+Url = Annotated[str, Field(max_length=2_000, pattern=r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$")]
+"""The address of a server, without a name, password or query; empty for the usual one."""
+Variable = Annotated[str, Field(max_length=128, pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
+"""The name of an environment variable; empty for none."""
+
+
+class WebSettings(Model):
+    """How the web is searched.
+
+    Attributes:
+        search: who is asked; ``ddgs`` asks public search pages and needs no key, ``off`` offers no search.
+        address: of a SearXNG server, or of another server that answers as the service does.
+        key_env: the variable with the key; empty for one that is in the keyring.
+    """
+
+    search: Literal["ddgs", "searxng", "brave", "tavily", "off"] = "ddgs"
+    address: Url = ""
+    key_env: Variable = ""
+
+
 class Settings(Model):
     """All settings. ``language`` and ``theme`` ``system`` follow the desktop; ``font_scale`` is in percent."""
 
@@ -54,6 +74,7 @@ class Settings(Model):
     fsync: bool = True
     """Wait for the disk at each commit; off survives a killed program but not a power cut."""
     approvals: ApprovalSettings = ApprovalSettings()
+    web: WebSettings = WebSettings()
     max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
     """How deep agents may start agents; 0 lets none start any."""
     audit_days: int = Field(default=30, ge=0, le=3650)

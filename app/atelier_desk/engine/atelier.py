@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
     from atelier_desk.web.reader import Web
+    from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 log = logging.getLogger(__name__)
@@ -271,6 +272,7 @@ class Atelier(Services):
             files=self.workspace_files,
             skills=self.skills,
             web=self.web_pages,
+            searcher=self.searcher,
             hidden=(Path(self.datadir.root),),
             told=lambda workflow_id: self.bus.changed("command", workflow_id),
         )
@@ -288,6 +290,13 @@ class Atelier(Services):
         from atelier_desk.web.reader import Web
 
         return Web(self.datadir.web, self.clock)
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Who searches the web, as the settings say."""
+        from atelier_desk.web.search import Searcher
+
+        return Searcher(self.vault, self.clock)
 
     @cached_property
     def given_tools(self) -> GivenTools:
@@ -398,6 +407,7 @@ class Atelier(Services):
     async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
         set_language(language or settings.language)
+        self.searcher.settings = settings.web
         if fsync is None and start and not settings.fsync:
             # The wish is in the database, which takes it only when it is opened; who only looks need not open it again.
             await self.store.set_fsync(False)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.tools import ToolService
     from atelier_desk.engine.services.usage import UsageService
+    from atelier_desk.engine.services.web import WebService
     from atelier_desk.engine.services.workflows import WorkflowService
 
 
@@ -62,6 +63,7 @@ class Services(Protocol):
     attachments: AttachmentService
     mcp: McpService
     mcp_import: McpImportService
+    web: WebService
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)

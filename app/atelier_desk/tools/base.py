@@ -144,6 +144,10 @@ class Tool(ABC):
             done=self.done.get(operation, ""),
         )
 
+    def lacks(self) -> str:
+        """What must be set up before it can be used, in words for the model; empty when it can be. It is not offered meanwhile."""
+        return ""
+
     def stands_for(self, input: Any) -> tuple[str, dict[str, Any]] | None:
         """The tool and arguments that a call only names, for a tool that calls others."""
         return None

@@ -134,12 +134,13 @@ class ToolRegistry:
     ) -> list[str]:
         """The names an agent's configuration gives it: its tools, then those of its sections and of its MCP ``servers``.
 
-        What is no longer there, a custom tool that was removed or a section, is left out; without a ``workspace`` also what needs one.
+        What is no longer there, a custom tool that was removed or a section, is left out, and so is what was not set up; without a
+        ``workspace`` also what needs one.
         """
         there = [section for section in (*sections, *map(of_server, servers)) if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
         found = ((name, self.get_tool(name)) for name in dict.fromkeys(names))
-        return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace)]
+        return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace) and not tool.lacks()]
 
     def get_definitions_by_names(self, names: Sequence[str], edit_forms: Sequence[str] | None = None) -> list[ToolSpec]:
         """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out.
@@ -172,14 +173,16 @@ class ToolRegistry:
     ) -> ToolResult | None:
         """The error for a tool a run may not call, with what to do instead; None when ``own``, the names it may call, has it.
 
-        ``unknown_tool``, ``depth`` for a planning tool where no more agents start, ``no_workspace`` for one that needs a folder where none
-        was granted, else ``not_enabled``.
+        ``unknown_tool``, ``not_configured`` for one that was not set up, ``depth`` for a planning tool where no more agents start,
+        ``no_workspace`` for one that needs a folder where none was granted, else ``not_enabled``.
         """
         if name in own:
             return None
         tool = self._tools.get(name)
         if tool is None:
             return self.unknown(name, own)
+        if lacking := tool.lacks():
+            return ToolResult.failure(lacking, "not_configured")
         if tool.needs_workspace and not workspace:
             return ToolResult.failure(NO_WORKSPACE, "no_workspace")
         near, hint = self._hint(name, own)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.web.reader import Web
+    from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
     from atelier_desk.workspace.processes.commands import Commands
 
@@ -69,5 +70,6 @@ class ToolServices:
     commands: Commands | None = None
     skills: SkillReader | None = None
     web: Web | None = None
+    searcher: Searcher | None = None
     hidden: tuple[Path, ...] = ()
     told: Callable[[str], None] = lambda _workflow_id: None

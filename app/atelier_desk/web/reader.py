@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.limited import answer_of
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.web.cache import Kept, PageCache, good_for
-from atelier_desk.web.limited import answer_of
 
 if TYPE_CHECKING:
     import httpcore

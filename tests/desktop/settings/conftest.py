@@ -20,6 +20,7 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.data import Folders
 from atelier_desk.engine.services.models import ListState
 from atelier_desk.engine.services.tools import ToolService
+from atelier_desk.engine.services.web import WebState
 from atelier_desk.tools.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -54,6 +55,7 @@ class Engine(FakeAtelier):
             own_tools={"list": [], "reload": []},
             skills={"overview": []},
             models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
+            web={"state": lambda: WebState(self.kept.web, ("brave",), True, 12, 34_567)},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
         self.kept = Settings()

@@ -31,7 +31,8 @@ async def test_without_a_choice_every_tool_is_there(calls: Calls) -> None:
         "context_ops": 4,
         "file_ops": 13,
         "shell_ops": 9,
-        "web_ops": 1,
+        "web_ops": 3,
+        "media_ops": 3,
     }
 
 

@@ -8,8 +8,10 @@ import pytest
 
 from atelier_desk.desktop.chat.transcript.entries import Change, Entry
 from atelier_desk.desktop.chat.transcript.model import Transcript
+from atelier_desk.domain.parts import SourcePart
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
+from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
+from atelier_desk.engine.services.workflow.file import to_markdown
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 
 
@@ -200,3 +202,29 @@ def test_pages_go_before_what_is_there() -> None:
     assert [entry.id for entry in transcript.entries] == ["m1", "m2", "m3", "m4", "m5", "m6"]
     assert transcript.oldest_seq == 1
     assert [call.tool for call in transcript.entries[0].calls] == ["TodoTool"]
+
+
+def test_an_answer_names_the_pages_that_its_turn_read_and_those_it_cites() -> None:
+    feed = Feed()
+    read, cited, other = (SourcePart(url=f"https://{name}.org/", title=name, read=name == "read") for name in ("read", "cited", "other"))
+    feed("message", message_id="a1", role="assistant", content="I look.")
+    feed("tool_start", call_id="c1", tool="fetch", arguments={})
+    feed("tool_end", call_id="c1", tool="fetch", success=True, result={}, parts=[each.model_dump() for each in (other, cited, read)])
+    feed("message", message_id="a2", role="assistant", content="See https://cited.org for more.")
+    assert [[each.title for each in entry.sources] for entry in feed.entries] == [[], ["cited", "read"]]
+
+
+def test_a_stored_answer_names_its_pages_too() -> None:
+    page = SourcePart(url="https://read.org/", title="read")
+    call = ToolExecution(id="x", run_id="r", workflow_id="w", call_id="c", tool="fetch", status="ok", parts=(page,))
+    stored = [
+        TranscriptEntry(
+            Message(id="m1", workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, content="", call_ids=("c",)), (call,)
+        ),
+        TranscriptEntry(Message(id="m2", workflow_id="w", run_id="r", seq=2, role=MessageRole.ASSISTANT, content="Done.")),
+        TranscriptEntry(Message(id="m3", workflow_id="w", run_id="r2", seq=3, role=MessageRole.ASSISTANT, content="Another turn.")),
+    ]
+    entries = Transcript("w").load(stored)
+    assert [entry.sources for entry in entries] == [(), (page,), ()]
+    text = to_markdown(Workflow(id="w", name="W"), stored, [])
+    assert text.count("1. read · read.org <https://read.org/>") == 1

@@ -10,6 +10,7 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.settings.files import ask_save
@@ -128,6 +129,7 @@ class PartView(Translated, QWidget):
         self.button.setEnabled(can and not (isinstance(self._part, ArtefactPart) and self._host.bridge is None))
         if isinstance(self.body, QLabel):
             self.body.setAccessibleName(self.words())
+            self.body.setToolTip(_("Double-click: open large. Drag it out, or right-click to save it."))
 
     def _press(self) -> None:
         if isinstance(self._part, ArtefactPart):
@@ -144,8 +146,7 @@ class PartView(Translated, QWidget):
     def _open(self) -> None:
         part = self._part
         if isinstance(part, PicturePart):
-            self.body = QLabel(self)
-            self.body.setObjectName("result-picture")
+            self.body = PictureLabel(part.title, part.image, self._picture, self)
         elif not isinstance(part, ArtefactPart):
             text, language = (part.diff, "diff") if isinstance(part, FileChange) else (part.text, part.language)
             spans: tuple[ansi.Span, ...] = ()

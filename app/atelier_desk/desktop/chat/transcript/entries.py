@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from atelier_desk.domain.call import Presentation
     from atelier_desk.domain.change import Change as FileChanged
-    from atelier_desk.domain.parts import ResultPart
+    from atelier_desk.domain.parts import ResultPart, SourcePart
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.stream.payloads import Attachment
     from atelier_desk.domain.workflow import ToolExecution
@@ -89,6 +89,7 @@ class Entry:
         attachments: the facts of what a person attached (``domain.attachment.Attachment``), with a ``thumbnail`` until it is stored.
         time: when it was said; None until the engine knows of it.
         files: names and texts of the text files that went with it.
+        sources: the pages of the web that an answer rests on.
         file_changes: what the turn that ends with it changed, the newest first.
     """
 
@@ -117,6 +118,7 @@ class Entry:
     actionable: bool = False
     pinned: bool = False
     told: bool = False
+    sources: tuple[SourcePart, ...] = ()
     file_changes: tuple[FileChanged, ...] = ()
 
     @property

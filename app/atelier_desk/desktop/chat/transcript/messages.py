@@ -10,6 +10,7 @@ from atelier_desk.desktop.chat.cards.cards import QuestionCard, ReasoningFold
 from atelier_desk.desktop.chat.cards.concerns import Concerns
 from atelier_desk.desktop.chat.cards.files_card import FilesCard
 from atelier_desk.desktop.chat.cards.notice import NoticeCard
+from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
 from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.compose.attached_files import AttachedFiles
@@ -223,6 +224,7 @@ class AssistantMessage(BodyMessage):
         self._questions: dict[str, QuestionCard] = {}
         self._unfinished: UnfinishedCard | None = None
         self._changed: FilesCard | None = None
+        self._sources: SourcesCard | None = None
         if host.desk is not None:
             host.desk.changed.connect(self._show_concerns)
         self._cut = Pill("", "warn", self)
@@ -272,6 +274,11 @@ class AssistantMessage(BodyMessage):
             self._unfinished.show()
         elif self._unfinished is not None:
             self._unfinished.retranslate()
+        if entry.sources and self._sources is None:
+            self._sources = SourcesCard(self)
+        if self._sources is not None:
+            self._sources.show_sources(entry.sources)
+            self._sources.setVisible(bool(entry.sources))
         if entry.file_changes and self._changed is None:
             self._changed = FilesCard(self.host, self)
         if self._changed is not None:
@@ -369,9 +376,9 @@ class AssistantMessage(BodyMessage):
             y += row
         return y
 
-    def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard | FilesCard]:
+    def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard | SourcesCard | FilesCard]:
         """The cards below the text, from top to bottom."""
-        cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard | FilesCard] = []
+        cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard | SourcesCard | FilesCard] = []
         for call in self.entry.calls:
             if call.call_id in self._concerns and len(self._concerns[call.call_id]):
                 cards.append(self._concerns[call.call_id])
@@ -380,6 +387,8 @@ class AssistantMessage(BodyMessage):
         cards += self._questions.values()
         if self._unfinished is not None:
             cards.append(self._unfinished)
+        if self._sources is not None and not self._sources.isHidden():
+            cards.append(self._sources)
         if self._changed is not None and not self._changed.isHidden():
             cards.append(self._changed)
         return cards

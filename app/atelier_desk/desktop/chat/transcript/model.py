@@ -20,8 +20,10 @@ from atelier_desk.desktop.chat.transcript.entries import (
     attachment_of,
     entry_from,
 )
+from atelier_desk.source_words import used
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.parts import ResultPart
     from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -72,6 +74,7 @@ class Transcript:
                 self._add(entry)
         self._tell_all_cuts()
         self._mark_prompt()
+        self._tell_sources()
         return self.entries
 
     def prepend(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
@@ -80,12 +83,25 @@ class Transcript:
         self.entries[:0] = older
         self._by_id.update((entry.id, entry) for entry in older)
         self._tell_all_cuts()
+        self._tell_sources()
         return older
 
     def _tell_all_cuts(self) -> None:
         for entry in self.entries:
             if entry.kind == "notice":
                 self._tell_cuts(entry)
+
+    def _tell_sources(self, answer: Entry | None = None) -> None:
+        """The pages that answers rest on: of what their turns called before. All answers, or one that was just said."""
+        parts: dict[str, list[ResultPart]] = {}
+        for entry in self.entries:
+            if entry.kind != "assistant" or (answer is not None and entry.run_id != answer.run_id):
+                continue
+            called = parts.setdefault(entry.run_id, [])
+            if entry.calls:
+                called += (part for call in entry.calls for part in call.parts)
+            elif not entry.live and (answer is None or entry is answer):
+                entry.sources = used(entry.content, called)
 
     @property
     def oldest_seq(self) -> int | None:
@@ -322,6 +338,8 @@ class Transcript:
             entry.topic = "cut_off"
         elif data.output_type:
             entry.topic, entry.details = "output", {"output_type": data.output_type}
+        elif entry.kind == "assistant":
+            self._tell_sources(entry)
         elif entry.kind == "user":
             entry.topic = data.strategy
             entry.files = [{"name": each.name, "text": each.text} for each in data.attachments if each.text is not None and not each.sha256]
@@ -360,6 +378,7 @@ class Transcript:
         entry, change = self._reply(event, message_id or self._newest_reply(event.run_id) or f"calls-{event.run_id}-{call.call_id}")
         place = next((number for number, each in enumerate(entry.calls) if each.index > call.index), len(entry.calls))
         entry.calls.insert(place, call)
+        entry.sources = ()  # it is not the answer
         return change
 
     def _newest_reply(self, run_id: str) -> str:

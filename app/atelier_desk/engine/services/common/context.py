@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
+    from atelier_desk.web.reader import Web
+    from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 
@@ -145,6 +147,12 @@ class ServiceContext(Protocol):
 
     @property
     def mcp(self) -> McpAccess: ...
+
+    @property
+    def searcher(self) -> Searcher: ...
+
+    @property
+    def web_pages(self) -> Web: ...
 
     @property
     def workspace_files(self) -> WorkspaceFiles: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Base64Bytes, Field
@@ -12,12 +13,14 @@ from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.memory import Memory
+from atelier_desk.domain.parts import ResultPart, SourcePart
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.engine.notice_words import misfit_words, nudge_words, retry_words, unfinished_words
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.i18n import N_, _
+from atelier_desk.source_words import used, words
 
 
 class ReportFile(Model):
@@ -72,8 +75,14 @@ CALL_STATES = {
 def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[Task]) -> str:
     """The branch in view as a document: turns, tool calls with arguments and results, questions with answers, tasks."""
     lines = [f"# {_plain(workflow.name)}", ""]
+    called: dict[str, list[ResultPart]] = {}
     for entry in entries:
+        parts = called.setdefault(entry.message.run_id, [])
         lines += _turn(entry)
+        if entry.calls:
+            parts += (part for call in entry.calls for part in call.parts)
+        elif entry.message.role is MessageRole.ASSISTANT:
+            lines += _sources(used(entry.message.content, parts))
     if tasks:
         lines += ["## " + _("Tasks"), ""]
         lines += [f"- [{'x' if task.status.value == 'completed' else ' '}] {_plain(task.name)} ({_status(task)})" for task in tasks]
@@ -106,6 +115,12 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     for asked in entry.questions:
         lines += _question(asked)
     return lines
+
+
+def _sources(found: Sequence[SourcePart]) -> list[str]:
+    if not found:
+        return []
+    return [_("Sources:"), "", *(f"{number}. {_plain(words(each))} <{each.url}>" for number, each in enumerate(found, 1)), ""]
 
 
 def _notice(message: Message) -> str:

@@ -1,0 +1,68 @@
+"""The pages of the web that an answer rests on, under it; each opens in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import FlowLayout, Translated, control
+from atelier_desk.domain.parts import SourcePart
+from atelier_desk.i18n import _, ngettext
+from atelier_desk.source_words import words
+
+SHOWN = 200
+"""Width of a button's text, in logical pixels at 100 %."""
+
+
+class SourcesCard(Translated, HeadedCard):
+    """``sources``, with a ``source`` button for each."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("sources")
+        self._sources: tuple[SourcePart, ...] = ()
+        self.buttons: list[QPushButton] = []
+        self._flow = FlowLayout(spacing=4)
+        self.body.addLayout(self._flow)
+        theme().changed.connect(self.retranslate)
+
+    def show_sources(self, sources: Sequence[SourcePart]) -> None:
+        if tuple(sources) != self._sources:
+            self._sources = tuple(sources)
+            for button in self.buttons:
+                self._flow.removeWidget(button)
+                button.deleteLater()
+            self.buttons = [control(QPushButton(self), "source", look="ghost", on=partial(_open, each.url)) for each in sources]
+            for button in self.buttons:
+                self._flow.addWidget(button)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        count = len(self._sources)
+        title = ngettext("{n} source", "{n} sources", count)
+        self.show_head("globe", "muted", title, "")
+        self.setAccessibleName(title)
+        for number, (button, source) in enumerate(zip(self.buttons, self._sources, strict=True), 1):
+            text = f"{number}. {words(source)}"
+            short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, theme().px(SHOWN))
+            button.setText(short.replace("&", "&&"))
+            button.setToolTip(f"<p>{_tip(words(source))}<br>{_tip(source.url)}</p>")
+            button.setAccessibleName(_("Open the source {name}", name=words(source)))
+
+
+def _tip(text: str) -> str:
+    from html import escape
+
+    return escape(text)
+
+
+def _open(url: str) -> None:
+    where = QUrl(url)
+    if where.scheme() in ("http", "https"):
+        QDesktopServices.openUrl(where)

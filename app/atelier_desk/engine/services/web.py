@@ -1,0 +1,99 @@
+"""The web: who searches it, the keys of services, and the pages that were fetched."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.settings import WebSettings
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.web.keyed import entry, has_key
+from atelier_desk.web.search import ENGINES, Hit, Searcher
+
+TRIAL = "weather"
+"""What a test searches for."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebState:
+    """What the settings page shows.
+
+    Attributes:
+        keys: the services whose key is kept.
+        persistent: keys outlive the program.
+        pages, size: how many fetched pages are kept, and their bytes.
+    """
+
+    settings: WebSettings
+    keys: tuple[str, ...]
+    persistent: bool
+    pages: int
+    size: int
+
+
+class WebService:
+    """Changes are announced as ``settings``."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    async def state(self) -> WebState:
+        vault = self._context.vault
+        keys = [name for name, engine in ENGINES.items() if engine.keyed and await has_key(vault, name)]
+        pages, size = await in_tool_thread(self._context.web_pages.cache.size)
+        settings = (await self._context.settings.get()).web
+        return WebState(settings, tuple(keys), await asyncio.to_thread(lambda: vault.persistent), pages, size)
+
+    async def use(self, settings: WebSettings, key: str = "") -> bool:
+        """Search this way from now on; a key that is given is kept for the service. False when the key lives for this session alone.
+
+        Raises:
+            UsageError: the service has no key, or an address is missing or cannot be one.
+            ProviderError: the text cannot be a key.
+        """
+        engine = ENGINES[settings.search]
+        if key and not engine.keyed:
+            raise UsageError(N_("{service} takes no key."), service=engine.title)
+        if settings.search == "searxng" and not settings.address:
+            raise UsageError(N_("A SearXNG server needs its address, such as https://search.example.org."))
+        kept = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True
+        await self._context.settings.update(web=settings)
+        if key:
+            self._context.bus.changed("settings", "web")
+        return kept
+
+    async def forget_key(self, service: str) -> None:
+        """Forget a service's key, in the keyring too."""
+        if service not in ENGINES or not ENGINES[service].keyed:
+            raise UsageError(N_("No key is kept for {service}."), service=service)
+        await asyncio.to_thread(self._context.vault.delete, entry(service))
+        self._context.bus.changed("settings", "web")
+
+    async def search(self, query: str, limit: int = 8) -> list[Hit]:
+        """Search as agents do."""
+        return await self._context.searcher.search(query, limit)
+
+    async def test(self, settings: WebSettings, key: str = "") -> list[Hit]:
+        """Search by settings that are not stored, and store nothing.
+
+        Raises:
+            ToolError, ProviderError: it does not work; the text says why.
+        """
+        vault = self._context.vault
+        if key:
+            from atelier_desk.llm.secrets import KeyVault
+
+            vault = KeyVault(session=True)
+            vault.set(entry(settings.search), key)
+        trial = Searcher(vault, self._context.clock)
+        trial.settings = settings
+        return await trial.search(TRIAL, 3)
+
+    async def clear_cache(self) -> int:
+        """Remove the pages that were fetched; gives how many there were."""
+        count = await in_tool_thread(self._context.web_pages.cache.clear)
+        self._context.bus.changed("settings", "web")
+        return count

@@ -1,0 +1,256 @@
+"""Pictures of a 3D model, drawn by this machine's processor alone, in a process of its own:
+``python -P -m atelier_desk.media.scene KIND VIEWS WIDTH HEIGHT BACKGROUND < model``.
+
+What it writes is JSON: ``{"views": {name: base64 PNG}, "faces", "vertices", "size": [x, y, z]}``, or ``{"error": code}`` with a code of
+``not_a_model``, ``too_many``, ``empty``, ``broken``.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+import sys
+from contextlib import suppress
+from io import BytesIO
+from typing import Any
+
+MEMORY = 3 * 1024 * 1024 * 1024
+"""Bytes of address space."""
+SECONDS = 60
+"""Of a processor."""
+FACES = 2_000_000
+KINDS = ("obj", "glb", "stl", "ply")
+VIEWS: dict[str, tuple[float, float]] = {
+    "front": (0.0, 0.0), "back": (180.0, 0.0), "left": (-90.0, 0.0), "right": (90.0, 0.0), "top": (0.0, 90.0), "bottom": (0.0, -90.0),
+    "iso": (35.0, 25.0),
+}  # fmt: skip
+"""Where one looks from: degrees around the upright axis (y) and above the ground; ``front`` looks along -z, as glTF has it."""
+_LIGHT = (0.35, 0.55, 0.76)
+_AMBIENT = 0.35
+_GREY = (178, 182, 190)
+_MARGIN = 1.12
+
+
+def counted(data: bytes, kind: str) -> int:
+    """Faces that the head of a file says it has, before anything of it is unpacked; 0 where it does not say."""
+    if kind == "stl" and len(data) >= 84 and data[:5].lower() != b"solid":
+        return int(struct.unpack("<I", data[80:84])[0])
+    if kind == "ply":
+        said = re.search(rb"element\s+face\s+(\d{1,18})", data[:8192])
+        return int(said[1]) if said else 0
+    if kind == "obj":
+        return len(re.findall(rb"(?m)^\s*f\s", data))
+    return 0
+
+
+def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, background: str) -> dict[str, Any]:
+    """The model seen from each side."""
+    if counted(data, kind) > FACES:
+        return {"error": "too_many"}
+    import numpy as np
+
+    mesh = _mesh(data, kind)
+    if mesh is None:
+        return {"error": "not_a_model"}
+    points, faces, colours = mesh
+    if len(faces) > FACES:
+        return {"error": "too_many"}
+    if not len(faces) or not np.isfinite(points).all():
+        return {"error": "empty" if not len(faces) else "broken"}
+    low, high = points.min(0), points.max(0)
+    drawn = {}
+    for name in views:
+        image = draw(points, faces, colours, VIEWS[name], width, height, background)
+        drawn[name] = base64.b64encode(_png(image)).decode()
+    return {"views": drawn, "faces": len(faces), "vertices": len(points), "size": [round(float(each), 6) for each in high - low]}
+
+
+def _mesh(data: bytes, kind: str) -> tuple[Any, Any, Any] | None:
+    """Points, faces by three of their numbers, and a colour for each face."""
+    import numpy as np
+    import trimesh
+
+    try:
+        # Without a resolver no other file is looked for: materials and textures beside the model are not read.
+        found = trimesh.load(BytesIO(data), file_type=kind, process=False, maintain_order=True, skip_materials=True)
+    except Exception:  # whatever a broken file makes of the readers
+        return None
+    dumped = found.dump() if isinstance(found, trimesh.Scene) else [found]
+    meshes: list[Any] = [each for each in dumped if isinstance(each, trimesh.Trimesh) and len(each.faces)]
+    if not meshes:
+        return np.zeros((0, 3)), np.zeros((0, 3), int), np.zeros((0, 3))
+    points, faces, colours, start = [], [], [], 0
+    for each in meshes:
+        points.append(np.asarray(each.vertices, float))
+        faces.append(np.asarray(each.faces, int) + start)
+        colours.append(_colours(each))
+        start += len(each.vertices)
+    return np.concatenate(points), np.concatenate(faces), np.concatenate(colours)
+
+
+def _colours(mesh: Any) -> Any:
+    import numpy as np
+
+    with suppress(Exception):  # a material that is not understood is grey
+        visual = mesh.visual
+        if visual.kind == "texture":
+            base = getattr(visual.material, "baseColorFactor", None)
+            base = base if base is not None else getattr(visual.material, "diffuse", None)
+            if base is not None:
+                return np.tile(np.asarray(base, float)[:3], (len(mesh.faces), 1))
+        elif visual.defined:
+            return np.asarray(visual.face_colors, float)[:, :3]
+    return np.tile(np.asarray(_GREY, float), (len(mesh.faces), 1))
+
+
+def draw(points: Any, faces: Any, colours: Any, view: tuple[float, float], width: int, height: int, background: str) -> Any:
+    """One picture (height, width, 4) of bytes: parallel light from above the shoulder, no perspective, what is nearer hides what is behind.
+
+    Faces are drawn from far to near in groups of like size on the screen: each point of a face's box is inside or not, by the signs of
+    three areas, and the depth there decides.
+    """
+    import numpy as np
+
+    turned = points @ _turn(*view).T
+    low, high = turned.min(0), turned.max(0)
+    middle, span = (low + high) / 2, np.maximum(high - low, 1e-12)
+    scale = min(width / (span[0] * _MARGIN), height / (span[1] * _MARGIN))
+    screen = np.empty_like(turned)
+    screen[:, 0] = (turned[:, 0] - middle[0]) * scale + width / 2
+    screen[:, 1] = height / 2 - (turned[:, 1] - middle[1]) * scale
+    screen[:, 2] = turned[:, 2]
+    corners = screen[faces]
+    sides = turned[faces]
+    normals = np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0])
+    lengths = np.linalg.norm(normals, axis=1)
+    light = np.asarray(_LIGHT) / np.linalg.norm(_LIGHT)
+    facing = normals @ light / np.maximum(lengths, 1e-30)
+    facing = np.where(normals[:, 2] < 0, -facing, facing)  # a face is lit on the side that is seen, whichever way it is wound
+    shades = colours * (_AMBIENT + (1 - _AMBIENT) * np.clip(facing, 0, 1))[:, None]
+    depth = np.full((height, width), -np.inf)
+    colour = np.zeros((height, width, 4), np.uint8)
+    colour[:] = _background(background)
+    area = (corners[:, 1, 0] - corners[:, 0, 0]) * (corners[:, 2, 1] - corners[:, 0, 1]) - (corners[:, 2, 0] - corners[:, 0, 0]) * (
+        corners[:, 1, 1] - corners[:, 0, 1]
+    )
+    left = np.clip(np.floor(corners[:, :, 0].min(1)), 0, width - 1).astype(int)
+    right = np.clip(np.ceil(corners[:, :, 0].max(1)), 0, width - 1).astype(int)
+    top = np.clip(np.floor(corners[:, :, 1].min(1)), 0, height - 1).astype(int)
+    bottom = np.clip(np.ceil(corners[:, :, 1].max(1)), 0, height - 1).astype(int)
+    seen = np.flatnonzero(np.abs(area) > 1e-12)
+    across, down = right - left + 1, bottom - top + 1
+    small = seen[(across[seen] <= _BOX) & (down[seen] <= _BOX)]
+    for start in range(0, len(small), _BATCH):
+        _many(small[start : start + _BATCH], corners, area, left, top, shades, depth, colour)
+    for face in seen[(across[seen] > _BOX) | (down[seen] > _BOX)]:
+        _one(face, corners[face], area[face], (left[face], right[face], top[face], bottom[face]), shades[face], depth, colour)
+    return colour
+
+
+_BOX = 6
+"""Pixels: faces no larger than this are drawn many at once."""
+_BATCH = 50_000
+
+
+def _many(which: Any, corners: Any, area: Any, left: Any, top: Any, shades: Any, depth: Any, colour: Any) -> None:
+    """Small faces, each over a box of the same size."""
+    import numpy as np
+
+    height, width = depth.shape
+    steps = np.arange(_BOX)
+    columns = left[which][:, None, None] + steps[None, None, :]
+    rows = top[which][:, None, None] + steps[None, :, None]
+    a, b, c = (corners[which, number] for number in range(3))
+    inside, near = _inside(a, b, c, area[which], columns + 0.5, rows + 0.5)
+    inside &= (columns < width) & (rows < height)
+    face, row, column = np.nonzero(inside)
+    if not len(face):
+        return
+    x, y, z = left[which][face] + column, top[which][face] + row, near[face, row, column]
+    order = np.argsort(z, kind="stable")  # of several at one point the nearest is written last
+    x, y, z, face = x[order], y[order], z[order], face[order]
+    front = z > depth[y, x]
+    x, y, z, face = x[front], y[front], z[front], face[front]
+    depth[y, x] = z
+    colour[y, x, :3] = shades[which][face]
+    colour[y, x, 3] = 255
+
+
+def _inside(a: Any, b: Any, c: Any, area: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Which points are inside of each face, and how near the face is there."""
+    shape = (slice(None), None, None)
+
+    def edge(p: Any, q: Any) -> Any:
+        return (q[:, 0] - p[:, 0])[shape] * (y - p[:, 1][shape]) - (q[:, 1] - p[:, 1])[shape] * (x - p[:, 0][shape])
+
+    of = area[shape]
+    first, second, third = edge(b, c) / of, edge(c, a) / of, edge(a, b) / of
+    near = first * a[:, 2][shape] + second * b[:, 2][shape] + third * c[:, 2][shape]
+    return (first >= 0) & (second >= 0) & (third >= 0), near
+
+
+def _one(face: int, corner: Any, area: float, box: tuple[int, int, int, int], shade: Any, depth: Any, colour: Any) -> None:
+    """A face that is larger on the screen."""
+    import numpy as np
+
+    left, right, top, bottom = box
+    x = (np.arange(left, right + 1) + 0.5)[None, None, :]
+    y = (np.arange(top, bottom + 1) + 0.5)[None, :, None]
+    inside, near = _inside(corner[None, 0], corner[None, 1], corner[None, 2], np.asarray([area]), x, y)
+    part = depth[top : bottom + 1, left : right + 1]
+    front = inside[0] & (near[0] > part)
+    part[front] = near[0][front]
+    piece = colour[top : bottom + 1, left : right + 1]
+    piece[front, :3] = shade
+    piece[front, 3] = 255
+
+
+def _turn(around: float, above: float) -> Any:
+    import numpy as np
+
+    a, b = np.radians(-around), np.radians(above)
+    upright = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
+    tilt = np.array([[1, 0, 0], [0, np.cos(b), -np.sin(b)], [0, np.sin(b), np.cos(b)]])
+    return tilt @ upright
+
+
+def _background(text: str) -> tuple[int, int, int, int]:
+    if text == "transparent":
+        return 0, 0, 0, 0
+    number = int(text.removeprefix("#"), 16)
+    return number >> 16, number >> 8 & 255, number & 255, 255
+
+
+def _png(image: Any) -> bytes:
+    from PIL import Image
+
+    out = BytesIO()
+    Image.fromarray(image).save(out, "PNG", optimize=False)
+    return out.getvalue()
+
+
+def _bound() -> None:
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def main() -> None:
+    import os
+
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    _bound()
+    kind, views, width, height, background = sys.argv[1:6]
+    try:
+        answer = pictures(sys.stdin.buffer.read(), kind, views.split(","), int(width), int(height), background)
+    except Exception:  # whatever a broken model makes of the libraries; also MemoryError
+        answer = {"error": "broken"}
+    sys.stdout.buffer.write(json.dumps(answer).encode("ascii"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Tools for pictures and 3D models."""

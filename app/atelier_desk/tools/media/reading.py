@@ -1,0 +1,150 @@
+"""``read_image`` and ``list_images``: what stands in pictures, and which there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_, _
+from atelier_desk.limited import answer_of
+from atelier_desk.media.reading import PIXELS
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.files.base import FilePath
+from atelier_desk.tools.media.base import PICTURE, MediaTool
+from atelier_desk.workspace.globs import compiled
+from atelier_desk.workspace.places import Place
+from atelier_desk.workspace.walk import Walk
+
+OCR_S = 75.0
+FOUND = 200
+KINDS = re.compile(r".*\.(png|jpe?g|gif|webp|bmp|tiff?|svg|ico|avif|heic)", re.IGNORECASE)
+_SAYS = {
+    "not_a_picture": "{path} is no picture that can be read (PNG, JPEG, GIF, WebP, BMP, TIFF).",
+    "bomb": "{path} has more than {most} million pixels: it is not unpacked. Ask for a smaller version.",
+    "no_ocr": "Text in pictures cannot be read here: the user can install it with pip install tesserocr, or the extra rapidocr.",
+    "language": "{path} was not read: only French (fra) and English (eng) come with the program. Use fra, eng or fra+eng.",
+    "broken": "{path} is damaged, or asks for too much memory: it is not read.",
+    "timeout": "The text of {path} could not be read within {seconds} seconds. Try a part of it or a smaller version.",
+}
+
+
+class ReadImageInput(Input):
+    path: FilePath
+    language: str = Field(default="fra+eng", pattern=r"^[a-z]{3}(\+[a-z]{3})*$", max_length=40, description="fra, eng or fra+eng.")
+
+
+@builtin(order=530)
+class ReadImage(MediaTool):
+    """Reads the text of a picture, without a network."""
+
+    name: ClassVar[str] = "read_image"
+    title: ClassVar[str] = N_("Read text in a picture")
+    purpose: ClassVar[str] = N_("Reads the text of pictures and scans, without a network")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the text in {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Looked for text in {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    idempotent: ClassVar[bool] = True
+    timeout_s: ClassVar[float] = OCR_S + 15
+    input: ClassVar[Any] = ReadImageInput
+    rest_hint: ClassVar[str] = "Read a part of the picture."
+    about: ClassVar[About] = About(
+        what="Reads the text of a picture of the workspace (OCR), French and English, on this machine.",
+        when="a picture is a scan, a screenshot or a photograph of text.",
+        when_not="you want to see the picture (read_file shows it to a model that sees), or know what it shows (describe_image).",
+        example={"path": "scans/invoice.png"},
+        limits=(f"{PICTURE >> 20} MB and {PIXELS // 1_000_000} million pixels", f"{OCR_S:.0f} seconds"),
+    )
+
+    async def run(self, input: ReadImageInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        data = await self.content(where, context, PICTURE)
+        context.progress(10, _("Reading the text"))
+        found = await answer_of("atelier_desk.media.reading", (input.language,), data, limit_s=OCR_S)
+        if code := found.get("error"):
+            raise failure(str(code), where)
+        note = {} if found["text"] else {"note": "No text was found in the picture."}
+        return ToolResult.ok(path=where.shown, **found, **note)
+
+
+def failure(code: str, where: Place) -> ToolError:
+    """The error for what the process said."""
+    shown: dict[str, Any] = {"path": where.shown, "most": PIXELS // 1_000_000, "seconds": round(OCR_S)}
+    return ToolError(_SAYS.get(code, _SAYS["broken"]), code={"bomb": "too_large"}.get(code, code), **shown)
+
+
+class ListImagesInput(Input):
+    path: FilePath = Field(default=".", description="Folder to look in.")
+    recursive: bool = Field(default=True, description="Also in the folders below.")
+    pattern: str = Field(default="", max_length=500, description="Only those whose path fits, for example shots/*.png.")
+
+
+@builtin(order=532)
+class ListImages(MediaTool):
+    """Lists pictures."""
+
+    name: ClassVar[str] = "list_images"
+    title: ClassVar[str] = N_("List pictures")
+    purpose: ClassVar[str] = N_("Finds the pictures of a folder, with their sizes")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("List the pictures in {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Listed the pictures in {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = ListImagesInput
+    rest_hint: ClassVar[str] = "Use a pattern, or a folder further down."
+    about: ClassVar[About] = About(
+        what="Lists the pictures of a folder, the newest first, with size in bytes and, where it can be told, in pixels.",
+        when="you need to know which pictures there are.",
+        when_not="you look for other files (glob_files).",
+        example={"path": "assets", "pattern": "**/*.png"},
+        limits=(f"{FOUND} pictures",),
+    )
+
+    async def run(self, input: ListImagesInput, context: ToolContext) -> ToolResult:
+        return await in_tool_thread(self._list, input, context)
+
+    def _list(self, input: ListImagesInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        root = self.root(where, context)
+        if root.look(where.path) is None:
+            raise self.missing(where, context)
+        wanted = compiled(input.pattern) if input.pattern else None
+        walk = Walk(root, stopped=lambda: context.cancelled)
+        hits = []
+        for entry in walk.files(where.path):
+            below = entry.path[len(where.path) :].lstrip("/")
+            fits = KINDS.fullmatch(below) and (wanted is None or wanted.fullmatch(below)) and (input.recursive or "/" not in below)
+            if fits:
+                hits.append((entry, below))
+        hits.sort(key=lambda hit: (-hit[0].found.modified, hit[1]))
+        rows = []
+        for entry, below in hits[:FOUND]:
+            at = where.below(below)
+            changed = datetime.fromtimestamp(entry.found.modified, UTC).isoformat(timespec="seconds")
+            with root.file(at.path) as handle:
+                rows.append({"path": at.shown, "size": entry.found.size, "modified": changed, **_pixels(handle)})
+        cut = walk.cut or (f"only the {FOUND} newest of {len(hits)} pictures are listed" if len(hits) > FOUND else "")
+        return ToolResult.ok(count=len(hits), images=rows, **({"note": cut} if cut else {}))
+
+
+def _pixels(handle: int) -> dict[str, Any]:
+    """Width and height as the head of a file says them; nothing is unpacked."""
+    import os
+
+    from PIL import Image
+
+    from atelier_desk.media.reading import FORMATS
+
+    try:
+        with os.fdopen(os.dup(handle), "rb") as file, Image.open(file, formats=FORMATS) as picture:
+            return {"width": picture.width, "height": picture.height}
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return {}

@@ -1,0 +1,35 @@
+"""Services that a person set up by address and key. The key is in a variable or in the keyring, under the service's name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.i18n import N_
+from atelier_desk.llm.secrets import KeyVault
+
+
+def entry(service: str) -> str:
+    """Under which name the keyring has a service's key."""
+    return f"service-{service}"
+
+
+def credentials(
+    vault: KeyVault, service: str, title: str, key_env: str, header: str, before: str = ""
+) -> Callable[[], Awaitable[dict[str, str]]]:
+    """What gives the header with a service's key; raises ``ProviderError`` (code ``auth``) when there is none."""
+
+    async def give() -> dict[str, str]:
+        config = ProviderConfig(name=entry(service), kind="openai", api_key_env=key_env)
+        key = await vault.key_for(config)
+        if not key:
+            raise ProviderError(N_("There is no key for {service}. Enter it in Settings, Web."), code="auth", service=title)
+        return {header: before + key}
+
+    return give
+
+
+async def has_key(vault: KeyVault, service: str) -> bool:
+    return bool(await asyncio.get_running_loop().run_in_executor(None, vault.get, entry(service)))

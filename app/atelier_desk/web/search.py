@@ -1,0 +1,171 @@
+"""Searching the web: by public search pages, a SearXNG server, Brave or Tavily. Each is one function; adding one is adding a line."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.settings import WebSettings
+from atelier_desk.i18n import N_
+from atelier_desk.llm.errors import Where
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.llm.wire.http import HttpClient, Timeouts
+from atelier_desk.llm.wire.transport import find_proxy
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.web.keyed import credentials
+
+MOST = 20
+"""Results of one search."""
+EXCERPT = 500
+_WAIT = Timeouts(connect_s=10.0, call_s=20.0)
+_PAGES_S = 10
+_TAG = re.compile(r"<[^>]{0,200}>")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page that was found; ``date`` is as the service writes it, empty when it does not know."""
+
+    title: str
+    url: str
+    excerpt: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Who can be asked.
+
+    Attributes:
+        title: what people call it.
+        address: where it is, empty for one that has no usual place.
+        keyed: it wants a key.
+    """
+
+    title: str
+    ask: Callable[[Searcher, str, int], Awaitable[list[Hit]]]
+    address: str = ""
+    keyed: bool = False
+
+
+class Searcher:
+    """Searches as the settings say, which may change at any time."""
+
+    def __init__(self, vault: KeyVault, clock: Clock) -> None:
+        self._vault = vault
+        self._clock = clock
+        self.settings = WebSettings()
+
+    def missing(self) -> str:
+        """What must be set up first, for the model; empty when it can search."""
+        if self.settings.search == "off":
+            return "Searching the web is switched off. The user can choose a search service in Settings, Web (atelier web use)."
+        engine = ENGINES[self.settings.search]
+        if not (self.settings.address or engine.address or self.settings.search == "ddgs"):
+            return f"The address of {engine.title} is missing. The user can enter it in Settings, Web (atelier web use)."
+        return ""
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        """The first results, each page once.
+
+        Raises:
+            ToolError: it was not set up (``not_configured``), or the public search pages failed (``search``).
+            ProviderError: the service cannot be reached, refuses the key or answers nonsense.
+        """
+        if missing := self.missing():
+            raise ToolError("{text}", code="not_configured", text=missing)
+        found = await ENGINES[self.settings.search].ask(self, query, limit)
+        return list({each.url: each for each in reversed(found)}.values())[::-1][:limit]
+
+    async def ask(self, method: str, path: str, payload: Any = None, *, header: str = "", before: str = "") -> Any:
+        """The JSON a service answers."""
+        engine = ENGINES[self.settings.search]
+        key = credentials(self._vault, self.settings.search, engine.title, self.settings.key_env, header, before) if header else None
+        address = self.settings.address or engine.address
+        client = HttpClient(address, provider=engine.title, clock=self._clock, credentials=key, timeouts=_WAIT)
+        try:
+            return await client.json(method, path, payload)
+        finally:
+            await client.aclose()
+
+
+async def _public(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+    proxy = find_proxy(Where("web"), "https://duckduckgo.com")
+    try:
+        rows = await in_tool_thread(public_pages, query, limit, proxy.url if proxy is not None else None)
+    except Exception as error:  # what the library raises differs from one version to the next
+        if "no results" in str(error).lower():
+            return []
+        raise ToolError(
+            "The public search pages do not answer ({detail}). Try again later, or ask the user to set up another search service in "
+            "Settings, Web.",
+            code="search",
+            detail=f"{type(error).__name__}: {str(error)[:200]}",
+        ) from None
+    return _hits(rows, "title", "href", "body", "date")
+
+
+def public_pages(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:
+    """Ask public search pages; blocks."""
+    from ddgs import DDGS
+
+    return list(DDGS(proxy=proxy, timeout=_PAGES_S).text(query, max_results=limit))
+
+
+async def _searxng(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+    said = await searcher.ask("GET", "/search?" + urlencode({"q": query, "format": "json"}))
+    return _hits(_rows(said, "results"), "title", "url", "content", "publishedDate")
+
+
+async def _brave(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+    path = "/res/v1/web/search?" + urlencode({"q": query[:400], "count": limit})
+    said = await searcher.ask("GET", path, header="x-subscription-token")
+    found = said.get("web") if isinstance(said, dict) else None
+    return _hits(_rows(found or {}, "results"), "title", "url", "description", "page_age", "age")
+
+
+async def _tavily(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+    payload = {"query": query[:400], "max_results": limit}
+    said = await searcher.ask("POST", "/search", payload, header="authorization", before="Bearer ")
+    return _hits(_rows(said, "results"), "title", "url", "content", "published_date")
+
+
+async def _nobody(searcher: Searcher, query: str, limit: int) -> list[Hit]:
+    return []
+
+
+ENGINES: dict[str, Engine] = {
+    "ddgs": Engine(N_("Public search pages (no key)"), _public),
+    "searxng": Engine("SearXNG", _searxng),
+    "brave": Engine("Brave Search", _brave, "https://api.search.brave.com", keyed=True),
+    "tavily": Engine("Tavily", _tavily, "https://api.tavily.com", keyed=True),
+    "off": Engine(N_("Nobody: agents do not search"), _nobody),
+}
+
+
+def _rows(said: Any, name: str) -> list[Any]:
+    rows = said.get(name) if isinstance(said, dict) else None
+    if not isinstance(rows, list):
+        raise ToolError("The search service answers something that is no list of results. Try again later.", code="search")
+    return rows
+
+
+def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) -> list[Hit]:
+    """Rows of an answer; those without an address of a page are left out."""
+    found = []
+    for row in rows:
+        if isinstance(row, Mapping) and str(row.get(url) or "").startswith(("http://", "https://")):
+            date = next((str(row[each]) for each in dates if row.get(each)), "")
+            found.append(Hit(_plain(row.get(title))[:300], str(row[url])[:2_000], _plain(row.get(excerpt))[:EXCERPT], date[:40]))
+    return found
+
+
+def _plain(text: Any) -> str:
+    """Without the marks that services put around the words that were searched for."""
+    return " ".join(html.unescape(_TAG.sub("", str(text or ""))).split())

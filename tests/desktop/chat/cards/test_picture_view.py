@@ -1,0 +1,50 @@
+"""A picture of a result: opened large, saved, copied, dragged out."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QPixmap
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.picture_view import PictureDialog, PictureLabel, file_name
+from atelier_desk.desktop.chat.compose.attachments import encoded
+from atelier_desk.domain.chat import ImagePart
+
+
+@pytest.fixture
+def label(qtbot: QtBot) -> PictureLabel:
+    picture = QPixmap(120, 80)
+    picture.fill(Qt.GlobalColor.red)
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    image = ImagePart(media_type="image/png", data=base64.b64encode(encoded(picture.toImage())).decode())
+    made = PictureLabel("out/box iso.png", image, picture, frame)
+    made.frame = frame  # type: ignore[attr-defined]
+    return made
+
+
+def test_it_opens_large_and_is_copied_by_the_keyboard(label: PictureLabel, qtbot: QtBot) -> None:
+    qtbot.keyClick(label, Qt.Key.Key_Return)
+    dialog = label.window().findChild(PictureDialog)
+    assert isinstance(dialog, PictureDialog)
+    assert max(each.pixmap().width() for each in dialog.findChildren(QLabel) if not each.pixmap().isNull()) == 120
+    dialog.close()
+    label.copy()
+    assert QGuiApplication.clipboard().pixmap().width() == 120
+
+
+def test_it_is_saved_and_dragged_out_as_the_file_it_was(label: PictureLabel, tmp_path: Path) -> None:
+    label.write(tmp_path / "a.png")
+    url = label.mime().urls()[0]
+    assert (url.fileName(), Path(url.toLocalFile()).read_bytes()) == ("box-iso.png", (tmp_path / "a.png").read_bytes())
+    assert [action.text() for action in label.menu().actions()] == ["Open large", "Save…", "Copy the picture"]
+
+
+@pytest.mark.parametrize(("title", "name"), [("", "picture.png"), ("../../x", "x.png"), ("a/b c?.png", "b-c.png")])
+def test_the_name_of_the_file_comes_from_the_title(title: str, name: str) -> None:
+    assert file_name(title, "image/png") == name

@@ -1,0 +1,35 @@
+"""The pages under an answer, and that they open in the browser alone."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.messages import make_widget
+from atelier_desk.domain.parts import SourcePart
+
+
+def test_each_source_is_a_button_that_opens_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    sources = (SourcePart(url="https://www.a.org/x", title="A <b>title</b>", date="2026-01-02"), SourcePart(url="file:///etc/passwd"))
+    entry = Entry("a", "assistant", run_id="r", content="Answer.", sources=sources)
+    widget = make_widget(entry, TranscriptHost(), frame)
+    tall = widget.fit(600)
+    card = widget.findChild(SourcesCard)
+    assert isinstance(card, SourcesCard)
+    assert (card.title.text(), card.buttons[0].accessibleName()) == ("2 sources", "Open the source A <b>title</b> · a.org · 2026-01-02")
+    assert "<b>title" not in card.buttons[0].toolTip()
+    for button in card.buttons:
+        button.click()
+    assert opened == ["https://www.a.org/x"]
+    entry.sources = ()
+    widget.refresh()
+    assert widget.fit(600) < tall

@@ -1,0 +1,73 @@
+"""The page of the web: who searches, with which address and key, and the fetched pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.settings import WebSettings
+from atelier_desk.web.search import Hit
+from tests.desktop.settings.conftest import Engine
+from tests.support.fake_bridge import settle
+
+Find = Callable[[str], Any]
+
+
+@pytest.fixture
+async def page(window: SettingsWindow) -> Any:
+    window.show_page("web")
+    await settle()
+    return window.page("web")
+
+
+async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, atelier: Engine) -> None:
+    used: list[tuple[WebSettings, str]] = []
+
+    def use(settings: WebSettings, key: str) -> bool:
+        used.append((settings, key))
+        return False
+
+    atelier.set("web", "use", use)
+    atelier.set("web", "test", [Hit("Found", "https://a.org/")])
+    assert ("12 pages" in page.stats.text(), page.apply.isEnabled(), page.key.isVisibleTo(page)) == (True, False, False)
+    page.engine.setCurrentIndex(page.engine.findData("tavily"))
+    page.key.setText("secret-key")
+    page.test.click()
+    await settle()
+    assert (page.busy.text.text(), used) == ("It answers: Found", [])
+    page.apply.click()
+    await settle()
+    assert used == [(WebSettings(search="tavily"), "secret-key")]
+    assert ("no keyring" in page.busy.text.text(), page.key.text()) == (True, "")
+
+
+async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
+    def fails(settings: WebSettings, key: str) -> list[Hit]:
+        raise ToolError("It is down.", code="search")
+
+    atelier.set("web", "test", fails)
+    page.engine.setCurrentIndex(page.engine.findData("searxng"))
+    assert not page.apply.isEnabled()
+    page.address.setText("search.example.org")
+    assert ("https://" in page.busy.text.text(), page.test.isEnabled()) == (True, False)
+    page.address.setText("https://search.example.org/")
+    assert page.apply.isEnabled()
+    page.test.click()
+    await settle()
+    assert page.busy.text.text() == "It is down."
+
+
+async def test_a_kept_key_is_forgotten_and_pages_are_removed(page: Any, atelier: Engine) -> None:
+    forgotten: list[str] = []
+    atelier.set("web", "forget_key", forgotten.append)
+    atelier.set("web", "clear_cache", 12)
+    page.engine.setCurrentIndex(page.engine.findData("brave"))
+    assert page.forget.isVisibleTo(page)
+    page.forget.click()
+    page.clear.click()
+    await settle()
+    assert forgotten == ["brave"]

@@ -1,0 +1,102 @@
+"""Searching by each service, against servers that answer as they do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.domain.settings import WebSettings
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.web import search
+from atelier_desk.web.keyed import entry
+from atelier_desk.web.search import Hit, Searcher
+from tests.support.clock import ManualClock
+from tests.support.sites import Reply, Sites
+
+JSON = {"content-type": "application/json"}
+ANSWERS: dict[str, tuple[str, Any, Hit]] = {
+    "searxng": (
+        "/search",
+        {"results": [{"title": "A", "url": "https://a.org/", "content": "about <b>a</b>", "publishedDate": "2026-01-02T00:00:00"}]},
+        Hit("A", "https://a.org/", "about a", "2026-01-02T00:00:00"),
+    ),
+    "brave": (
+        "/res/v1/web/search",
+        {
+            "web": {
+                "results": [{"title": "A &amp; B", "url": "https://a.org/", "description": "the <strong>a</strong>", "age": "3 days ago"}]
+            }
+        },
+        Hit("A & B", "https://a.org/", "the a", "3 days ago"),
+    ),
+    "tavily": (
+        "/search",
+        {"results": [{"title": "A", "url": "https://a.org/", "content": "text", "score": 0.9}, {"url": "javascript:x"}]},
+        Hit("A", "https://a.org/", "text"),
+    ),
+}
+
+
+def searcher(served: Sites, service: str, key: str = "sesame-123") -> Searcher:
+    vault = KeyVault(session=True)
+    if key:
+        vault.set(entry(service), key)
+    made = Searcher(vault, ManualClock())
+    made.settings = WebSettings.model_validate({"search": service, "address": f"http://127.0.0.1:{served.port}"})
+    return made
+
+
+@pytest.mark.parametrize("service", list(ANSWERS))
+async def test_each_service_is_asked_in_its_own_way(served: Sites, service: str) -> None:
+    path, answer, hit = ANSWERS[service]
+    served.pages[f"127.0.0.1:{served.port}{path}"] = Reply(json.dumps(answer).encode(), headers=JSON)
+    assert await searcher(served, service).search("what is a?", 5) == [hit]
+    asked = served.asked[-1]
+    said = asked.target + asked.headers["body"]
+    assert "what+is+a%3F" in said or '"what is a?"' in said
+    key = asked.headers.get("x-subscription-token") or asked.headers.get("authorization")
+    assert key == {"searxng": None, "brave": "sesame-123", "tavily": "Bearer sesame-123"}[service]
+
+
+async def test_a_service_that_refuses_lies_or_has_no_key_says_so(served: Sites) -> None:
+    place = f"127.0.0.1:{served.port}/res/v1/web/search"
+    served.pages[place] = Reply(b'{"error": "bad key"}', 401, JSON)
+    with pytest.raises(ProviderError) as refused:
+        await searcher(served, "brave").search("x", 5)
+    assert (refused.value.code, "sesame-123" in str(refused.value)) == ("auth", False)
+    served.pages[place] = Reply(b'{"web": {"results": "many"}}', headers=JSON)
+    with pytest.raises(ToolError) as lied:
+        await searcher(served, "brave").search("x", 5)
+    assert lied.value.code == "search"
+    with pytest.raises(ProviderError) as keyless:
+        await searcher(served, "brave", key="").search("x", 5)
+    assert "no key for Brave Search" in str(keyless.value)
+
+
+async def test_the_public_pages_answer_or_their_failure_is_told(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"title": "A", "href": "https://a.org/", "body": "x"}, {"title": "again", "href": "https://a.org/", "body": ""}]
+    made = Searcher(KeyVault(session=True), ManualClock())
+    monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)
+    assert await made.search("x", 5) == [Hit("A", "https://a.org/", "x")]
+
+    def fails(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:
+        raise RuntimeError("202 Ratelimit")
+
+    monkeypatch.setattr(search, "public_pages", fails)
+    with pytest.raises(ToolError) as failed:
+        await made.search("x", 5)
+    assert "202 Ratelimit" in str(failed.value)
+
+
+async def test_what_is_not_set_up_is_named() -> None:
+    made = Searcher(KeyVault(session=True), ManualClock())
+    made.settings = WebSettings(search="off")
+    assert "Settings, Web" in made.missing()
+    made.settings = WebSettings(search="searxng")
+    assert "address of SearXNG" in made.missing()
+    with pytest.raises(ToolError) as failed:
+        await made.search("x", 5)
+    assert failed.value.code == "not_configured"
