@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,7 +145,8 @@ def test_always_allows_from_now_on_until_it_is_taken_back(cli: Cli, approvals: C
     [asked] = cli("approvals", "list", "--json").json
     assert cli("approvals", "approve", asked["id"], "--rule", "CalculatorTool").status == 2
     assert cli("approvals", "approve", asked["id"], "--scope", "always", "--rule", "mcp__files").status == 2
-    assert cli("approvals", "approve", asked["id"], "--scope", "always", steps=["ok"]).status == 0
+    told = cli("approvals", "approve", asked["id"], "--scope", "always", steps=["ok"])
+    assert (told.status, told.out.splitlines()[1]) == (0, "Always, everywhere: CalculatorTool")
     [rule] = cli("permissions", "list", "--json").json
     assert (rule["text"], rule["action"], rule["scope"]) == ("CalculatorTool", "allow", "always")
     assert cli("run", "go", steps=[calculate("1"), "ok"]).status == 0
@@ -248,3 +250,13 @@ def test_questions_and_approvals_share_the_terminal(cli: Cli, approvals: Configu
     assert result.status == 0, result.err
     assert result.of("user_question_complete")[0]["status"] == "answered"
     assert result.of("validation_response")[0]["status"] == "approved"
+
+
+def test_a_command_s_yes_for_ever_says_in_which_folder_it_holds(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    touch = call("run_command", command="touch a", modifies_files=True)
+    cli("run", "go", "--workspace", "ws", "--approval", "ask", steps=[touch])
+    [asked] = cli("approvals", "list", "--json").json
+    choice = f"Always in this folder: run_command(touch a) ({tmp_path / 'ws'})"
+    assert choice in cli("approvals", "show", asked["id"]).out
+    assert choice in cli("approvals", "approve", asked["id"], "--scope", "always", steps=["ok"]).out

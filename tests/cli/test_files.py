@@ -114,3 +114,11 @@ def test_folders_are_granted_to_a_workflow_that_exists(cli: Cli, project: Path, 
     assert cli("workflows", "choose", workflow, "--workspace", str(project.parent / "more")).status == 0
     [listed] = cli("workflows", "list", "--json").json
     assert listed["workspace"] == [str(project), str(project.parent / "more")]
+
+
+def test_a_turn_that_is_resumed_says_that_its_folder_is_gone(cli: Cli, project: Path) -> None:
+    edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
+    made = cli("run", "go", "--json", "--workspace", str(project), steps=[[edit]])
+    assert made.status == 5
+    project.rename(project.parent / "moved")
+    assert f"The folder {project} is not there" in cli("resume", "--on-approval", "allow", steps=["done"]).err

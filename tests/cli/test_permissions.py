@@ -215,7 +215,10 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
     written = cli("permissions", "audit", "--csv", "trail.csv")
     assert (written.status, written.out) == (0, "")
     rows_of = list(csv.DictReader(io.StringIO((tmp_path / "trail.csv").read_text("utf-8-sig"), newline="")))
-    assert [row["decision"] for row in rows_of] == ["denied", "rejected", "approved"]
+    assert [(row["decision"], row["decided_by"]) for row in rows_of] == [
+        ("Forbidden", ""), ("Rejected", "Nobody was there"), ("Approved", "You")
+    ]  # fmt: skip
+    assert [(row["profile"], row["reason"], row["risk"]) for row in rows_of][1:] == [("Ask", "Profile “Ask”", "medium risk")] * 2
     assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
     for argv, said_wrong in (
         (["--since", "yesterday"], "it must be a day"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
 from atelier_desk.domain.call import Presentation
-from atelier_desk.domain.permission import RuleScope
+from atelier_desk.domain.permission import Holds, RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _
 from atelier_desk.rule_words import always_words
@@ -96,6 +96,11 @@ def decision(status: str, decided_by: str, note: str = "", edited: bool = False)
     return _("{name}: {text}", name=text, text=own_reason) if own_reason else text
 
 
+def folder_words(where: Holds) -> str:
+    """Which folder "this folder" is, behind a choice; nothing elsewhere."""
+    return f" ({where.scope_id})" if where.scope is RuleScope.FOLDER else ""
+
+
 def described(asked: ApprovalRequest) -> list[str]:
     """All a person needs to decide, line by line: who, which call, why, with what, and what happens when nobody decides."""
     lines = [
@@ -108,9 +113,7 @@ def described(asked: ApprovalRequest) -> list[str]:
         lines.append("  " + _("Asked {count} times", count=asked.round))
     lines += [f"  {line}" for line in json.dumps(asked.arguments, ensure_ascii=False, indent=2).splitlines()]
     if asked.always and asked.status is ApprovalStatus.PENDING:
-        where = asked.holds
-        folder = f" ({where.scope_id})" if where.scope is RuleScope.FOLDER else ""
-        lines.append(f"  {always_words(where, ' · '.join(asked.always))}{folder}")
+        lines.append(f"  {always_words(asked.holds, ' · '.join(asked.always))}{folder_words(asked.holds)}")
     if asked.timeout_s and asked.status is ApprovalStatus.PENDING:
         left = max(0.0, asked.timeout_s - asked.seen_ms / 1000)
         lines.append("  " + _(TIMEOUTS[asked.on_timeout], seconds=round(left)))

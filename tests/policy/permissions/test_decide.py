@@ -17,6 +17,7 @@ from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.decide import Level, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
+from atelier_desk.policy.permissions.scope import holds
 from tests.policy.permissions.reading import HOME, ROOT
 
 WORDS = st.sampled_from(["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é"])
@@ -136,6 +137,17 @@ def test_a_rule_holds_in_its_scope_alone() -> None:
     assert not rule.holds_for(run_id="w1", agent_id="w1")
     with pytest.raises(ValueError, match="scope_id"):
         PermissionRule(text="*", action=Action.ALLOW, scope=RuleScope.RUN)
+
+
+def test_a_yes_for_ever_holds_no_further_than_what_was_looked_at() -> None:
+    here = holds("w1", ("/work/app", "/work/lib"), local=True)
+    assert here == (RuleScope.FOLDER, "/work/app")
+    rule = PermissionRule(text="run_command(make)", action=Action.ALLOW, scope=here.scope, scope_id=here.scope_id)
+    assert [rule.holds_for(workflow_id="w2", folder=folder) for folder in ("/work/app", "/work/app/sub", "/work/lib", "")] == [
+        True, False, False, False
+    ]  # fmt: skip
+    assert holds("w1", (), local=True) == (RuleScope.WORKFLOW, "w1")
+    assert holds("w1", ("/work/app",), local=False) == (RuleScope.ALWAYS, "")
 
 
 NAMED = st.sampled_from(["run_command", "read_file", "mcp__x__*", "*", "file_ops", "section:file_ops", "mcp__x", "Calc"])

@@ -87,14 +87,21 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def approve(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.approval_words import folder_words
     from atelier_desk.cli.decisions import parse_arguments
+    from atelier_desk.cli.output import line
     from atelier_desk.domain.approval import ApprovalScope
+    from atelier_desk.rule_words import always_words
 
     scope = ApprovalScope(arguments.scope)
     edited = None
     if arguments.arguments is not None:
         edited = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
-    _done(out, await atelier.approvals.approve(arguments.id, edited, scope, arguments.rule))
+    done = await atelier.approvals.approve(arguments.id, edited, scope, arguments.rule)
+    _done(out, done)
+    if scope is ApprovalScope.ALWAYS and not out.json:
+        where = done.holds
+        line(out, f"{always_words(where, ' · '.join(arguments.rule or done.always))}{folder_words(where)}")
     return 0
 
 

@@ -267,11 +267,12 @@ async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def _export(atelier: Atelier, wanted: AuditFilter, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.audit_words import columns
     from atelier_desk.cli.files import path_of
     from atelier_desk.domain.audit import as_csv
 
     if arguments.csv == "-":
-        out.write(as_csv(await atelier.audit.newest(wanted, arguments.limit)).replace("\r\n", "\n"))
+        out.write(as_csv(await atelier.audit.newest(wanted, arguments.limit), columns).replace("\r\n", "\n"))
         return 0
     path = path_of(out, arguments.csv)
     await atelier.audit.export(wanted, path, arguments.limit)
