@@ -30,6 +30,8 @@ REASONS = {
     "tainted": N_("Something from outside was read before"),
     "repaired": N_("Arguments were mended"),
     "unparsed": N_("Could not be taken apart"),
+    "opaque": N_("Starts other programs"),
+    "outside": N_("Outside of the granted folders"),
     "installs": N_("Installs a package"),
     "unconfined": N_("Outside of the sandbox, or with the network"),
 }
@@ -42,6 +44,31 @@ def decision(entry: AuditEntry) -> str:
     """What became of the call and, where a person was asked, by whom."""
     said = _(_BY.get((entry.decision, entry.decided_by), DECISIONS[entry.decision]))
     return _("{decision}, with other arguments", decision=said) if entry.edited else said
+
+
+_DECIDERS = {"user": N_("You"), "timeout": N_("Nobody, in time"), "nobody": N_("Nobody was there"), "stop": N_("The run was stopped")}
+_EFFECTS = {
+    "read": N_("reads"),
+    "write": N_("writes"),
+    "execute": N_("runs"),
+    "network": N_("sends"),
+    "interact": N_("asks"),
+    "spawn": N_("starts agents"),
+}
+_RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
+
+
+def columns(entry: AuditEntry) -> dict[str, str]:
+    """What an entry holds as codes, in words, by column of ``domain.audit.as_csv``."""
+    mode = entry.mode
+    return {
+        "decision": _(DECISIONS[entry.decision]),
+        "decided_by": _(_DECIDERS.get(entry.decided_by, entry.decided_by)),
+        "profile": _(profile_of(ApprovalMode(mode)).title) if mode in _MODES else mode,
+        "reason": why(entry),
+        "effect": _(_EFFECTS.get(entry.effect, entry.effect)),
+        "risk": _(_RISKS.get(entry.risk, entry.risk)),
+    }
 
 
 def why(entry: AuditEntry) -> str:

@@ -38,6 +38,7 @@ REASONS = {
     "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
     "protected": N_("It changes a file that programs run or agents obey."),
     "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
+    "opaque": N_("It starts other programs or a script, and nobody can say beforehand what these do."),
     "installs": N_("It installs a package, whose scripts run here."),
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),

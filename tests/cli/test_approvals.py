@@ -62,7 +62,8 @@ def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> N
     model = ScriptedModel([calculate("12*7"), "then not"])
     result = cli("run", "go", "--on-approval", "deny", steps=model)
     assert (result.status, result.out) == (0, "then not\n")
-    assert "nobody is there to ask" in result_of(model)
+    assert "was not allowed: nobody is there to ask" in result_of(model)
+    assert "by the user" not in result_of(model)
     assert "rejected (nobody was there to ask)" in result.err
 
 

@@ -76,12 +76,12 @@ def holder(short_datadir: Any) -> Holder:  # noqa: F811
     return opened
 
 
-async def elsewhere(atelier: Atelier, terminal: RecordingTerminal, *argv: str, language: str = "") -> int:
+async def elsewhere(atelier: Atelier, terminal: RecordingTerminal, *argv: str, language: str = "", locale: str = "") -> int:
     """A command line in another process while this one holds the folder."""
     connection = await find_holder(Path(atelier.datadir.root))
     assert connection is not None
     try:
-        return await connection.run_command(argv, terminal, Request(language=language))
+        return await connection.run_command(argv, terminal, Request(language=language, locale=locale))
     finally:
         connection.close()
 
@@ -113,6 +113,13 @@ async def test_a_command_speaks_the_language_it_was_asked_to_whatever_the_holder
             assert await elsewhere(atelier, terminal, "tasks", "list", language=language) == 0
             said[language] = terminal.out + str(terminal.notes)
         assert said["fr"] != said["en"] == said[""]
+        terminal = RecordingTerminal()
+        await elsewhere(atelier, terminal, "tasks", "list", locale="fr")
+        assert terminal.out + str(terminal.notes) == said["fr"], "without one, that of the place where it was given"
+        await atelier.settings.update(language="en")
+        terminal = RecordingTerminal()
+        await elsewhere(atelier, terminal, "tasks", "list", locale="fr")
+        assert terminal.out + str(terminal.notes) == said["en"], "but for one that the owner chose"
 
 
 async def test_a_run_of_another_process_asks_in_its_terminal(holder: Holder) -> None:

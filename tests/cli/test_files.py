@@ -99,3 +99,26 @@ def test_the_end_of_a_run_names_the_files_it_changed(cli: Cli, project: Path) ->
     edit = ToolCall(id="c2", name="edit_file", arguments={"path": "docs/b.md", "old_string": "B", "new_string": "C"})
     made = cli("run", "go", "--workspace", str(project), "--on-approval", "allow", steps=[[write], [edit], "done"])
     assert "Changed files: docs/b.md\n" in made.err
+
+
+def test_a_folder_that_is_gone_is_said_once_in_a_persons_words(cli: Cli, project: Path, workflow: str) -> None:
+    project.rename(project.parent / "moved")
+    left = cli("files", "undo", workflow, "--all")
+    assert (left.status, left.out) == (1, "")
+    assert left.err == f"Left: The folder {project} is not there: it was moved or deleted, or its disk is not connected.\n"
+    assert "Le dossier" in cli("--lang", "fr", "files", "undo", workflow, "--all").err
+
+
+def test_folders_are_granted_to_a_workflow_that_exists(cli: Cli, project: Path, workflow: str) -> None:
+    (project.parent / "more").mkdir()
+    assert cli("workflows", "choose", workflow, "--workspace", str(project.parent / "more")).status == 0
+    [listed] = cli("workflows", "list", "--json").json
+    assert listed["workspace"] == [str(project), str(project.parent / "more")]
+
+
+def test_a_turn_that_is_resumed_says_that_its_folder_is_gone(cli: Cli, project: Path) -> None:
+    edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
+    made = cli("run", "go", "--json", "--workspace", str(project), steps=[[edit]])
+    assert made.status == 5
+    project.rename(project.parent / "moved")
+    assert f"The folder {project} is not there" in cli("resume", "--on-approval", "allow", steps=["done"]).err

@@ -70,7 +70,7 @@ def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: 
     assert (rule["text"], rule["action"], rule["scope"], rule["scope_id"]) == ("write_file", "ask", "workflow", workflow)
     [stored, *_more] = cli("agents", "list", "--json").json
     agent = {"id": stored["id"], "name": stored["config"]["name"]}
-    named = cli("permissions", "add", "x", "--action", "deny", "--scope", "agent", "--agent", agent["name"], "--json").json[0]
+    named = cli("permissions", "add", "ReportTool", "--action", "deny", "--scope", "agent", "--agent", agent["name"], "--json").json[0]
     assert (named["scope"], named["scope_id"]) == ("agent", agent["id"])
     before = cli("permissions", "list", "--json").json
     for argv, said in (
@@ -78,16 +78,20 @@ def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: 
         (["run_command(git log:*)", "--action", "deny"], "There is a rule “run_command(git log:*)” already, and it says allow."),
         (["run_command(ls)", "--action", "ask", "--match", "rm x"], "does not cover “rm x”"),
         (["x", "--action", "ask", "--scope", "workflow"], "--workflow and --scope workflow belong together"),
-        (["x", "--action", "ask", "--scope", "workflow", "--workflow", "nothing"], "nothing"),
+        (["ReportTool", "--action", "ask", "--scope", "workflow", "--workflow", "nothing"], "nothing"),
         (["x", "--action", "ask", "--agent", agent["name"]], "--agent and --scope agent belong together"),
         (["x", "--action", "ask", "--scope", "agent", "--agent", "Nobody"], "There is no agent Nobody."),
-        (["x" * (limits.RULE_TEXT + 1), "--action", "ask"], str(limits.RULE_TEXT)),
-        (["", "--action", "ask"], "rule"),
+        (["x" * (limits.RULE_TEXT + 1), "--action", "ask"], f"{limits.RULE_TEXT:,}"),
+        (["", "--action", "ask"], "Write tool, tool(argument)"),
+        (["write_fil", "--action", "deny"], "There is no tool write_fil. Closest: write_file"),
+        (["section:webs", "--action", "deny"], "Sections: "),
     ):
         refused = cli("permissions", "add", *argv)
         assert (refused.status, refused.out) == (2, ""), argv
         assert said in refused.err, argv
     assert cli("permissions", "list", "--json").json == before
+    server = cli("permissions", "add", "mcp__github__search", "--action", "deny")
+    assert (server.status, "No server github" in server.err) == (0, True)
 
 
 def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
@@ -211,7 +215,10 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
     written = cli("permissions", "audit", "--csv", "trail.csv")
     assert (written.status, written.out) == (0, "")
     rows_of = list(csv.DictReader(io.StringIO((tmp_path / "trail.csv").read_text("utf-8-sig"), newline="")))
-    assert [row["decision"] for row in rows_of] == ["denied", "rejected", "approved"]
+    assert [(row["decision"], row["decided_by"]) for row in rows_of] == [
+        ("Forbidden", ""), ("Rejected", "Nobody was there"), ("Approved", "You")
+    ]  # fmt: skip
+    assert [(row["profile"], row["reason"], row["risk"]) for row in rows_of][1:] == [("Ask", "Profile “Ask”", "medium risk")] * 2
     assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
     for argv, said_wrong in (
         (["--since", "yesterday"], "it must be a day"),

@@ -39,7 +39,12 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop at this many tokens"))
     who.add_argument("--timeout", metavar="S", type=number(float, least=0.001), help=_("stop after this many seconds"))
     add_people_options(who)
-    who.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
+    add_workspace_option(who)
+
+
+def add_workspace_option(parser: argparse._ActionsContainer) -> None:
+    """``--workspace``: folders that are granted; read with ``workspace``."""
+    parser.add_argument("--workspace", metavar="DIR", action="append", default=[], help=_("a folder the workflow may use (repeatable)"))
 
 
 def add_schema_option(parser: argparse._ActionsContainer) -> None:
@@ -68,7 +73,8 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         choices=PROFILES,
         help=_(
             "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all before every call, "
-            "edit may also change files of its folders, free never asks"
+            "edit may also change files of its folders, free asks only about protected files, installations, what leaves the sandbox and "
+            "commands that nobody can see through"
         ),
     )
 

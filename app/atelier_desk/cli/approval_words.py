@@ -22,6 +22,7 @@ REASONS = {
     "repaired": N_("the arguments were mended before they could be read"),
     "protected": N_("it changes a file that programs run or agents obey"),
     "unparsed": N_("its command could not be taken apart"),
+    "opaque": N_("it starts other programs or a script, which cannot be looked into"),
     "installs": N_("it installs a package, whose scripts run here"),
     "unconfined": N_("it would run outside of the sandbox, or with the network"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from outside"),

@@ -12,7 +12,7 @@ from atelier_desk.cli.ids import complete_ids
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ENGINE, TOOLS, HelpShown, Usage, parse
 from atelier_desk.ending import CANCELLED
-from atelier_desk.i18n import _
+from atelier_desk.i18n import LANGUAGES, _, spoken
 
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
@@ -25,7 +25,18 @@ Handler = Callable[[Any, argparse.Namespace, Output], Awaitable[int]]
 
 
 async def execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
-    """Parse and perform a command line of another process; gives the exit status."""
+    """Parse and perform a command line of another process; gives the exit status.
+
+    Without a language of its own it is answered in the one that it would speak if it held the data folder itself, not in the holder's.
+    """
+    if out.request.language:
+        return await _execute(atelier, argv, out)
+    chosen = (await atelier.settings.get()).language
+    with spoken(chosen if chosen in LANGUAGES else out.request.locale):
+        return await _execute(atelier, argv, out)
+
+
+async def _execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
     try:
         arguments = parse(argv)
     except HelpShown as shown:

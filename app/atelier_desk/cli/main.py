@@ -18,7 +18,7 @@ from atelier_desk.cli.ending import ending_by_signal
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import ENGINE, HelpShown, Usage, parse
 from atelier_desk.ending import CANCELLED, EndWatch
-from atelier_desk.i18n import LANGUAGES, N_, _, set_language
+from atelier_desk.i18n import LANGUAGES, N_, _, set_language, system_language
 
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
@@ -102,7 +102,7 @@ def data_root(arguments: argparse.Namespace) -> Path:
 
 async def _session(arguments: argparse.Namespace, argv: Sequence[str], watch: EndWatch) -> int:
     terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
-    terminal.request.language = early_language(argv)
+    terminal.request.language, terminal.request.locale = early_language(argv), system_language()
     with ending_by_signal(terminal, watch):
         try:
             return await _perform_somewhere(arguments, argv, terminal, watch)

@@ -74,11 +74,12 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
 
 def _call_end(said: payloads.ToolEnd, began: payloads.ToolStart | None) -> Said:
     """What a call did, or that it failed and why; with what it gave."""
-    mark = "✓" if said.success else "✗"
+    stopped = said.status == "cancelled"
+    mark = "✓" if said.success else "■" if stopped else "✗"
     shown, arguments = (began.presentation, began.arguments) if began is not None else (Presentation(), {})
     call = call_words(shown, said.tool, arguments, over=said.success)
     gave = explain(_(shown.title) or said.tool, said.result, said.error) if said.error else short(said.result)
-    return f"{mark} {call} ({duration(said.duration_ms)}) {gave}", "dim" if said.success else "warn"
+    return f"{mark} {call} ({duration(said.duration_ms)}) {gave}", "dim" if said.success or stopped else "warn"
 
 
 def _reply(said: payloads.MessageSaid) -> Said:

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
@@ -175,22 +175,21 @@ def _hidden(value: Any) -> Any:
     return shorten(hide_secrets(value[:LOOKED_AT]), 2 * DETAIL) if isinstance(value, str) else value
 
 
-def as_csv(lines: Iterable[AuditLine], *, header: bool = True) -> str:
-    """The lines for a spreadsheet (RFC 4180); texts that it would take for a formula begin with an apostrophe."""
+def as_csv(lines: Iterable[AuditLine], words: Callable[[AuditEntry], Mapping[str, str]], *, header: bool = True) -> str:
+    """The lines for a spreadsheet (RFC 4180); texts that it would take for a formula begin with an apostrophe.
+
+    ``words``: by column, an entry's codes in the reader's language.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     if header:
         writer.writerow(CSV_COLUMNS)
     for line in lines:
         one = line.entry
-        writer.writerow(
-            [one.created_at.isoformat(timespec="seconds")]
-            + [
-                no_formula(text)
-                for text in (
-                    one.workflow_id, line.workflow, one.run_id, one.call_id, one.agent_name, one.tool, one.detail, one.decision.value,
-                    one.decided_by, one.note, one.mode, one.reason, one.rule, one.about, one.effect, one.risk,
-                )
-            ]
-        )  # fmt: skip
+        row = {
+            **one.model_dump(include={"workflow_id", "run_id", "call_id", "tool", "note", "rule", "about"}),
+            "workflow": line.workflow, "agent": one.agent_name, "call": one.detail, **words(one),
+        }  # fmt: skip
+        texts = [no_formula(str(row[column])) for column in CSV_COLUMNS[1:]]
+        writer.writerow([one.created_at.isoformat(timespec="seconds"), *texts])
     return out.getvalue()

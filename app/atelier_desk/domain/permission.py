@@ -98,8 +98,8 @@ class Verdict(Model):
 
     Attributes:
         rule_id, rule: the rule that decided, empty when none did.
-        reason: why, as a stable word: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``installs``,
-            ``unconfined``),
+        reason: why, as a stable word: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``opaque``,
+            ``installs``, ``unconfined``),
             ``outside`` (no granted folder holds it, so its tool never gets there), or what the run's mode says (``plan``, ``manual``,
             ``selective``, ``risk_high``, ``mode``).
         about: the part of the call that decided: one of its paths, commands, hosts or agents; empty for the whole call.

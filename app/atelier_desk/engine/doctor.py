@@ -179,8 +179,9 @@ def _sandbox() -> Check:
     title = _("Sandbox")
     if sandbox.available():
         message = _(
-            "Commands of agents are confined: those that run without asking only read, those you allow write in the workflow's folder "
-            "alone, and reach the network only when you allow that too."
+            "Commands of agents are confined by {means}: those that run without asking only read, those you allow write in the workflow's "
+            "folders alone, and none has a network unless you allow that too; then it has all of it.",
+            means=sandbox.means(),
         )
         return Check(name="sandbox", title=title, status="ok", message=message)
     return Check(

@@ -61,7 +61,6 @@ _ENDED = {
     "memory": N_("The command was ended: it needed too much memory."),
     "output": N_("The command was ended: it printed too much."),
     "stopped": N_("The command was stopped."),
-    "user": N_("The command was stopped by you."),
 }
 """By what ended a command before its time."""
 
@@ -69,6 +68,11 @@ _ENDED = {
 def timed_out(result: Any) -> bool:
     """Whether a call's result says that it was stopped because its time was over."""
     return isinstance(result, dict) and result.get("code") == "timeout"
+
+
+def stopped_by_user(result: Any) -> bool:
+    """Whether a call's result says that a person stopped it before it was done."""
+    return isinstance(result, dict) and result.get("ended_by") == "user"
 
 
 def explain(tool: str, result: Any, error: str) -> str:
@@ -79,6 +83,9 @@ def explain(tool: str, result: Any, error: str) -> str:
 
         shown = format_decimal(seconds, locale=language())
         return _("{tool} took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
+    if stopped_by_user(result):
+        # What the model reads of it tells it what not to do next.
+        return _("Stopped by you.")
     if not isinstance(result, dict) or language() == "en":
         return error
     return _command(result) or _of(str(result.get("code", ""))) or error

@@ -24,8 +24,9 @@ rm app.py                              | ask   | ask   | allow mode
 python -m pytest -q                    | ask   | ask   | allow mode
 ls && python x.py                      | ask   | ask   | allow mode
 ls $(id)                               | ask   | ask   | ask unparsed
-sudo ls                                | ask   | ask   | ask unparsed
-xargs rm                               | ask   | ask   | ask unparsed
+sudo ls                                | ask   | ask   | ask opaque
+xargs rm                               | ask   | ask   | ask opaque
+bash build.sh                          | ask   | ask   | ask opaque
 touch build/[ab]                       | ask   | ask   | ask unparsed
 pip install x                          | ask   | ask   | ask installs
 ls && npm i left-pad                   | ask   | ask   | ask installs

@@ -191,7 +191,7 @@ async def test_a_spreadsheet_gets_every_entry_and_no_formula(open_atelier: Opene
         assert content.startswith(b"\xef\xbb\xbf"), "spreadsheets take it for UTF-8"
         rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
         assert len(rows) == 1203
-        [risky] = [row for row in rows if row["decision"] == "approved"]
+        [risky] = [row for row in rows if row["decision"] == "Approved"]
         assert (risky["call"], risky["rule"], risky["workflow"], risky["agent"]) == ("'=1+1", "'@rule", "House", "Ada")
         assert await atelier.audit.export(AuditFilter(tool="read_file"), file, 1) == 1
         with pytest.raises(UsageError, match="cannot be written"):

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import LimitError, NotFoundError
+from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.tools.base import ToolContext
+from atelier_desk.tools.failure_words import explain
 from tests.engine.conftest import Opener
 
 
@@ -82,3 +88,41 @@ async def test_a_person_writes_to_a_command_in_the_background(open_atelier: Open
         await atelier.commands.stop("w", command_id)
         with pytest.raises(NotFoundError):
             await atelier.commands.input("w", command_id, "late\n")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_a_command_that_a_person_stops_is_stopped_and_not_failed_and_says_how_long_it_ran(
+    open_atelier: Opener, tmp_path: Path, whole: bool
+) -> None:
+    (folder := tmp_path / "work").mkdir()
+    (folder / "wait.sh").write_text("echo ready; sleep 60\n")
+    call = ToolCall(id="c", name="run_command", arguments={"command": "bash wait.sh", "modifies_files": False})
+    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="auto")
+    async with open_atelier([[call], "done"]) as atelier:
+        await atelier.permissions.add(PermissionRule(text="run_command", action=Action.ALLOW))
+        workflow = await atelier.workflows.create("W", workspace=(str(folder),))
+        ends: list[payloads.ToolEnd] = []
+        begun = asyncio.Event()
+
+        def told(event: StreamEvent) -> None:
+            if isinstance(event.payload, payloads.ToolEnd):
+                ends.append(event.payload)
+            if isinstance(event.payload, payloads.ToolProgress) and "ready" in event.payload.content:
+                begun.set()
+
+        atelier.bus.subscribe(told, workflow.id)
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
+        async with asyncio.timeout(20):
+            while not begun.is_set():
+                for asked in await atelier.approvals.pending():
+                    await atelier.approvals.approve(asked.id)
+                await asyncio.sleep(0.02)
+        if whole:
+            await atelier.runs.cancel(run_id)
+        else:
+            await atelier.commands.stop_call(workflow.id, run_id, "c")
+        await atelier.runs.wait(run_id)
+        [end] = ends
+        assert (end.status, end.success, end.result["ended_by"]) == ("cancelled", False, "user")
+        assert end.duration_ms > 0
+        assert explain("Run a command", end.result, end.error) == "Stopped by you."

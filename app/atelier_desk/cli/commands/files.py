@@ -27,8 +27,8 @@ def register(add: Adder) -> None:
     undo = group.command("undo", _("take changes back; a file somebody else changed since is left as it is"), "files:undo")
     for command in (listing, diff, undo):
         add_id(command, "workflow", "workflow")
-    for command in (diff, undo):
-        command.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; diff: none is all"))
+    diff.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; none: all that stand"))
+    undo.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; or one of the options below"))
     group.command("kept", _("how much is kept so that changes can be undone"), "files:kept")
     group.command("clean", _("give up what is older or larger than the settings checkpoint_days and checkpoint_mb allow"), "files:clean")
     for name, words in (
@@ -85,6 +85,7 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.change import portions
     from atelier_desk.domain.errors import UsageError
+    from atelier_desk.tools.failure_words import in_words
 
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
@@ -108,17 +109,18 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     if out.json:
         data(
             out,
-            [{"id": each.change.id, "path": each.change.path, "error": each.problem.localized(_) if each.problem else ""} for each in done],
+            [{"id": each.change.id, "path": each.change.path, "error": in_words(each.problem) if each.problem else ""} for each in done],
         )
     else:
         for each in done:
             if each.problem is None:
                 line(out, _("Undone: {path}", path=each.change.path))
-            else:
-                out.note(_("Left: {reason}", reason=each.problem.localized(_)), "warn")
+        # What is in the way of all of them is said once.
+        for reason in dict.fromkeys(in_words(each.problem) for each in done if each.problem is not None):
+            out.note(_("Left: {reason}", reason=reason), "warn")
         if not done:
             line(out, _("There is nothing to undo."))
-        elif stays := undo_words(each.change for each in done):
+        elif stays := undo_words(each.change for each in done if each.problem is None):
             out.note(stays)
     return int(any(each.problem is not None for each in done))
 

@@ -106,14 +106,23 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.domain import limits
+    from atelier_desk.domain.errors import LimitError
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.engine.services.common import checks
+    from atelier_desk.policy.permissions import pattern
 
+    pattern.parse(arguments.rule)
+    if len(arguments.rule) > limits.RULE_TEXT:
+        raise LimitError(N_("A rule has at most {most} characters, not {length}."), most=limits.RULE_TEXT, length=len(arguments.rule))
     rule = checks.build(
         PermissionRule, _("rule"), text=arguments.rule, action=arguments.action, match=tuple(arguments.match),
         not_match=tuple(arguments.not_match), **await _scope(atelier, arguments, out),
     )  # fmt: skip
+    away = atelier.permissions.missing(rule.text)
     _told(out, await atelier.permissions.add(rule))
+    if away:
+        out.note(_("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away), "warn")
     return 0
 
 
@@ -258,11 +267,12 @@ async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def _export(atelier: Atelier, wanted: AuditFilter, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.audit_words import columns
     from atelier_desk.cli.files import path_of
     from atelier_desk.domain.audit import as_csv
 
     if arguments.csv == "-":
-        out.write(as_csv(await atelier.audit.newest(wanted, arguments.limit)).replace("\r\n", "\n"))
+        out.write(as_csv(await atelier.audit.newest(wanted, arguments.limit), columns).replace("\r\n", "\n"))
         return 0
     path = path_of(out, arguments.csv)
     await atelier.audit.export(wanted, path, arguments.limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from atelier_desk.cli.agent_options import add_people_options
+from atelier_desk.cli.agent_options import add_people_options, tell_missing
 from atelier_desk.cli.dispatch import ABANDONED, FAILED, LIMITED, WAITING
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
@@ -74,6 +74,8 @@ async def resume(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if not chosen and not statuses:
         out.note(_("Nothing to resume."))
         return 0
+    for id in dict.fromkeys(run.workflow_id for run in chosen):
+        await tell_missing(atelier, out, (await atelier.workflows.get(id)).workspace)
     statuses += [await _resume_one(atelier, out, run, answers, decisions, arguments, raised) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
 

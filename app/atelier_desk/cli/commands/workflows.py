@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.cli.agent_options import add_model_options, add_profile_option
+from atelier_desk.cli.agent_options import add_model_options, add_profile_option, add_workspace_option, grant, workspace
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, number
 from atelier_desk.domain.text import shorten
@@ -65,8 +65,9 @@ def register(add: Adder) -> None:
     fork = group.command("fork", _("a new workflow with everything up to an event"), "workflows:fork")
     add_id(fork, "id", "workflow")
     fork.add_argument("--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event it keeps"))
-    choose = group.command("choose", _("who answers in a workflow from now on"), "workflows:choose")
+    choose = group.command("choose", _("who answers in a workflow from now on, and which folders it may use"), "workflows:choose")
     add_id(choose, "id", "workflow")
+    add_workspace_option(choose)
     add_model_options(choose)
     choose.add_argument("--reset", action="store_true", help=_("first forget what was chosen: the agent's own model, bounds and approvals"))
     choose.add_argument("--instructions", metavar="TEXT", help=_("what is added to the agent's instructions; empty for nothing"))
@@ -258,6 +259,7 @@ async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     from atelier_desk.engine.services.common import checks
 
     workflow = await atelier.workflows.get(arguments.id)
+    await grant(atelier, out, workflow, workspace(out, arguments))
     if arguments.reset:
         workflow = workflow.model_copy(update={"choices": Choices()})
     if arguments.agent:

@@ -18,7 +18,8 @@ class Request:
         again: a process began it and ended before it was done.
         workflow_id, run_id: the run it follows, once there is one.
         streaming: a part of a reply was shown that no durable event has confirmed yet.
-        language: what the command was asked to speak, empty for the holder's own.
+        language: what the command was asked to speak; empty for the owner's choice in the settings and, where there is none, ``locale``.
+        locale: the language of the place where the command was given, empty where that is not known.
         seq: number of the last durable stream event that was shown, 0 before the first.
         since: what ``seq`` was when the command came to this run.
     """
@@ -30,6 +31,7 @@ class Request:
     seq: int = 0
     streaming: bool = False
     language: str = ""
+    locale: str = ""
     since: int = 0
 
     def wire(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from atelier_desk.domain.approval import ApprovalStatus
@@ -45,7 +46,7 @@ from atelier_desk.engine.run.reducer.steps import (
     next_step,
 )
 from atelier_desk.engine.run.request.model_call import ModelCall
-from atelier_desk.engine.run.results import closed
+from atelier_desk.engine.run.results import BY_USER, closed
 from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
 from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.team.port import NO_ANSWER, TeamPort
@@ -322,7 +323,7 @@ class Driver:
     def _closing(self, now: RunState, status: CallStatus, text: str, reason: str, *, only_started: bool = False) -> list[EventBody]:
         """Events that close everything open: the partial reply, calls and questions."""
         events: list[EventBody] = self._model_call.cut_off(reason) if self._model_call else []
-        return events + closing_events(now, status, text, only_started=only_started)
+        return events + closing_events(now, status, text, only_started=only_started, at=self._env.clock.now())
 
 
 def _end(step: Finish) -> RunFinished:
@@ -340,14 +341,23 @@ def _worst(group: ExceptionGroup[Exception]) -> Exception:
 
 
 def closing_events(
-    state: RunState, status: CallStatus, text: str, *, only_started: bool = False, lost: bool = False, keep_reports: bool = False
+    state: RunState,
+    status: CallStatus,
+    text: str,
+    *,
+    only_started: bool = False,
+    lost: bool = False,
+    keep_reports: bool = False,
+    at: datetime | None = None,
 ) -> list[EventBody]:
     """Events that close a run's open questions and calls.
 
     Args:
         lost: who worked on the started calls died, so what they did is unknown.
         keep_reports: calls whose sub-agents are all over stay open for their reports.
+        at: this moment, for how long the calls took that ran until now.
     """
+    by = BY_USER if text == CANCELLED else ""
     events: list[EventBody] = []
     if not only_started:
         for question in state.questions:
@@ -366,5 +376,5 @@ def closing_events(
             events += closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN)
         elif not only_started or call.status == "started":
             asked = next((request for request in state.requests if request.call_id == call.call.id), None)
-            events += closed(call, status, text, asked=asked)
+            events += closed(call, status, text, asked=asked, by=by, at=at)
     return events

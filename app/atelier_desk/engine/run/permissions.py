@@ -143,8 +143,10 @@ def facts(
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
     paths = tuple(disk.path(text) for text in described.subjects.paths)
     judgement = judge(described.subjects.command, home) if described.subjects.command else None
-    unparsed = described.unread or (judgement is not None and judgement.asks_always)
+    unparsed = described.unread or (judgement is not None and judgement.line is None)
     about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
+    if not unparsed and judgement is not None and judgement.asks_always:
+        about[Concern.OPAQUE] = next(pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps)
     changes = described.effect is not Effect.READ
     redirected: tuple[Path, ...] = ()
     changed, unseen = paths, ""

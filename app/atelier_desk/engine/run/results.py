@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
@@ -13,6 +14,9 @@ from atelier_desk.engine.run.reducer.state import CallState
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.tools.base import NewArtefact, ToolResult
 from atelier_desk.tools.results import as_json
+
+STOPPED_BY, BY_USER = "ended_by", "user"
+"""In the result of a call that was ended before its time: the field that says by whom, and a person in it."""
 
 
 def call_finished(
@@ -27,7 +31,7 @@ def call_finished(
 ) -> ToolCallFinished:
     """The journal's event for a result, whose ``parts`` were kept."""
     if status is None:
-        status = CallStatus.OK if result.success else CallStatus.TIMEOUT if result.data.get("code") == "timeout" else CallStatus.ERROR
+        status = CallStatus.OK if result.success else _status(result.data)
     return ToolCallFinished(
         call_id=call_id,
         tool=tool,
@@ -46,6 +50,13 @@ def call_finished(
         end=result.end,
         end_summary=result.end_summary,
     )
+
+
+def _status(data: Mapping[str, Any]) -> CallStatus:
+    """How a call without success ended. What a person stopped has not failed."""
+    if data.get(STOPPED_BY) == BY_USER:
+        return CallStatus.CANCELLED
+    return CallStatus.TIMEOUT if data.get("code") == "timeout" else CallStatus.ERROR
 
 
 async def kept(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> list[ResultPart]:
@@ -69,10 +80,27 @@ def noting_edits(result: ToolResult, arguments: dict[str, Any]) -> ToolResult:
     return replace(result, data={**result.data, **data})
 
 
-def closed(call: CallState, status: CallStatus, error: str, *, code: str = "", asked: ApprovalRequest | None = None) -> list[EventBody]:
-    """Events that close a call that will not run to its end; ``code`` is the result's, by default the status, and ``asked`` the request
-    that waited for it: it knows the words of a call that has no intent."""
-    result = ToolResult.failure(error, code or status.value)
+def closed(
+    call: CallState,
+    status: CallStatus,
+    error: str,
+    *,
+    code: str = "",
+    asked: ApprovalRequest | None = None,
+    by: str = "",
+    at: datetime | None = None,
+) -> list[EventBody]:
+    """Events that close a call that will not run to its end.
+
+    Args:
+        code: the result's, by default the status.
+        asked: the request that waited for it: it knows the words of a call that has no intent.
+        by: who ended it, ``BY_USER`` for a person; said in the result as ``STOPPED_BY``.
+        at: this moment: a call that ran is said to have taken the time until then.
+    """
+    result = ToolResult.failure(error, code or status.value, **({STOPPED_BY: by} if by else {}))
+    ran = call.started_at is not None and call.status == "started" and at is not None
+    duration_ms = max(0, round((at - call.started_at).total_seconds() * 1000)) if ran and at and call.started_at else 0
     tool = call.intent.tool if call.intent else call.call.name
     events: list[EventBody] = []
     if call.intent is None:
@@ -81,4 +109,4 @@ def closed(call: CallState, status: CallStatus, error: str, *, code: str = "", a
             known = {"tool": asked.tool, "server": asked.server, "section": asked.section, "effect": asked.effect, "risk": asked.risk}
             intent = intent.model_copy(update={**known, "arguments": asked.arguments, "presentation": asked.presentation})
         events.append(intent)
-    return [*events, call_finished(call.call.id, tool, result, status=status)]
+    return [*events, call_finished(call.call.id, tool, result, status=status, duration_ms=duration_ms)]

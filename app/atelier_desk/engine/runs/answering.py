@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision
+from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
@@ -152,5 +152,7 @@ def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:
     what = f"{request.tool} {request.operation}".strip()
     if decided_by == "timeout":
         return f"{what} was not allowed: nobody decided in time. Go on without it, or ask the user."
+    if note == NOBODY_TO_ASK:
+        return f"{what} was not allowed: nobody is there to ask in this run. Do not try the same again; go on without it."
     reason = f" Reason: {note}" if note else ""
     return f"{what} was rejected by the user.{reason} Do not try the same again; go on without it or do it another way."

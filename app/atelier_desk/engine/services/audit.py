@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from atelier_desk.audit_words import columns
 from atelier_desk.domain.audit import AuditFilter, AuditLine, AuditPage, as_csv
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.limits import LIST_MAX
@@ -47,10 +48,10 @@ class AuditService:
         """
         from atelier_desk.storage.folder.files import write_atomic
 
-        parts, count = [as_csv(())], 0
+        parts, count = [as_csv((), columns)], 0
         async for page in self._pages(wanted, most):
             count += len(page.lines)
-            parts.append(as_csv(page.lines, header=False))
+            parts.append(as_csv(page.lines, columns, header=False))
         text = "".join(parts)
         try:
             await asyncio.to_thread(write_atomic, path, text.encode("utf-8-sig"))

@@ -33,7 +33,7 @@ class CommandService:
         """
         for each in self._running(workflow_id):
             if each.id == command_id:
-                await each.process.end()
+                await each.process.end("user")
                 return _shown(each)
         raise NotFoundError(N_("This command does not run any more."))
 

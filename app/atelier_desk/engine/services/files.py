@@ -39,6 +39,11 @@ class UndoneChange:
     change: Change
     problem: AtelierError | None = None
 
+    @property
+    def forcible(self) -> bool:
+        """Whether undoing it anyway would help: somebody else changed the file, and nothing worse is in the way."""
+        return self.problem is not None and self.problem.code == "changed"
+
 
 class FileService:
     """Changes of files. They are announced as ``file`` with the workflow's id."""
@@ -145,8 +150,8 @@ class FileService:
         for folder in trusted:
             try:
                 found += await in_tool_thread(instructions, self._files.root(folder))
-            except (AtelierError, OSError):
-                log.info("the instructions of a folder cannot be read: %s", folder, exc_info=True)
+            except (AtelierError, OSError) as error:
+                log.info("the instructions of a folder cannot be read: %s", error)
         return trusted, tuple(found)
 
     async def unread(self, folders: Sequence[str]) -> builtins.list[str]:

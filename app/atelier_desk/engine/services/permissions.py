@@ -18,16 +18,18 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import glob, pattern
 from atelier_desk.policy.permissions.decide import Level, decide
 from atelier_desk.policy.permissions.scope import first
 from atelier_desk.tools.base import Call, Effect, Risk
-from atelier_desk.tools.validation import InvalidArgumentsError
+from atelier_desk.tools.validation import InvalidArgumentsError, closest
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.verdicts import Replayed
     from atelier_desk.policy.permissions.foreign import Line
 
+MCP = "mcp__"
+"""How the names of tools of servers begin."""
 UNUSED_AFTER = timedelta(days=30)
 """A rule that decided nothing for so long is marked. Source: the specification, "Rules"."""
 
@@ -82,6 +84,32 @@ class PermissionService:
         await self._context.repos.rules.save(changed)
         self._context.bus.changed("settings", "approvals")
         return changed
+
+    def missing(self, text: str) -> str:
+        """The server whose tools a rule's text names and that has none here; empty where what it names is there.
+
+        Raises:
+            UsageError: the text is no rule, or names a tool or a section that there is not; the closest names are in it.
+        """
+        read = pattern.parse(text)
+        registry = self._context.registry
+        tools = registry.get_all_tool_names()
+        sections = sorted({tool.section for tool in map(registry.get_tool, tools) if tool is not None and tool.section})
+        if read.section:
+            if read.section not in sections:
+                raise UsageError(
+                    N_("There is no section {name}. Sections: {names}"), code="unknown", name=read.section, names=", ".join(sections)
+                )
+            return ""
+        if read.name in sections or any(glob.word_covers(read.name, tool) for tool in tools):
+            return ""
+        if read.name.startswith(MCP):
+            server = read.name.removeprefix(MCP).partition("__")[0]
+            return "" if "*" in server else server
+        near = closest(read.name, [*tools, *sections])
+        if near:
+            raise UsageError(N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near))
+        raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
 
     async def remove(self, rule_id: str) -> PermissionRule:
         """Take a rule away; what was taken away can be given to ``add`` again. Raises NotFoundError."""

@@ -13,6 +13,8 @@ class Concern(StrEnum):
 
     UNPARSED = "unparsed"
     """Its command line, or what it touches, could not be read."""
+    OPAQUE = "opaque"
+    """It was read, and starts other programs or a script, which cannot be looked into beforehand."""
     PROTECTED = "protected"
     """It changes a file that programs run or agents obey."""
     INSTALLS = "installs"

@@ -17,6 +17,7 @@ from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import noting, running
+from atelier_desk.tools.shell.risk import risk_of
 from atelier_desk.workspace.commands.judge import File, Judgement, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import LONGEST
@@ -42,18 +43,14 @@ class RunCommandInput(Input):
 
 
 def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", **more: Any) -> Call:
-    """What running a judged line is: reading below the workspace is low, changing what it names and programs of all kinds medium, and what
-    cannot be seen through high."""
-    effect, risk = Effect.EXECUTE, Risk.MEDIUM
-    if judgement.safe and not _up(folder):
-        effect, risk = Effect.READ, Risk.LOW
-    elif judgement.asks_always:
-        risk = Risk.HIGH
-    elif judgement.kind is Does.WRITES:
+    """What running a judged line is; its risk is explained in ``risk``."""
+    reads_below = judgement.safe and not _up(folder)
+    effect = Effect.READ if reads_below else Effect.EXECUTE
+    if effect is Effect.EXECUTE and not judgement.asks_always and judgement.kind is Does.WRITES:
         effect = Effect.WRITE
     return Call(
         effect=effect,
-        risk=risk,
+        risk=risk_of(judgement, running.kind_of(box, safe=reads_below), reads_below=reads_below),
         subjects=Subjects(
             paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text,
             sandbox=running.kind_of(box, safe=effect is Effect.READ),

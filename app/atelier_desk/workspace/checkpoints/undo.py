@@ -51,7 +51,7 @@ def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = Fals
                 files.kept.save(change.model_copy(update={"undone_by": by}))
                 done.append(Undone(change))
             except AtelierError as error:
-                done.append(Undone(change, error))
+                done.append(Undone(change, _gone(change) if error.code == "workspace_gone" else error))
     return done
 
 
@@ -121,6 +121,13 @@ def _make_room(files: WorkspaceFiles, place: Place, force: bool, change: Change)
         if not force:
             raise _conflict(place.path)
         files.delete(Author(change.workflow_id), place)
+
+
+def _gone(change: Change) -> NotFoundError:
+    root = next((each for each in (change.root, change.moved_root) if each and not Path(each).is_dir()), change.root)
+    return NotFoundError(
+        N_("The folder {folder} is not there: it was moved or deleted, or its disk is not connected."), code="workspace_gone", folder=root
+    )
 
 
 def _conflict(path: str) -> ConflictError:

@@ -174,6 +174,8 @@ WRITES: dict[str, Rules] = {
 """Programs that change the files they name and nothing else."""
 
 DELETES = frozenset({"rm", "rmdir"})
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh"})
+"""Shells that run the script whose name they are given first."""
 
 WRAPPERS = frozenset({
     "sudo", "doas", "su", "pkexec", "runuser", "env", "xargs", "parallel", "nohup", "timeout", "nice", "ionice", "chrt", "taskset",

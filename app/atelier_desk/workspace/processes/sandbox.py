@@ -44,6 +44,13 @@ def available() -> bool:
     return SUPERVISED and (confine.available() or seatbelt.available())
 
 
+def means() -> str:
+    """What confines commands on this system, by its name; empty for nothing."""
+    if not available():
+        return ""
+    return "sandbox-exec" if seatbelt.available() else f"Landlock {confine.abi()} + seccomp"
+
+
 def reading(root: Path, *, everything: bool = False) -> dict[str, Any] | None:
     """A sandbox that reads the workspace and the system's programs; None where there is no sandbox.
 
