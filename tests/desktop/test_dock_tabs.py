@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QTabBar
+import shiboken6
+from PySide6.QtWidgets import QMainWindow, QTabBar
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
+from atelier_desk.desktop.dock_tabs import DockTabs
 from atelier_desk.desktop.window import MainWindow
 from tests.desktop.test_rail import started
 from tests.support.wheel import turn
@@ -42,3 +44,13 @@ async def test_the_wheel_turns_no_tab_without_the_focus(qtbot: QtBot) -> None:
     bar.setCurrentIndex(1)
     turn(bar)
     assert bar.currentIndex() == 1
+
+
+def test_a_bar_that_qt_deleted_meanwhile_is_forgotten(qtbot: QtBot) -> None:
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    tabs, bar = DockTabs(window), QTabBar(window)
+    tabs._bars.append(bar)
+    shiboken6.delete(bar)
+    tabs.fit()
+    assert tabs._bars == []

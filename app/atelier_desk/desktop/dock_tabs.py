@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar
+from shiboken6 import isValid
 
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
@@ -47,18 +48,18 @@ class DockTabs(QObject):
 
     def _take_up(self) -> None:
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            if bar in self._bars:
+            if any(bar is known for known in self._bars):
                 continue
             bar.setElideMode(Qt.TextElideMode.ElideNone)  # Qt would cut the words
             bar.setExpanding(False)
             say(bar, name=N_("Panes"))
             self._bars.append(bar)
-            bar.destroyed.connect(lambda *_, gone=bar: self._bars.remove(gone))
             bar.installEventFilter(self)
             self._fit.ask()
 
     def fit(self) -> None:
         """Move the tabs of a bar closer together where they do not fit otherwise: Qt would hide the last behind arrows."""
+        self._bars = [bar for bar in self._bars if isValid(bar)]  # Qt deletes those of docks that are put elsewhere, also meanwhile
         for bar in self._bars:
             tight = bool(bar.property("tight"))
             whole = sum(bar.tabRect(number).width() for number in range(bar.count()))

@@ -149,6 +149,7 @@ async def test_the_inbox_gives_the_keyboard_to_its_first_card(desk: Any) -> None
     d.window.actions_["show-questions"].trigger()
     await settle()
     assert d.here() == "v1"
+    assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
 
 
 async def test_a_question_put_aside_is_opened_and_nothing_is_said_to_be_nothing(desk: Any) -> None:

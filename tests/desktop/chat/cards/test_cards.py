@@ -123,7 +123,7 @@ def test_how_a_command_ended_stands_in_its_line(qtbot: QtBot, host: TranscriptHo
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     assert card.state_words() == (said, kind)
     card.toggle()
-    own = "The command was stopped by you." in [each.code for each in card._cards]
+    own = "Stopped by you." in [each.code for each in card._cards]
     assert own == (kind == ""), "the model's own sentence is not for a person who knows"
 
 

@@ -125,7 +125,8 @@ async def test_undo_of_all_leaves_out_what_is_undone(pane: FilesPane, atelier: F
 
 
 async def test_what_somebody_else_changed_is_said_and_both_are_offered(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
-    problem = ConflictError("{path} was changed by somebody else since: undoing would lose that.", path="a.py")
+    said = "{path} was changed by somebody else since: undoing would lose that. Leave it, or undo it anyway."
+    problem = ConflictError(said, path="a.py")
     atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), None if force else problem) for id in ids])
     pane.open("1")
     await settle()
@@ -134,6 +135,11 @@ async def test_what_somebody_else_changed_is_said_and_both_are_offered(pane: Fil
     await settle()
     assert "changed by somebody else" in pane._problem.text()
     assert pane._problem.isVisible()
+    switch_language("fr")
+    await settle()
+    assert "quelqu’un d’autre" in pane._problem.text(), "it follows the language"
+    switch_language("en")
+    await settle()
     qtbot.mouseClick(button(pane, "files-undo-leave"), Qt.MouseButton.LeftButton)
     assert not pane._problem.isVisible()
     assert len(atelier.calls("files.undo")) == 1, "left as it is"

@@ -46,19 +46,14 @@ def call_words(call: Call, asked: Asked | None = None) -> tuple[str, str]:
     return first or call_title(call), "" if asked is not None else rest
 
 
-def stopped_by_person(result: Any) -> bool:
-    """Whether a person ended the command of a call, by its result: that is no failure."""
-    return isinstance(result, dict) and result.get("ended_by") == "user"
-
-
 def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
     """How a command came to its end and how long it took, when that was not well; None for other calls."""
     result = call.result
-    if call.section != SHELL or not isinstance(result, dict) or call.status not in {"error", "timeout"}:
+    if call.section != SHELL or not isinstance(result, dict) or call.status not in {"error", "timeout", "cancelled"}:
         return None
     ms = result.get("duration_ms")
     took = duration(ms if isinstance(ms, int) else call.duration_ms)
-    if stopped_by_person(result):
+    if failure_words.stopped_by_user(result):
         return _("stopped by you · {time}", time=took), ""
     if result.get("code") == "timeout":
         return _("timed out · {time}", time=took), "err"
@@ -72,10 +67,9 @@ def details_of(call: Call) -> list[tuple[str, str, str]]:
     found = [(_("Arguments"), pretty(call.arguments), "json")]
     if call.status in {"running", "waiting", "asked"}:
         return found
-    if stopped_by_person(call.result):
-        found.append((_("Stopped"), _("The command was stopped by you."), ""))
-    elif call.error:
-        found.append((_("Error"), failure_words.explain(call_title(call), call.result, call.error), ""))
+    if call.error:
+        title = _("Stopped") if failure_words.stopped_by_user(call.result) else _("Error")
+        found.append((title, failure_words.explain(call_title(call), call.result, call.error), ""))
     if call.result is not None:
         title = _("Result (cut)") if call.truncated else _("Result")
         found.append((title, pretty(call.result), "" if isinstance(call.result, str) else "json"))

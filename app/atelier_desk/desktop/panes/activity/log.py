@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from atelier_desk.desktop.chat.transcript.call_texts import stopped_by_person
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.events.base import CallStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.i18n import _
+from atelier_desk.tools.failure_words import stopped_by_user
 
 _WORDLESS = frozenset(
     {
@@ -158,7 +158,7 @@ class ActivityLog:
                 code = said.result.get("code") if isinstance(said.result, dict) else ""
                 if said.status == CallStatus.CANCELLED:
                     code = "cancelled"
-                if stopped_by_person(said.result):
+                if stopped_by_user(said.result):
                     code = "cancelled"
                 entry.status = "ok" if said.success else code if code in ("skipped", "rejected", "cancelled") else "error"
                 entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms

@@ -24,6 +24,7 @@ from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.files import UndoneChange
 
 SHOWN = 60_000
 """Characters of a diff that are shown."""
@@ -48,7 +49,7 @@ class FilesPane(Pane):
         self._problem = control(label("", "error", self, wrap=True), "files-problem")
         self._anyway = control(QPushButton(self), "files-undo-anyway", N_("Undo anyway"), look="danger", on=self._force)
         self._leave = control(QPushButton(self), "files-undo-leave", N_("Leave it as it is"), on=self._leave_it)
-        self._left: tuple[str, ...] = ()
+        self._left: tuple[UndoneChange, ...] = ()
         both = FlowLayout(None, 6)
         both.addWidget(self._leave)
         both.addWidget(self._anyway)
@@ -117,6 +118,7 @@ class FilesPane(Pane):
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
         self._undo_all.setEnabled(bool(alive))
+        self._problem.setText("\n".join(left_words(self._left)))
         for part in (self._problem, self._leave, self._anyway):
             part.setVisible(bool(self._left))
         if not self.desk.folders and not self._changes:
@@ -203,7 +205,7 @@ class FilesPane(Pane):
         self._show()
 
     def _force(self) -> None:
-        self._start_undo(self._left, force=True)
+        self._start_undo([each.change.id for each in self._left], force=True)
 
     def _start_undo(self, ids: Sequence[str], *, force: bool = False) -> None:
         if ids:
@@ -212,9 +214,7 @@ class FilesPane(Pane):
     async def _take_back(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> None:
         done = await take_back(self.bridge, self, workflow_id, ids, force=force)
         left = [each for each in done if each.problem is not None]
-        both = [each for each in left if can_be_forced(each)]
-        self._left = tuple(each.change.id for each in both)
-        self._problem.setText("\n".join(left_words(both)))
+        self._left = tuple(each for each in left if can_be_forced(each))
         count = len(done) - len(left)
         if others := [each for each in left if not can_be_forced(each)]:
             tell_left(self, others, some=bool(count))
