@@ -98,6 +98,7 @@ class MainWindow(Translated, WindowActions):
         self.chat.workflow_made.connect(self.sidebar.select)
         self.chat.workflow_shown.connect(self._on_shown)
         self.chat.commands.told.connect(self.toasts.show)
+        self.chat.sending.told.connect(self.toasts.show)
         self.chat.host.files_requested.connect(lambda *_: self.rail.show_pane("files"))
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)

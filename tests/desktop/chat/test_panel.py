@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.errors import UsageError
@@ -302,6 +303,18 @@ async def test_steering_goes_to_the_engine(desk: Desk) -> None:
     assert desk.engine.calls("runs.edit_and_resend") == [(("w1", "r1", "Better question", "m1"), {})]
     assert desk.engine.calls("workflows.select_branch") == [(("w1", "r0"), {})]
     assert desk.engine.calls("runs.cancel") == [(("r1",), {})]
+
+
+@pytest.mark.parametrize(("effect", "said"), [("write", 1), ("read", 0)])
+async def test_who_has_a_turn_answered_again_is_told_what_its_calls_left(desk: Desk, effect: str, said: int) -> None:
+    await desk.open()
+    told: list[str] = []
+    desk.panel.sending.told.connect(told.append)
+    calls = [Call(f"c{status}", "WriteFileTool", status=status, effect=effect) for status in ("ok", "rejected")]
+    desk.panel.view.set_entries([Entry("a", "assistant", run_id="r1", calls=calls), Entry("b", "assistant", run_id="r2", calls=calls)])
+    desk.panel.host.resend_requested.emit("r1", "m1", "Better question")
+    await settle(30)
+    assert told == ["1 call of the earlier answer changed something. That stays, and may be done again."] * said
 
 
 async def test_find_goes_through_older_pages_too(desk: Desk) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.registry import pages
@@ -46,6 +47,22 @@ async def test_no_page_is_wider_than_its_window(window: SettingsWindow, monkeypa
         await settle()
         page = window.page(name)
         assert page.area.widget().width() <= page.area.viewport().width(), name
+    switch_language("en")
+    await settle()
+
+
+async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_takes_two_lines(window: SettingsWindow) -> None:
+    switch_language("fr")
+    window.resize(860, 700)
+    window.show_page("agents")
+    await settle()
+    form = window.findChild(AgentForm)
+    assert form is not None
+    captions = [form._captions[name] for name in ("approval", "question_timeout_s")]
+    assert len({each.heightForWidth(each.width()) for each in captions}) == 2, "the window is wide enough for one line"
+    for left, right in (("approval", "question_timeout_s"), ("thinking", "tool_mode"), ("provider", "model")):
+        if left in form.fields and right in form.fields:
+            assert form.fields[left].mapTo(form, QPoint()).y() == form.fields[right].mapTo(form, QPoint()).y(), left
     switch_language("en")
     await settle()
 

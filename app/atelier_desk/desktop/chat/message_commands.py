@@ -11,6 +11,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
+from atelier_desk.desktop.chat.compose.again import again_words
 from atelier_desk.desktop.chat.compose.choices import key_of
 from atelier_desk.desktop.chat.speech import Speaker
 from atelier_desk.desktop.theme import theme
@@ -232,10 +233,12 @@ class MessageCommands(QObject):
     def regenerate_with(self, entry: Entry, provider: str, model: str) -> None:
         """Another model answers this once; what the workflow has chosen stays."""
         workflow_id, run_id, message_id = self._pages.workflow_id, entry.run_id, entry.id
-        runs = self._bridge.engine.runs
+        runs, words = self._bridge.engine.runs, again_words(self._view.entries, run_id)
 
         async def again() -> None:
             await runs.regenerate(workflow_id, run_id, message_id, provider=provider, model=model)
+            if words:
+                self.told.emit(words)
             await self._reload(workflow_id)
 
         self._bridge.jobs.once(("regenerate", run_id), again)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, Q
 from atelier_desk.desktop.panes.rows import paint_ground
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.steady import OverlayBar
 
 _Index = QModelIndex | QPersistentModelIndex
 KeyRole = Qt.ItemDataRole.UserRole
@@ -72,4 +73,5 @@ def dress_list(view: QListWidget) -> None:
     view.setMouseTracking(True)
     view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    OverlayBar(view)
     theme().changed.connect(view.scheduleDelayedItemsLayout)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QTreeWidget, QTreeWidgetItem, Q
 
 from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, TwoLineDelegate
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.steady import OverlayBar
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class RowTree(QTreeWidget):
 
     def __init__(self, name: str, parent: QWidget) -> None:
         super().__init__(parent)
+        OverlayBar(self)
         self.setObjectName(name)
         mark(self, "plain")
         self.setHeaderHidden(True)

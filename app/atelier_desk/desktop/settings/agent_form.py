@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import ValidationError
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -164,8 +164,8 @@ class AgentForm(Translated, QWidget):
             if name in _LIST_FIELDS:
                 say(field, hint=N_("separated by commas"))
 
-    def _cell(self, name: str) -> QVBoxLayout:
-        """Caption, control, problem."""
+    def _cell(self, name: str, *, headed: bool = True) -> QVBoxLayout:
+        """Caption, control, problem; without ``headed`` the caption is made and left to the caller."""
         column = QVBoxLayout()
         column.setSpacing(4)
         caption = say(label("", "muted", self, wrap=True), TITLES[name])
@@ -175,7 +175,7 @@ class AgentForm(Translated, QWidget):
         self._captions[name], self._errors[name] = caption, error
         if name == "enable_thinking":
             caption.hide()
-        else:
+        elif headed:
             column.addWidget(caption)
         column.addWidget(self.fields[name])
         if name == "tool_mode":
@@ -198,15 +198,20 @@ class AgentForm(Translated, QWidget):
         self._column.addLayout(self._cell("enable_thinking"))  # a line of its own: its text does not wrap
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(12)
+        grid.setVerticalSpacing(4)
         more = [name for name in self.fields if name not in self._captions]
         for number_, name in enumerate(more):
-            cell = self._cell(name)
             if name == "answer_schema":  # lines of code need the whole width
-                grid.addLayout(cell, number_ // 2 + 1, 0, 1, 2)
+                grid.addLayout(self._cell(name), number_ // 2 * 2 + 2, 0, 1, 2)
                 continue
+            cell = self._cell(name, headed=False)
+            cell.setContentsMargins(0, 0, 0, 8)
             cell.addStretch(1)  # not an alignment to the top: a wrapped text would get the height of its narrowest guess, and be cut
-            grid.addLayout(cell, number_ // 2, number_ % 2)
+            above, column = number_ // 2 * 2, number_ % 2
+            caption = self._captions[name]
+            caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)  # one of two lines stands beside one of one
+            grid.addWidget(caption, above, column)
+            grid.addLayout(cell, above + 1, column)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
         self._column.addLayout(grid)

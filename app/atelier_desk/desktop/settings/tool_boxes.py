@@ -52,6 +52,8 @@ class ToolBoxes(QWidget):
         section = None
         for choice in self._choices:
             if choice.section != section:
+                if section is not None:
+                    self._column.addSpacing(8)  # a heading belongs to what follows it
                 section = choice.section
                 self._column.addWidget(label(_(section), "small", self))
             box = QCheckBox(_(choice.title) or choice.name, self)

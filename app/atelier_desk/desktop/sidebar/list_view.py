@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 from atelier_desk.desktop.sidebar.delegate import WorkflowDelegate
 from atelier_desk.desktop.sidebar.model import Row, Shown, WorkflowModel
 from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets.steady import OverlayBar
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
@@ -47,6 +48,7 @@ class WorkflowListView(QListView):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        OverlayBar(self)
         self.setObjectName("workflow-list")
         mark(self, "plain")
         self.painted = WorkflowDelegate(self)

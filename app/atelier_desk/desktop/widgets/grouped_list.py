@@ -8,6 +8,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QWidget
 
+from atelier_desk.desktop.widgets.steady import OverlayBar
+
 PAGE = 8
 """Lines that Page Up and Page Down go."""
 
@@ -21,6 +23,7 @@ class GroupedList(QListView):
         self.setModel(self.rows)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        OverlayBar(self)
 
     def fill(self, groups: Iterable[tuple[str, Iterable[QStandardItem]]]) -> None:
         """Show these lines under their headings; an empty heading is none. The first line is the current one."""

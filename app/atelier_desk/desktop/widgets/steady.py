@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QLayout, QScrollArea
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QAbstractScrollArea, QLayout, QScrollArea, QScrollBar
 from shiboken6 import isValid
 
 
@@ -30,3 +30,42 @@ class SteadyWidth(QObject):
         margins.setRight(max(0, self._right - (self._bar.sizeHint().width() if most > least else 0)))
         if margins != self._layout.contentsMargins():
             self._layout.setContentsMargins(margins)
+
+
+class OverlayBar(QScrollBar):
+    """``overlay-bar``: the vertical scroll bar of a list, drawn over the right edge of its rows instead of beside them: columns stay where
+    they are when it comes. The list's own bar is hidden and keeps range and value.
+
+    Rows leave the last 8 px of their width free. Made in the list's constructor; it goes with the list.
+    """
+
+    def __init__(self, area: QAbstractScrollArea) -> None:
+        super().__init__(Qt.Orientation.Vertical, area)
+        self.setObjectName("overlay-bar")
+        self._area, self._own = area, area.verticalScrollBar()
+        area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._own.rangeChanged.connect(self._follow)
+        self._own.valueChanged.connect(self.setValue)
+        self.valueChanged.connect(self._own.setValue)
+        area.viewport().installEventFilter(self)
+        self._follow(self._own.minimum(), self._own.maximum())
+
+    def _follow(self, least: int, most: int) -> None:
+        value = self._own.value()  # the new range may cut this bar's, which must not move the list
+        self.setPageStep(self._own.pageStep())
+        self.setSingleStep(self._own.singleStep())
+        self.setRange(least, most)
+        self.setValue(value)
+        self.setVisible(most > least)
+        self._place()
+
+    def _place(self) -> None:
+        rows = self._area.viewport().geometry()
+        wide = self.sizeHint().width()
+        self.setGeometry(rows.right() + 1 - wide, rows.top(), wide, rows.height())
+        self.raise_()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show):
+            self._place()
+        return False

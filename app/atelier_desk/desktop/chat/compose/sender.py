@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QObject, Signal
 
+from atelier_desk.desktop.chat.compose.again import again_words
 from atelier_desk.desktop.chat.compose.attaching import AttachmentDesk, shown_of
 from atelier_desk.desktop.chat.compose.queue_desk import joined
 from atelier_desk.desktop.soon import Soon
@@ -44,9 +45,11 @@ class Sender(QObject):
 
     Signals:
         workflow_made: a first message was sent with no workflow open; the new one's id.
+        told: something to say in passing.
     """
 
     workflow_made = Signal(str)
+    told = Signal(str)
 
     def __init__(
         self,
@@ -284,22 +287,28 @@ class Sender(QObject):
 
     def _on_regenerate(self, run_id: str, message_id: str) -> None:
         workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
-        self._rerun(("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id))
+        self._rerun(("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id), self._said_again(run_id))
 
     def _on_resend(self, run_id: str, message_id: str, text: str) -> None:
         workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
-        self._rerun(("resend", run_id, text), lambda: runs.edit_and_resend(workflow_id, run_id, text, message_id))
+        again = self._said_again(run_id)
+        self._rerun(("resend", run_id, text), lambda: runs.edit_and_resend(workflow_id, run_id, text, message_id), again)
+
+    def _said_again(self, run_id: str) -> str:
+        return again_words(self._view.entries, run_id)
 
     def _on_branch(self, run_id: str) -> None:
         workflow_id = self._pages.workflow_id
         self._rerun(("branch", run_id), lambda: self._bridge.engine.workflows.select_branch(workflow_id, run_id))
 
-    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]]) -> None:
-        """Change which turns the conversation has."""
+    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]], words: str = "") -> None:
+        """Change which turns the conversation has, and say ``words`` when it is done."""
 
         async def work() -> None:
             await self._choices.stored()
             await change()
+            if words:
+                self.told.emit(words)
             await self._pages.reload()
 
         self._bridge.jobs.once(once, work)

@@ -14,6 +14,7 @@ from atelier_desk.desktop.chat.search.hit_rows import HIT, NEEDLE, HitDelegate, 
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class SearchEverywhere(Translated, QDialog):
         self.list.setItemDelegate(HitDelegate(self.list))
         self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        OverlayBar(self.list)
         self._model = QStandardItemModel(self)
         self.list.setModel(self._model)
         self._count = label("", "small", self)

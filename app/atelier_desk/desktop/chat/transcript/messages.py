@@ -148,7 +148,7 @@ class UserBubble(MessageWidget):
             self._editor.setGeometry(0, above, width, height)
             return above + height + look.px(INSIDE)
         side, edge = look.px(15), look.px(10)
-        most = round(width * _BUBBLE_SHARE) - 2 * side
+        most = min(round(width * _BUBBLE_SHARE), width - self._buttons_width() - near) - 2 * side
         inner = self._text.natural_width(most) if self.entry.content else 0
         pictures = sum(picture.width() + near for picture in self._pictures) - near if self._pictures else 0
         inner = max(inner, min(pictures, most), self._files.natural_width(most) if self._files is not None else 0)
@@ -176,6 +176,11 @@ class UserBubble(MessageWidget):
         lower = edge - look.px(3)  # the text's own line spacing is above its letters
         self._bubble.setGeometry(width - bubble_width, above, bubble_width, y + lower)
         return self._place_actions(width, bubble_width, above + y + lower)
+
+    def _buttons_width(self) -> int:
+        """Room that the buttons take beside the bubble; with large text more than its share leaves."""
+        self._note.hide()
+        return self._actions.sizeHint().width()
 
     def _place_actions(self, width: int, bubble_width: int, bottom: int) -> int:
         near, row = theme().px(NEAR), self._actions.height_hint()

@@ -14,6 +14,7 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.team.state import Member, Spent
 from atelier_desk.desktop.team.words import spoken
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.i18n import ngettext
 
 SURE_ROWS = 2
@@ -44,6 +45,7 @@ class AgentTree(QTreeWidget):
 
     def __init__(self, team: TeamModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        OverlayBar(self)
         self.setObjectName("agent-tree")
         self.setHeaderHidden(True)
         self.setIndentation(14)

@@ -18,6 +18,7 @@ from atelier_desk.desktop.questions.approval_wording import bare_tool, tool_titl
 from atelier_desk.desktop.team.words import RUN_WORDS
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.notice_words import COMPACTIONS, LIMITS, misfit_words, nudge_words, retry_words
@@ -289,7 +290,7 @@ class ActivityDelegate(QStyledItemDelegate):
         small = theme().font(12)
         time = entry_time(entry)
         time_width = QFontMetrics(small).horizontalAdvance(time)
-        right = area.right() - theme().px(8)
+        right = area.right() - theme().px(12)  # the scroll bar lies over the end
         centre = int(Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(small)
         painter.setPen(QColor(tokens.muted))
@@ -315,6 +316,7 @@ class ActivityListView(QListView):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        OverlayBar(self)
         self.entries = ActivityModel(self)
         self.setObjectName("activity-list")
         self.setModel(self.entries)

@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.two_line import FactsRole, IconRole, KeyRole, Tw
 from atelier_desk.desktop.panes.wording import ago
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.change import Change
 from atelier_desk.file_words import ACTIONS, path_words, state_words
 from atelier_desk.i18n import _, ngettext
@@ -36,6 +37,7 @@ class ChangeTree(QTreeWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        OverlayBar(self)
         self.setObjectName("file-changes")
         self.setHeaderHidden(True)
         self.setIndentation(theme().px(16))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate,
 from atelier_desk.desktop.panes.rows import menu_place, paint_ground
 from atelier_desk.desktop.panes.wording import ago, decimal
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.i18n import N_, _
 
@@ -190,6 +191,7 @@ class MemoryListView(QListView):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        OverlayBar(self)
         self.memories = MemoryModel(self)
         self.setObjectName("memory-list")
         self.setModel(self.memories)

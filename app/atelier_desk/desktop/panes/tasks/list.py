@@ -25,6 +25,7 @@ from atelier_desk.desktop.panes.rows import menu_place, paint_ground
 from atelier_desk.desktop.panes.tasks.order import TaskRow, moved
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.i18n import N_, _
@@ -213,6 +214,7 @@ class TaskListView(QListView):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        OverlayBar(self)
         self.tasks = TaskModel(self)
         delegate = TaskDelegate(self)
         delegate.status_clicked.connect(self.toggled)
