@@ -341,20 +341,20 @@ async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: Acti
 
 async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 500)
-    await settle()
-    whole = team.tree.height()
+    await quiet(team, qtbot)
+    qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
     team.parts.moveSplitter(team.tree.minimumHeight() + 10, 1)
     low = team.tree.height()
-    assert low < whole
+    assert low < team.tree.wanted
     team.on_stream(team_event(40, "message", "dot", message_id="m", role="user", content="Check"))
     await quiet(team, qtbot)
     assert team.tree.height() == low
     team.parts.moveSplitter(400, 1)
-    assert team.tree.height() == whole
+    qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
     team.window().resize(300, 240)
     team.window().resize(300, 500)
-    await settle()
-    assert team.tree.height() == whole
+    await quiet(team, qtbot)
+    qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
 
 
 async def test_a_calls_state_is_said_in_words(pane: ActivityPane) -> None:
