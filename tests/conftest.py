@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from typing import Any
 os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={Path(__file__).with_name('support') / 'screen.json'}")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+
+# Each program that a test starts would compile all of Atelier anew, a second of processor time, where Python keeps nothing it compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)  # no notification on the desktop of who runs the tests
 
@@ -28,6 +32,11 @@ settings.register_profile("default", deadline=None, max_examples=60, suppress_he
 settings.load_profile("default")
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+def pytest_configure() -> None:
+    """Keep what is compiled of the tests themselves, too."""
+    sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)

@@ -47,30 +47,35 @@ def open_by_button(window: MainWindow, qtbot: QtBot) -> None:
 async def test_panes_yield_and_come_back_as_they_were(window: MainWindow, qtbot: QtBot) -> None:
     window.resizeDocks([window.rail.docks["tasks"]], [360], Qt.Orientation.Horizontal)
     window.rail.docks["reports"].close()
-    qtbot.waitUntil(lambda: window.rail.panes["tasks"].folded)
+    rail = window.rail
+    qtbot.waitUntil(lambda: rail.panes["tasks"].folded and not rail._fold.isActive() and not rail._fit.isActive())
     await settle()
     before, named, column = places(window), in_sight(window), window.sidebar.width()
     await narrow(window, qtbot, width=800)
     qtbot.waitUntil(lambda: window.sidebar.width() == column)
     await narrow(window, qtbot)
-    assert window.chat.width() > 700, "the conversation has their room"
+    qtbot.waitUntil(lambda: window.chat.width() > 700)  # the conversation has their room
     window.resize(1300, 860)
     qtbot.waitUntil(lambda: in_sight(window) == named)
     await settle(30)
-    assert places(window) == before
-    assert window.sidebar.width() == column
+    qtbot.waitUntil(lambda: places(window) == before and window.sidebar.width() == column)
 
 
 async def test_the_drawer_lies_over_the_conversation(window: MainWindow, qtbot: QtBot) -> None:
     await narrow(window, qtbot)
     chat, composer = window.chat.size(), window.chat.composer.mapTo(window, QPoint())
     open_by_button(window, qtbot)
-    qtbot.waitUntil(lambda: window.rail.docks["tasks"].width() > 200)
+    tasks = window.rail.docks["tasks"]
+    qtbot.waitUntil(lambda: tasks.width() > 200)
     await settle()
-    assert window.rail.docks["tasks"].geometry().right() >= window.width() - 2
-    assert window.pages.geometry().right() < window.rail.docks["tasks"].x(), "they are not under the conversation"
-    assert window.chat.size() == chat
-    assert window.chat.composer.mapTo(window, QPoint()) == composer
+
+    def over() -> None:
+        assert tasks.geometry().right() >= window.width() - 2
+        assert window.pages.geometry().right() < tasks.x(), "they are not under the conversation"
+        assert window.chat.size() == chat
+        assert window.chat.composer.mapTo(window, QPoint()) == composer
+
+    qtbot.waitUntil(over)
 
 
 async def test_esc_and_a_click_beside_it_close_it(window: MainWindow, qtbot: QtBot) -> None:
@@ -172,8 +177,8 @@ async def test_what_opens_below_closes_the_drawer(window: MainWindow, qtbot: QtB
     await narrow(window, qtbot, width=800)
     open_by_button(window, qtbot)
     window.actions_["show-timeline"].trigger()
-    qtbot.waitUntil(lambda: not in_sight(window) and window.rail.docks["timeline"].isVisible())
-    assert window.rail.docks["timeline"].width() > 400
+    timeline = window.rail.docks["timeline"]
+    qtbot.waitUntil(lambda: not in_sight(window) and timeline.isVisible() and timeline.width() > 400)
 
 
 @pytest.mark.parametrize("width", [800, 1024, 1300, 1700])

@@ -258,8 +258,12 @@ async def test_a_message_covers_neither_the_composer_nor_the_step_bar_which_is_a
     bar.paused = WaitingStep("r1", "r1", "A very long name of an agent " * 8, 0)
     bar._show(())
     qtbot.waitUntil(lambda: bar.isVisible() and bar.width() == chat.composer.width())
-    qtbot.waitUntil(lambda: toast.geometry().bottom() < bar.mapTo(window, QPoint()).y())
-    assert chat.composer.mapTo(window, QPoint()).x() == left, "the bar pushes the composer aside"
+
+    def apart() -> None:
+        assert toast.geometry().bottom() < bar.mapTo(window, QPoint()).y()
+        assert chat.composer.mapTo(window, QPoint()).x() == left, "the bar pushes the composer aside"
+
+    qtbot.waitUntil(apart)
 
 
 async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_conversation(program: Program, qtbot: QtBot) -> None:
@@ -272,18 +276,17 @@ async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_c
     def centred() -> bool:
         return abs(toast.geometry().center().x() - window.pages.geometry().center().x()) <= 1
 
-    assert centred()
+    def lines(variant: str) -> bool:
+        return bool(window.pages.property("variant") == variant)
+
+    qtbot.waitUntil(centred)
     window.toggle_sidebar()
-    qtbot.waitUntil(lambda: window.pages.x() == 0)
-    assert window.pages.property("variant") == "middle-right"
-    assert window.pages.contentsRect().left() == 0
+    qtbot.waitUntil(lambda: window.pages.x() == 0 and lines("middle-right") and window.pages.contentsRect().left() == 0)
     qtbot.waitUntil(centred)
     window.rail.set_visible(False)
-    qtbot.waitUntil(lambda: window.pages.property("variant") == "middle-none")
-    assert window.pages.contentsRect().width() == window.width()
+    qtbot.waitUntil(lambda: lines("middle-none") and window.pages.contentsRect().width() == window.width())
     window.toggle_sidebar()
-    qtbot.waitUntil(lambda: window.pages.property("variant") == "middle-left")
-    assert window.pages.contentsRect().left() == 1
+    qtbot.waitUntil(lambda: lines("middle-left") and window.pages.contentsRect().left() == 1)
 
 
 async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot) -> None:

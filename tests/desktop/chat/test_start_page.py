@@ -114,10 +114,14 @@ async def test_the_cards_have_room_at_every_width_and_size(qtbot: QtBot, panel: 
     theme().set_scale(scale)
     panel.chat.resize(width, 700)
     examples = panel.cards("example")
-    qtbot.waitUntil(lambda: len({each.x() for each in examples}) == columns)
-    for card in (*examples, *panel.cards("agent-card")):
-        qtbot.waitUntil(lambda card=card: card.height() >= card.heightForWidth(card.width()))
-        assert card.geometry().right() <= panel.page.viewport().width()
+
+    def roomy() -> None:
+        assert len({each.x() for each in examples}) == columns
+        for card in (*examples, *panel.cards("agent-card")):
+            assert card.height() >= card.heightForWidth(card.width())
+            assert card.geometry().right() <= panel.page.viewport().width()
+
+    qtbot.waitUntil(roomy)
 
 
 @pytest.mark.parametrize("width", [640, 1000])

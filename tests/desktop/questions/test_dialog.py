@@ -228,13 +228,17 @@ def test_buttons_stay_in_view_however_many_and_long_the_options_are(
     theme().set_scale(scale)
     long = ask(kind="mixed", options=20, question="Why? " * 200, context="word " * 500)
     dialog = opened(long)
-    qtbot.waitUntil(lambda: child("question-scroll").verticalScrollBar().maximum() > 0)
-    for name in ("question-submit", "question-skip", "question-later"):
-        button = child(name)
-        corner = button.mapTo(host, button.rect().bottomRight())
-        assert host.rect().contains(corner)
-        assert dialog.rect().contains(button.mapTo(dialog, button.rect().bottomRight()))
-        assert button.width() >= button.sizeHint().width()
+
+    def in_view() -> None:
+        assert child("question-scroll").verticalScrollBar().maximum() > 0
+        for name in ("question-submit", "question-skip", "question-later"):
+            button = child(name)
+            corner = button.mapTo(host, button.rect().bottomRight())
+            assert host.rect().contains(corner)
+            assert dialog.rect().contains(button.mapTo(dialog, button.rect().bottomRight()))
+            assert button.width() >= button.sizeHint().width()
+
+    qtbot.waitUntil(in_view)
 
 
 def test_a_short_question_needs_no_scroll_bar(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
@@ -313,5 +317,9 @@ def test_skip_stands_at_the_edge_when_the_hint_is_above_it(opened: Callable[...,
     dialog.setFixedWidth(theme().px(430))
     dialog.fit()
     skip, field = child("question-skip"), child("question-answer")
-    qtbot.waitUntil(lambda: abs(skip.mapTo(dialog, QPoint()).x() - field.mapTo(dialog, QPoint()).x()) <= 4)
-    assert skip.width() <= skip.sizeHint().width() + 2
+
+    def at_the_edge() -> None:
+        assert abs(skip.mapTo(dialog, QPoint()).x() - field.mapTo(dialog, QPoint()).x()) <= 4
+        assert skip.width() <= skip.sizeHint().width() + 2
+
+    qtbot.waitUntil(at_the_edge)

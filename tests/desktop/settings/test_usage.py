@@ -163,10 +163,13 @@ async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find,
     window.resize(940, 680)
     for code in ("en", "fr"):
         i18n.set_language(code)
-        bar = find("usage-table").horizontalScrollBar()
-        qtbot.waitUntil(lambda bar=bar: bar.maximum() == 0)
-        table = find("usage-table")
-        assert table.horizontalHeader().length() == table.viewport().width(), "it ends where the picture above it ends"
+
+        def fits() -> None:
+            table = find("usage-table")
+            assert table.horizontalScrollBar().maximum() == 0
+            assert table.horizontalHeader().length() == table.viewport().width(), "it ends where the picture above it ends"
+
+        qtbot.waitUntil(fits)
 
 
 def last_ink(picture: QImage, part: QRect) -> int:

@@ -455,8 +455,12 @@ def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBo
     retry = card.findChild(QPushButton, "notice-retry")
     assert retry is not None
     words = card._card.title.mapTo(card, QPoint()).x()
-    qtbot.waitUntil(lambda: retry.mapTo(card, QPoint()).x() == words)
-    assert card.height() >= retry.mapTo(card, QPoint(0, retry.height())).y()
+
+    def below() -> None:
+        assert retry.mapTo(card, QPoint()).x() == words
+        assert card.height() >= retry.mapTo(card, QPoint(0, retry.height())).y()
+
+    qtbot.waitUntil(below)
 
 
 def test_what_is_not_counted_yet_is_not_said_to_be_nothing() -> None:

@@ -84,8 +84,7 @@ def test_the_line_says_how_long_and_stands_below_the_last_item(qtbot: QtBot, clo
     assert label is not None
     assert label.text() == "Thinking…"
     assert line.findChild(Spinner).isVisible()  # type: ignore[union-attr]
-    qtbot.waitUntil(lambda: line.y() >= 50)
-    assert line.x() == (800 - view.column_width()) // 2
+    qtbot.waitUntil(lambda: line.y() >= 50 and line.x() == (800 - view.column_width()) // 2)
     clock.now += 3.2
     line.retranslate()
     assert label.text() == "Thinking… 3\u202fs"

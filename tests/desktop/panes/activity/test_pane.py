@@ -266,9 +266,13 @@ async def test_an_agents_lines_stay_apart_at_every_size_of_text(pane: ActivityPa
     for scale in (150, 200, 80):
         theme().set_scale(scale)
         await settle()
-        qtbot.waitUntil(lambda: row.height() >= row.sizeHint().height())
-        assert not row._name.geometry().intersects(row._figures.geometry())
-        assert pane.tree.maximumHeight() >= row.sizeHint().height()
+
+        def apart() -> None:
+            assert row.height() >= row.sizeHint().height()
+            assert not row._name.geometry().intersects(row._figures.geometry())
+            assert pane.tree.maximumHeight() >= row.sizeHint().height()
+
+        qtbot.waitUntil(apart)
 
 
 async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) -> None:
@@ -285,31 +289,38 @@ async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) 
     assert pane.words.isVisible()
 
 
-async def test_the_tree_has_its_whole_height_before_the_list_has_more_than_its_least(team: ActivityPane) -> None:
+async def test_the_tree_has_its_whole_height_before_the_list_has_more_than_its_least(team: ActivityPane, qtbot: QtBot) -> None:
     parts = team.findChild(QSplitter, "activity-parts")
-    for height in (600, 320, 300):
-        team.window().resize(300, height)
-        await settle()
-        assert team.tree.height() == team.tree.wanted, height
+
+    def whole() -> None:
+        assert team.tree.height() == team.tree.wanted
         assert not team.tree.verticalScrollBar().isVisible()
         assert team.list.visibleRegion().boundingRect().height() >= LEAST_LOG
         assert team.tree.geometry().bottom() < parts.widget(1).y()
+
+    def scrolled() -> None:
+        assert team.tree.height() < team.tree.wanted
+        assert team.list.visibleRegion().boundingRect().height() == LEAST_LOG
+        assert team.tree.geometry().bottom() < parts.widget(1).y()
+
+    for height in (600, 320, 300):
+        team.window().resize(300, height)
+        await settle()
+        qtbot.waitUntil(whole)
     team.window().resize(300, 220)
     await settle()
-    assert team.tree.height() < team.tree.wanted
-    assert team.list.visibleRegion().boundingRect().height() == LEAST_LOG
-    assert team.tree.geometry().bottom() < parts.widget(1).y()
+    qtbot.waitUntil(scrolled)
 
 
-async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane) -> None:
+async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane, qtbot: QtBot) -> None:
     for height in (600, 360):
         team.window().resize(300, height)
         team.list.setCurrentIndex(team.list.model().index(0, 0))
         await settle()
-        assert team.details.visibleRegion().boundingRect().height() >= 50, height
+        qtbot.waitUntil(lambda: team.details.visibleRegion().boundingRect().height() >= 50)
         team._close.click()
         await settle()
-        assert team.tree.height() == team.tree.wanted
+        qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
 
 
 async def test_the_keyboard_in_the_list_opens_no_details_until_a_row_is_chosen(team: ActivityPane, qtbot: QtBot) -> None:
@@ -334,7 +345,7 @@ async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: Acti
     assert bar.value() == bar.maximum() > 0
     team.window().resize(300, 300)
     await settle()
-    assert bar.value() == bar.maximum()
+    qtbot.waitUntil(lambda: bar.value() == bar.maximum())
     bar.setValue(20)
     team.window().resize(300, 280)
     await settle()
@@ -343,20 +354,20 @@ async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: Acti
 
 async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 500)
-    await settle()
-    whole = team.tree.height()
+    await quiet(team, qtbot)
+    qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
     team.parts.moveSplitter(team.tree.minimumHeight() + 10, 1)
     low = team.tree.height()
-    assert low < whole
+    assert low < team.tree.wanted
     team.on_stream(team_event(40, "message", "dot", message_id="m", role="user", content="Check"))
     await quiet(team, qtbot)
     assert team.tree.height() == low
     team.parts.moveSplitter(400, 1)
-    assert team.tree.height() == whole
+    qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
     team.window().resize(300, 240)
     team.window().resize(300, 500)
-    await settle()
-    assert team.tree.height() == whole
+    await quiet(team, qtbot)
+    qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
 
 
 async def test_a_calls_state_is_said_in_words(pane: ActivityPane) -> None:
