@@ -117,6 +117,30 @@ async def test_a_server_that_knows_no_schema_is_asked_for_an_object_and_then_in_
     assert sent == [*kinds, kinds[-1]]
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (500, "Jinja Exception: System role not supported"),
+        (400, "System role not supported"),
+        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model."),
+    ],
+)
+@pytest.mark.parametrize("first", ["user", "call"])
+async def test_a_model_without_system_messages_is_told_by_the_user(
+    openai_server: FakeOpenAI, chat: Any, status: int, said: str, first: str
+) -> None:
+    openai_server.script(Failure(status, {"error": {"message": said}}), Reply(text="ok"), Reply(text="ok"))
+    begun = ["Hello"] if first == "user" else [called("c1", expression="1"), result("c1"), "Hello"]
+    for _ in range(2):
+        await collect(chat.stream(ask(ChatMessage(role=Role.SYSTEM, content="Be short."), *begun)))
+    refused, again, later = (request.json["messages"] for request in openai_server.requests)
+    assert refused[0] == {"role": "system", "content": "Be short."}
+    assert again == later
+    assert [each["role"] for each in again].count("system") == 0
+    assert again[0]["role"] == "user"
+    assert again[0]["content"].startswith("Be short.")
+
+
 async def test_only_openai_s_own_servers_get_a_form_beside_tools(
     openai_server: FakeOpenAI, chat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,8 @@ They differ in what they add, leave out and refuse; comments name the server a b
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
@@ -28,6 +29,15 @@ MESSAGE_FIELDS = ("reasoning_details", "reasoning_content", "reasoning")
 """What servers add to a reply and want back with it."""
 JSON_SCHEMA = "json_schema"
 """Among the fields a model refused: a form of the answer by a schema. It is asked for any JSON object then (DeepSeek)."""
+SYSTEM_MESSAGES = "system messages"
+"""Among the fields a model refused: they are said by the user then."""
+_NO_SYSTEM = re.compile(
+    # templates of Gemma on llama.cpp and vLLM: 'System role not supported'; OpenAI's first reasoning models: "'messages[0].role' does not
+    # support 'system' with this model"
+    r"system (role|messages?|prompts?) (is |are )?not (supported|allowed|enabled)"
+    r"|(does not|doesn't|do not) support (the )?['\"]?(system|developer)\b",
+    re.IGNORECASE,
+)
 EMPTY_REASONING = "no reasoning_content"
 """Among the fields a model refused: an assistant message without ``reasoning_content``. DeepSeek wants it of all, whoever wrote them."""
 
@@ -97,7 +107,8 @@ class OpenAICompatibleProvider(HttpProvider):
         return self._is_openai() or is_azure(self.http.base_url)
 
     def _messages(self, request: ChatRequest, refused: frozenset[str]) -> list[dict[str, Any]]:
-        messages = [wire_message(message) for message in arrange(request.messages)]
+        said = by_user(request.messages) if SYSTEM_MESSAGES in refused else request.messages
+        messages = [wire_message(message) for message in arrange(said)]
         for message in messages if refused else ():
             for field in refused.intersection(MESSAGE_FIELDS):
                 message.pop(field, None)
@@ -109,7 +120,11 @@ class OpenAICompatibleProvider(HttpProvider):
         """Also the fields of messages that go back to a server: older ones refuse what newer ones demand."""
         if wants_data(error):
             return {EMPTY_REASONING} if "reasoning_content" in str(error.params.get("detail", "")) else set()
-        sent = {field: None for message in payload.get("messages", ()) for field in MESSAGE_FIELDS if field in message}
+        asked = payload.get("messages", ())
+        system = any(message["role"] == "system" for message in asked)
+        if system and error.code in ("bad_request", "server_error") and _NO_SYSTEM.search(str(error.params.get("detail", ""))):
+            return {SYSTEM_MESSAGES}
+        sent = {field: None for message in asked for field in MESSAGE_FIELDS if field in message}
         fields = super().refused_fields({**sent, **payload}, error)
         if "response_format" in fields and payload["response_format"]["type"] == JSON_SCHEMA:
             fields = fields - {"response_format"} | {JSON_SCHEMA}
@@ -161,6 +176,15 @@ class OpenAICompatibleProvider(HttpProvider):
 
     def _is_openai(self) -> bool:
         return urlsplit(self.http.base_url).hostname == "api.openai.com"
+
+
+def by_user(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+    """The conversation with what system messages say at the beginning of the user's first one."""
+    system = "\n\n".join(message.content for message in messages if message.role is Role.SYSTEM)
+    rest = [message for message in messages if message.role is not Role.SYSTEM]
+    if not rest or rest[0].role is not Role.USER:
+        return (ChatMessage(role=Role.USER, content=system), *rest)
+    return (rest[0].model_copy(update={"content": f"{system}\n\n{rest[0].content}".strip()}), *rest[1:])
 
 
 def wire_message(message: ChatMessage) -> dict[str, Any]:

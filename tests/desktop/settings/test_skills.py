@@ -98,3 +98,16 @@ async def test_one_is_added_and_what_is_none_is_refused_in_words(page: Any, find
     shown = [each.text() for each in page.window().findChildren(QLabel)]
     assert any("There is no SKILL.md" in each for each in shown)
     assert isinstance(find("skills-add"), QPushButton)
+
+
+async def test_long_remarks_are_shown_whole(window: SettingsWindow, atelier: Engine, qtbot: QtBot) -> None:
+    """Cards that come after the page was shown make it as high as they need."""
+    facts = {"allowed": ("Bash(*)",), "ignored": ("context", "model"), "compatibility": "word " * 90}
+    wordy = Text("notes", "Writes release notes.", "Do !`git log`.", **facts)  # type: ignore[arg-type]
+    window.resize(760, 560)
+    window.show()
+    atelier.set("skills", "overview", [Place("", tuple(Listed(found(f"notes-{number}", wordy)) for number in range(4)))])
+    window.show_page("skills")
+    await settle()
+    content = window.page("skills").area.widget()
+    qtbot.waitUntil(lambda: len(content.findChildren(QLabel)) > 12 and content.height() >= content.heightForWidth(content.width()))

@@ -26,8 +26,10 @@ from atelier_desk.desktop.widgets.tables import dress_table
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_, _
 
-NAME = 150
+NAME = 110
 """Least width of a model's name, in logical pixels at 100 %."""
+ROOM = 480
+"""Width, likewise, below which the prices of the cache, which fewest people change, give way to the names."""
 COLUMNS = ("favourite", "name", "context_window", "price_input", "price_output", "price_cache_read", "price_cache_write")
 STAR, TITLE = 0, 1
 AbilitiesRole = Qt.ItemDataRole.UserRole + 1
@@ -128,7 +130,7 @@ class ModelTable(Translated, QTableWidget):
     def _item(self, info: ModelInfo, column: int, field: str) -> QTableWidgetItem:
         item = QTableWidgetItem(_name(info) if column == TITLE else self._text(getattr(info, field)))
         if column == TITLE:
-            item.setToolTip("\n".join(filter(None, (info.name, abilities(info), _source(info), _learned(info)))))
+            item.setToolTip("\n".join(filter(None, (info.name, abilities(info), _cache_prices(info), _source(info), _learned(info)))))
             item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEditable)
             item.setData(AbilitiesRole, abilities(info))
             item.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(filter(None, (_name(info), abilities(info)))))
@@ -142,9 +144,12 @@ class ModelTable(Translated, QTableWidget):
         return self._models[self.currentRow()] if 0 <= self.currentRow() < len(self._models) else None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The name takes what the figures leave, and never less than a name needs: then the table scrolls."""
+        """The name takes what the figures leave, and never less than a name needs: then the table scrolls. Where the prices of the cache
+        are left out for want of room, the tool tip of the name has them."""
         super().resizeEvent(event)
         header = self.horizontalHeader()
+        for column in (len(COLUMNS) - 2, len(COLUMNS) - 1):
+            self.setColumnHidden(column, self.viewport().width() < theme().px(ROOM))
         figures = sum(header.sectionSize(column) for column in range(len(COLUMNS)) if column != TITLE)
         least = theme().px(NAME)
         tight = self.viewport().width() - figures < least
@@ -222,6 +227,13 @@ def abilities(info: ModelInfo) -> str:
     """What a model can do, as far as it is known."""
     known = ((info.supports_tools, N_("tools")), (info.supports_vision, N_("images")), (info.supports_thinking, N_("reasoning")))
     return " · ".join(_(word) for can, word in known if can)
+
+
+def _cache_prices(info: ModelInfo) -> str:
+    if info.price_cache_read is None and info.price_cache_write is None:
+        return ""
+    read, write = (ModelTable._text(each) or "–" for each in (info.price_cache_read, info.price_cache_write))
+    return _("Cache, $ for a million tokens: {read} read, {write} written", read=read, write=write)
 
 
 def _source(info: ModelInfo) -> str:

@@ -237,7 +237,8 @@ class ProvidersPage(SettingsPage):
             return ""
         day = locale().toString(QDate(self._list.day.year, self._list.day.month, self._list.day.day), QLocale.FormatType.ShortFormat)
         figures = _("Windows in tokens, prices in $ for a million tokens.")
-        return f"{figures} {_('What servers do not say comes from models.dev, as of {day}. What you enter always counts.', day=day)}"
+        source = _("What servers do not say comes from models.dev, as of {day}. What you enter always counts.", day=day)
+        return f"{figures} {source}"
 
     async def _load_models(self, name: str) -> None:
         self._found = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.base import toast
@@ -77,6 +79,19 @@ class SkillsPage(SettingsPage):
         again = self.findChild(QWidget, name) if name.startswith("skill") else None
         if again is not None:
             again.setFocus()
+        QTimer.singleShot(0, self, self._measure)
+
+    def _measure(self) -> None:
+        """Labels know their height when they have their font, which they get as they are shown: nothing else tells the area of it."""
+        for row in (row for card in self._cards for row in card.rows):
+            if (inside := row.layout()) is not None:
+                inside.invalidate()
+            row.updateGeometry()
+        QApplication.sendEvent(self.area, QEvent(QEvent.Type.LayoutRequest))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._measure)
 
     def _switch(self, file: str, on: bool) -> None:
         self.call(self.bridge.engine.skills.switch(file, on))
