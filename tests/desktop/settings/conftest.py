@@ -53,6 +53,7 @@ class Engine(FakeAtelier):
             },
             own_tools={"list": [], "reload": []},
             skills={"overview": []},
+            mcp={"list": []},
             models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )

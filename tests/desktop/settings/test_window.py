@@ -16,7 +16,21 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from tests.support.fake_bridge import settle
 
-NAMES = ["general", "providers", "agents", "skills", "tools", "approvals", "memory", "shortcuts", "quick", "usage", "data", "diagnostics"]
+NAMES = [
+    "general",
+    "providers",
+    "agents",
+    "skills",
+    "mcp",
+    "tools",
+    "approvals",
+    "memory",
+    "shortcuts",
+    "quick",
+    "usage",
+    "data",
+    "diagnostics",
+]
 Find = Callable[[str], Any]
 
 
