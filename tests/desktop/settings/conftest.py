@@ -54,6 +54,7 @@ class Engine(FakeAtelier):
             },
             own_tools={"list": [], "reload": []},
             skills={"overview": []},
+            mcp={"list": []},
             models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
             web={"state": lambda: WebState(self.kept.web, ("brave",), True, 12, 34_567)},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},

@@ -21,6 +21,7 @@ NAMES = [
     "providers",
     "agents",
     "skills",
+    "mcp",
     "tools",
     "approvals",
     "memory",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpServer, McpState
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -71,7 +72,8 @@ class McpService:
     async def tools(self, name: str) -> builtins.list[McpToolStatus]:
         """The tools of a server, as it listed them last. Nothing is started."""
         entry = await self._entry(name)
-        return _tool_statuses(entry)
+        said = {rule.text: rule.action.value for rule in await self._context.permissions.rules() if rule.scope is RuleScope.ALWAYS}
+        return [replace(row, rule=said.get(row.name, "")) for row in _tool_statuses(entry)]
 
     async def calls(self, name: str, limit: int = 100) -> builtins.list[ToolExecution]:
         """The newest calls that agents made of a server's tools, newest first."""
@@ -159,6 +161,24 @@ class McpService:
                 approved = tuple(each for each in {**before, **chosen}.values() if each["name"] not in gone)
             await self._keep(entry.model_copy(update={"known": entry.known.model_copy(update={"approved": approved})}))
         return await self.tools(name)
+
+    async def permit(self, name: str, tool: str, action: Action | None) -> None:
+        """Have one permission rule for a tool that always holds; None takes it away, and the profile decides.
+
+        Raises:
+            NotFoundError: it is no tool that agents can have.
+        """
+        ours = next((row.name for row in _tool_statuses(await self._entry(name)) if row.tool == tool and row.name), "")
+        if not ours:
+            raise NotFoundError(N_("The MCP server {server} has no tool {tool} that agents can have."), server=name, tool=tool)
+        rules = self._context.repos.rules
+        for rule in await self._context.permissions.rules():
+            if rule.text == ours and rule.scope is RuleScope.ALWAYS:
+                await rules.delete(rule.id)
+        if action is not None:
+            await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
+        self._context.bus.changed("settings", "approvals")
+        self._told(name)
 
     async def give(self, name: str, agent_id: str, on: bool) -> None:
         """Give all tools of a server to a stored agent, or take them from it."""

@@ -47,6 +47,7 @@ class McpToolStatus:
         hints: its annotations, as its server gives them.
         on: nobody switched it off.
         problem: why it cannot be used, in English.
+        rule: what the permission rule of its very name says (``allow``, ``ask``, ``deny``); empty when there is none.
     """
 
     tool: str
@@ -59,6 +60,7 @@ class McpToolStatus:
     hints: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     problem: str = ""
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,104 @@
+"""Adding MCP servers from what others wrote: pasted text, a file, or this machine's programs; each is shown before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.settings.files import ask_open
+from atelier_desk.desktop.settings.tool_files import visible
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.mcp.reading.found import FoundServer
+
+KINDS = N_("MCP servers (*.json *.jsonc *.toml *.yaml *.yml *.mcpb *.dxt)")
+
+
+class McpImportDialog(QDialog):
+    """``mcp-import``: a text to paste, what was found in it, and the one that is looked at.
+
+    Signals:
+        pasted: the text changed. file_wanted: a file was chosen. search_wanted: this machine's programs are to be looked through.
+        chosen: this one of what was found is to be taken into the form.
+    """
+
+    pasted = Signal(str)
+    file_wanted = Signal(str)
+    search_wanted = Signal()
+    chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("mcp-import")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(_("Add an MCP server"))
+        self._found: list[tuple[str, FoundServer]] = []
+        about = label(
+            _("Paste what a server's page tells you to: JSON of any program, a server.json, an install link, an address or a command."),
+            "muted", self, wrap=True,
+        )  # fmt: skip
+        self.text = control(QPlainTextEdit(self), "mcp-import-text", look="mono", name=N_("What to read"))
+        self.text.setTabChangesFocus(True)
+        self.text.setMaximumHeight(theme().px(140))
+        self.text.textChanged.connect(lambda: self.pasted.emit(self.text.toPlainText()))
+        self.file = control(QPushButton(self), "mcp-import-file", N_("From a file…"), look="ghost", on=self._pick)
+        self.search = control(QPushButton(self), "mcp-import-search", N_("Search this machine"), look="ghost", on=self.search_wanted.emit)
+        self.list = control(QListWidget(self), "mcp-import-list", look="plain", name=N_("Servers that were found"))
+        dress_list(self.list)
+        self.list.currentRowChanged.connect(self._show)
+        self.preview = control(label("", "mono", self, wrap=True), "mcp-import-preview")
+        self.preview.setTextFormat(Qt.TextFormat.PlainText)
+        self.preview.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.problem = control(label("", "error", self, wrap=True), "mcp-import-problem")
+        self.by_hand = control(QPushButton(self), "mcp-import-by-hand", N_("Enter it by hand"), on=lambda: self.chosen.emit(-1))
+        self.take = control(QPushButton(self), "mcp-import-take", N_("Look at it"), look="primary", on=self._take)
+        cancel = control(QPushButton(self), "mcp-import-cancel", N_("Cancel"), look="ghost", on=self.reject)
+        fill(
+            QVBoxLayout(self), about, self.text, fill(QHBoxLayout(), self.file, self.search, 1, spacing=8), (self.list, 1), self.preview,
+            self.problem, fill(QHBoxLayout(), self.by_hand, 1, cancel, self.take, spacing=8), margins=(24, 20, 24, 20), spacing=10,
+        )  # fmt: skip
+        self.resize(theme().px(640), theme().px(560))
+        self.show_found([])
+
+    def show_found(self, found: Sequence[tuple[str, FoundServer]], problem: str = "") -> None:
+        """What was read, each with where it stands; or why nothing could be."""
+        self._found = list(found)
+        self.list.clear()
+        for number, (where, each) in enumerate(self._found):
+            place = each.config.place if each.config is not None else ""
+            two_line_item(self.list, str(number), each.name, " · ".join(filter(None, (where, place))), "plug")
+        self.list.setVisible(bool(self._found))
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+        self.list.setCurrentRow(0 if self._found else -1)
+        self._show(self.list.currentRow())
+
+    def _show(self, row: int) -> None:
+        each = self._found[row][1] if 0 <= row < len(self._found) else None
+        self.take.setEnabled(each is not None and each.config is not None)
+        lines: list[str] = []
+        if each is not None and each.config is not None:
+            hidden = _("(secret)")
+            lines.append(visible(each.config.place)[0])
+            lines += [f"{name} = {visible(text)[0] or hidden}" for name, text in {**each.config.env, **each.config.headers}.items()]
+            lines += [_("asks for {name}: {text}", name=ask.name, text=ask.told or "-") for ask in each.open]
+            lines += [f"⚠ {warning.localized(_)}" for warning in each.warnings]
+        elif each is not None and each.problem is not None:
+            lines.append(each.problem.localized(_))
+        self.preview.setText("\n".join(lines))
+        self.preview.setVisible(bool(lines))
+
+    def _take(self) -> None:
+        item = self.list.currentItem()
+        if item is not None:
+            self.chosen.emit(int(item.data(KeyRole)))
+
+    def _pick(self) -> None:
+        ask_open(self, _("Read MCP servers"), _(KINDS), lambda path: self.file_wanted.emit(str(path)))

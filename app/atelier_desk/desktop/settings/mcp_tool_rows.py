@@ -1,0 +1,82 @@
+"""The tools of an MCP server: what each is, whether it is as it was approved, whether agents get it, and what is allowed of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.settings.tool_files import visible
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label, say
+from atelier_desk.desktop.widgets.basic import PillKind
+from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain.text import shorten
+from atelier_desk.i18n import N_, _
+from atelier_desk.mcp_words import HINTS, TOOL_STATES
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.common.mcp_status import McpToolStatus
+
+RULES = (("", N_("as the profile says")), ("allow", N_("always allowed")), ("ask", N_("always asks")), ("deny", N_("forbidden")))
+_PILLS: dict[str, PillKind] = {"approved": "ok", "new": "warn", "changed": "warn", "gone": "", "unusable": "err"}
+_TOLD = 600
+
+
+class McpToolRow(QWidget):
+    """``mcp-tool-<its server's name for it>``.
+
+    Signals:
+        switched: it is to be given to agents, or not. ruled: the rule it is to have. approved: it is to be approved as it is now.
+    """
+
+    switched = Signal(str, bool)
+    ruled = Signal(str, str)
+    approved = Signal(str)
+
+    def __init__(self, row: McpToolStatus, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.row = row
+        tool = row.tool
+        self.setObjectName(f"mcp-tool-{tool}")
+        self._name = control(ElidedLabel(row.title, self), look="strong")
+        self._name.setToolTip(row.name or tool)
+        self._pill = Pill("", "", self)
+        self.on = control(QCheckBox(self), f"mcp-tool-on-{tool}", N_("In use"))
+        self.on.setChecked(row.on)
+        self.on.clicked.connect(lambda on: self.switched.emit(tool, on))
+        self.rule = control(ComboBox(self), f"mcp-tool-rule-{tool}", name=lambda: _("Permission of {name}", name=row.title))
+        for value, _text in RULES:
+            self.rule.addItem("", value)
+        say(self.rule, items=[text for _value, text in RULES])
+        self.rule.setCurrentIndex(max(0, self.rule.findData(row.rule)))
+        self.rule.activated.connect(lambda _index: self.ruled.emit(tool, str(self.rule.currentData())))
+        self.rule.setVisible(bool(row.name))
+        self.approve = control(QPushButton(self), f"mcp-tool-approve-{tool}", N_("Approve"), on=lambda: self.approved.emit(tool))
+        self.approve.setVisible(row.state in ("new", "changed", "gone"))
+        self._told = label("", "muted", self, wrap=True)
+        self._more = label("", "small", self, wrap=True)
+        line = fill(QHBoxLayout(), (self._name, 1), self._pill, self.on, self.rule, self.approve, spacing=10)
+        fill(QVBoxLayout(self), line, self._told, self._more, margins=(0, 6, 0, 6), spacing=3)
+        self.retranslate()
+
+    @property
+    def controls(self) -> tuple[QWidget, ...]:
+        return self.on, self.rule, self.approve
+
+    def retranslate(self) -> None:
+        row = self.row
+        self._pill.show_state(_(TOOL_STATES[row.state]), _PILLS[row.state])
+        # What a server writes may hold signs that are not seen: here they are.
+        self._told.setText(visible(shorten(row.told, _TOLD))[0])
+        more = [_(HINTS[each]) for each in row.hints]
+        if row.parameters:
+            more.append(_("takes {names}", names=", ".join(row.parameters)))
+        lines = [" · ".join(more)] if more else []
+        if row.approved_told:
+            lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))[0]))
+        if row.problem:
+            lines.append(row.problem)
+        self._more.setText("\n".join(lines))
+        self._more.setVisible(bool(lines))
+        self.on.setAccessibleName(_("Use {name}", name=row.title))

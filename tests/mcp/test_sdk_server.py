@@ -1,0 +1,99 @@
+"""Servers made with the SDK itself, of the newest revision: over standard input and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.mcp import McpError, McpServer
+from atelier_desk.mcp import http, results
+from tests.mcp.test_connection import connected
+from tests.support.clock import ManualClock
+
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("made", instructions="Be kind.")
+@server.tool()
+def add(a: int, b: int) -> int:
+    "Adds."
+    return a + b
+server.run("stdio")
+"""
+
+
+async def test_over_standard_input(tmp_path: Path, clock: ManualClock) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    config = McpServer(name="plain", command=sys.executable, args=(str(tmp_path / "server.py"),))
+    async with connected(config, clock) as connection:
+        client = await connection.client()
+        assert (client.protocol_version, client.instructions) == ("2026-07-28", "Be kind.")
+        assert [tool["name"] for tool in await connection.tools()] == ["add"]
+        assert results.read(await connection.call("add", {"a": 2, "b": 3})).text == "5"
+        refused = results.read(await connection.call("add", {"a": "x"}))
+        assert refused.failed
+
+
+@asynccontextmanager
+async def served(app: Any) -> AsyncIterator[str]:
+    """An application at an address of this machine."""
+    import uvicorn
+
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=1))
+    task = asyncio.create_task(server.serve([listening]))
+    try:
+        while not server.started:
+            await asyncio.sleep(0.01)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await task
+        listening.close()
+
+
+async def test_over_http_with_its_key_and_limits(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mcp.server.mcpserver import MCPServer
+
+    seen: list[str] = []
+    made = MCPServer("made")
+
+    @made.tool()
+    def huge(size: int) -> str:
+        """Gives much."""
+        return "x" * size
+
+    app = made.streamable_http_app(json_response=True)
+
+    async def with_key(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = dict(scope["headers"])
+            seen.append(headers.get(b"x-key", b"").decode())
+            if not seen[-1]:
+                await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
+                await send({"type": "http.response.body", "body": b""})
+                return
+        await app(scope, receive, send)
+
+    monkeypatch.setenv("MY_KEY", "a-key-of-mine")
+    async with served(with_key) as address:
+        config = McpServer(name="plain", transport="http", url=f"{address}/mcp", headers={"X-Key": "${KEY_OF_TEST:-a-key-of-mine}"})
+        async with connected(config, clock) as connection:
+            assert (await connection.client()).protocol_version == "2026-07-28"
+            assert results.read(await connection.call("huge", {"size": 3})).text == "xxx"
+            assert set(seen) == {"a-key-of-mine"}
+            monkeypatch.setattr(http, "LONGEST_ANSWER", 10_000)
+            with pytest.raises(McpError, match="plain sent more than"):
+                await connection.call("huge", {"size": 20_000})
+        async with connected(config.model_copy(update={"headers": {}}), clock) as connection:
+            with pytest.raises(McpError, match="plain wants you to sign in") as caught:
+                await connection.tools()
+            assert caught.value.code == "sign_in"
+            assert connection.state == "sign_in"
