@@ -404,7 +404,7 @@ class Atelier(Services):
         from atelier_desk.knowledge.search import MemorySearch
 
         self.embedder = embedder
-        self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)
+        self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock, self.datadir.memory_index)
         self.tool_services.memory_search = self.memory_search
         if embedder is not None:
             return

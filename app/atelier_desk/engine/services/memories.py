@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 from collections import OrderedDict
@@ -178,7 +179,9 @@ class MemoryService:
         file = MemoryFile(format="atelier-memories", version=1, exported_at=self._context.clock.now(), memories=tuple(memories))
         return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
 
-    async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.SKIP) -> dict[str, int]:
+    async def import_(
+        self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.SKIP, progress: Progress | None = None
+    ) -> dict[str, int]:
         """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most 10 MB.
 
         A memory whose workflow does not exist here becomes general.
@@ -192,8 +195,10 @@ class MemoryService:
             checks.identifier(memory.id, _("memory file"))
         counts = {"added": 0, "overwritten": 0, "skipped": 0}
         homes: dict[str, str | None] = {}
+        there = {memory.id: memory for memory in await self._context.repos.memories.get_many([each.id for each in file.memories])}
+        taken: dict[str, Memory] = {}
         for memory in file.memories:
-            known = await self._known(memory.id)
+            known = there.get(memory.id)
             if known and rule is OnConflict.SKIP:
                 counts["skipped"] += 1
                 continue
@@ -206,7 +211,11 @@ class MemoryService:
             if known and not overwritten:
                 changes["id"] = new_id()  # also where it would be taken from another workflow
             counts["overwritten" if overwritten else "added"] += 1
-            await self._index(memory.model_copy(update=changes))
+            made = memory.model_copy(update=changes)
+            taken[made.id] = made
+        await self._context.memory_search.index_many(list(taken.values()), progress)
+        for memory_id in itertools.islice(taken, 1):
+            self._context.bus.changed("memory", memory_id)  # who follows the topic reads all anew: one word is enough
         return counts
 
     async def reembed(self, progress: Progress | None = None) -> int:
@@ -249,17 +258,14 @@ class MemoryService:
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
+        search = getattr(self._context, "memory_search", None)
+        if search is not None:  # who only reads the database has none
+            await search.aclose()
 
     async def _index(self, memory: Memory) -> Memory:
         stored = await self._context.memory_search.index(memory)
         self._context.bus.changed("memory", memory.id)
         return stored
-
-    async def _known(self, memory_id: str) -> Memory | None:
-        try:
-            return await self.get(memory_id)
-        except NotFoundError:
-            return None
 
     async def _home(self, workflow_id: str) -> str | None:
         try:
