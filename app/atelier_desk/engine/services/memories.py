@@ -19,6 +19,7 @@ from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETI
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.memory_care import MemoryCare
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 
 UNDO_KEPT = 50
 """Deleted memories that can be brought back until the program ends."""
-EDITABLE = frozenset({"content", "tags", "importance", "type"})
+EDITABLE = frozenset({"content", "tags", "importance", "type", "expires_at"})
 REEMBED = "reembed"
 """The id under which the progress of re-embedding is announced on topic ``memory``."""
 
@@ -46,7 +47,7 @@ class MemoryFile(Model):
     memories: tuple[Memory, ...] = ()
 
 
-class MemoryService:
+class MemoryService(MemoryCare):
     """Memories. Changes are announced as ``memory`` with the memory's id.
 
     Attributes:
@@ -54,7 +55,7 @@ class MemoryService:
     """
 
     def __init__(self, context: ServiceContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._deleted: OrderedDict[str, Memory] = OrderedDict()
         self._task: asyncio.Task[int] | None = None
         self.reembedding: tuple[int, int] | None = None
@@ -135,7 +136,7 @@ class MemoryService:
         return await self._index(memory)
 
     async def update(self, memory_id: str, **fields: Any) -> Memory:
-        """Change content, tags, importance or type; a changed content gets a new vector."""
+        """Change content, tags, importance, type or expiry (None: never); a changed content gets a new vector."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             allowed = ", ".join(sorted(EDITABLE))
@@ -234,11 +235,54 @@ class MemoryService:
             if progress is not None:
                 progress(done, total)
 
+        search = self._context.memory_search
+        before = search.embedder
+        settings = await self._context.settings.get()
+        if settings.embedder_paused:
+            await self._context.settings.update(embedder_paused=False)
         try:
-            return await self._context.memory_search.reembed(announce)
+            announce(0, await search.to_embed())
+            done = await search.reembed(announce)
+            if search.coming is None:
+                await self._context.drop_embedders(before)
+                await self._context.settings.update(embedder_before=None)
+            return done
         finally:
             self.reembedding = None
             self._context.bus.changed("memory", REEMBED)
+
+    async def unfinished(self) -> bool:
+        """Whether memories lack a vector of the embedder of the settings, or searches still use the one before it."""
+        return self._context.memory_search.coming is not None or bool(await self._context.memory_search.to_embed())
+
+    async def reembed_state(self) -> dict[str, Any]:
+        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``), how many are ``left``, the id of
+        the ``embedder`` they are made with and of the one that is ``searched`` with."""
+        search = self._context.memory_search
+        if self._context.embedder is None:
+            return {"state": "off", "left": 0, "embedder": "", "searched": ""}
+        left = await search.to_embed()
+        if self.reembedding is not None:
+            state = "running"
+        elif not await self.unfinished():
+            state = "whole"
+        else:
+            state = "paused" if (await self._context.settings.get()).embedder_paused else "waiting"
+        searched = search.embedder.id if search.embedder is not None else ""
+        return {"state": state, "left": left, "embedder": self._context.embedder.id, "searched": searched}
+
+    async def pause_reembed(self) -> None:
+        """Stop making vectors, after the batch that is under way, until ``resume_reembed`` or ``reembed``; also over a new start."""
+        await self._context.settings.update(embedder_paused=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._context.bus.changed("memory", REEMBED)
+
+    async def resume_reembed(self) -> None:
+        """Go on making vectors in the background where it stopped."""
+        await self._context.settings.update(embedder_paused=False)
+        self.start_reembed()
 
     async def reembed_progress(self) -> tuple[int, int] | None:
         """``reembedding``, for who cannot look at it."""

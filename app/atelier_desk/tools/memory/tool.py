@@ -102,6 +102,8 @@ class MemoryTool(DescribedTool):
         return self.services.memories
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        if self.services.memory_off is not None and await self.services.memory_off(context.workflow_id):
+            raise ToolError("The user switched memory off for this workflow. Go on without it.", code="memory_off")
         result: ToolResult = await getattr(self, f"_{input.operation}")(input, context)
         return result
 
