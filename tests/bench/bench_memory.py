@@ -1,22 +1,30 @@
 """Memory search: speed at 50 000 memories, exactness of its vector part, and quality on a French and English set.
 
-    python -m tests.bench.bench_memory [--quick] [--json FILE]
+    python -m tests.bench.bench_memory [--quick] [--quality] [--json FILE] [--peers PYTHON]
 
 Speed: made-up memories (words by Zipf's law, so that common words are as common as in real text) in a database on disk, vectors of the
-built-in embedder with noise; the query is embedded for real. Quality: 64 facts, 128 questions in ``data/memory_questions.json``, half of
-them asked in the other language and all in other words than the fact's.
+built-in embedder with noise; the query is embedded for real.
+
+Quality, against words alone, vectors alone, SQLite's FTS5 and LanceDB (in the peers' environment) in the same run: 64 facts and 128
+questions in ``data/memory_questions.json``, half of them asked in the other language and all in other words than the fact's; 20
+conversations of 320 turns and 168 questions in ``data/conversations.txt``, many of which only the turn before or after leads to, and 90
+about what was never said.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import gc
 import json
 import random
+import sqlite3
 import statistics
+import subprocess
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -26,12 +34,19 @@ import psutil
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.knowledge import index_file
+from atelier_desk.knowledge.index import MemoryIndex, Question
 from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from atelier_desk.storage.text import content_words
+from tests.bench import conversations
+from tests.bench.conversations import Asked
 
+ROOT = Path(__file__).resolve().parents[2]
+PEERS = ROOT / ".venv-peers" / "bin" / "python"
 DATA = Path(__file__).with_name("data") / "memory_questions.json"
 SYLLABLES = ("ba", "co", "di", "fe", "gu", "la", "mo", "ni", "pe", "ra", "so", "ti", "vu", "za")
 COMMON = (
@@ -131,15 +146,13 @@ async def recall(repositories: Repositories, search: MemorySearch, embedder: Bui
         pages.append(matrix)
         after = page[-1]
     exact = np.concatenate(pages).astype(np.float64)
-    vectors = await search.vectors()
-    assert vectors is not None
-    everything = vectors.set_mask(search.ANY, ids)
+    index = await search.loaded()
     found = wanted = 0
     for question in questions:
         query = (await embedder.embed([question], query=True))[0]
         best = {ids[row] for row in np.argsort(-(exact @ query.astype(np.float64)))[:10]}
-        nearest, _ = vectors.nearest(query, everything, 10)
-        found += len(best & {name for name, _ in nearest})
+        nearest = index.search(Question((), query), search.ANY, time.time(), 10)
+        found += len(best & {each.id for each in nearest})
         wanted += len(best)
     return found / wanted
 
@@ -156,25 +169,78 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         corpus = Corpus(7)
         begun = time.perf_counter()
         texts = await fill(repositories, embedder, corpus, count)
-        filled = time.perf_counter() - begun
-        search = MemorySearch(repositories.memories, embedder, clock)
-        before = rss_mb()
+        result: dict[str, Any] = {"memories": count, "fill_s": round(time.perf_counter() - begun, 1)}
+        result["import_a_second"] = await imported(MemorySearch(repositories.memories, embedder, clock), corpus)
+        first = MemorySearch(repositories.memories, embedder, clock, datadir.memory_index)
         begun = time.perf_counter()
-        await search.warm()
-        result: dict[str, Any] = {"memories": count, "fill_s": round(filled, 1), "load_s": round(time.perf_counter() - begun, 2)}
+        await first.loaded()
+        result["read_rows_s"] = round(time.perf_counter() - begun, 2)
+        await first.warm()
+        del first
+        repositories = Repositories(store, datadir)
+        gc.collect()
+        before = rss_mb()
+        search = MemorySearch(repositories.memories, embedder, clock, datadir.memory_index)
+        result["load_ms"] = []
+        for _ in range(5):
+            search.forget_loaded()
+            begun = time.perf_counter()
+            await search.loaded()
+            result["load_ms"].append(round((time.perf_counter() - begun) * 1000, 1))
+        result["file_mb"] = round(datadir.memory_index.stat().st_size / 1e6, 1)
+        result["index_mb"] = round(index_bytes(await search.loaded()) / 1e6, 1)
         result["loaded_mb"] = round(rss_mb() - before, 1)
         picked = random.Random(3).sample(texts, queries)
         questions = [corpus.question(text) for text in picked]
         await search.search(questions[0])
-        text_only = MemorySearch(repositories.memories, None, clock)
         result["fused"] = await timed(lambda question: search.search(question), questions)
-        result["text_only"] = await timed(lambda question: text_only.search(question), questions)
         result["embed_query"] = await timed(lambda question: embedder.embed([question], query=True), questions)
         result["vector_recall_at_10"] = round(await recall(repositories, search, embedder, questions[:100]), 4)
+        result["reembed_a_second"] = await anew(search)
+        await search.aclose()
         result["process_mb"] = round(rss_mb(), 1)
         await store.close()
     await embedder.aclose()
     return result
+
+
+def index_bytes(index: MemoryIndex) -> int:
+    """What the index holds: its arrays, and about 180 bytes of names a memory."""
+    parts, _head = index_file.parts(index)
+    return sum(part.nbytes for part in parts.values()) + 180 * len(index)
+
+
+async def imported(search: MemorySearch, corpus: Corpus) -> float:
+    """Memories imported a second."""
+    memories = [Memory(type=MemoryType.KNOWLEDGE, content=corpus.sentence()) for _ in range(1_000)]
+    begun = time.perf_counter()
+    await search.index_many(memories)
+    return round(len(memories) / (time.perf_counter() - begun))
+
+
+class Renamed(BuiltinEmbedder):
+    """The built-in embedder under another name: all vectors are to be made anew."""
+
+    id = "renamed:512"
+
+
+async def anew(search: MemorySearch) -> float:
+    """Memories embedded again a second, over the first 2 000 of them; searches use the old vectors meanwhile."""
+    search.change_to(Renamed())
+    reached = asyncio.Event()
+    begun = time.perf_counter()
+    took = [0.0, 0]
+
+    def progress(done: int, _total: int) -> None:
+        if done >= 2_000 and not reached.is_set():
+            took[:] = [time.perf_counter() - begun, done]
+            reached.set()
+
+    task = asyncio.create_task(search.reembed(progress))
+    await asyncio.wait([task, asyncio.create_task(reached.wait())], return_when=asyncio.FIRST_COMPLETED)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return round(took[1] / took[0]) if took[0] else 0
 
 
 async def score(rank: Ranker, facts: dict[str, str], questions: list[dict[str, str]]) -> dict[str, dict[str, float]]:
@@ -195,75 +261,181 @@ async def score(rank: Ranker, facts: dict[str, str], questions: list[dict[str, s
     }
 
 
-async def quality() -> dict[str, Any]:
-    """Fused against vectors alone and full text alone; and how many right answers the default threshold keeps."""
-    data = json.loads(DATA.read_text(encoding="utf-8"))
-    embedder = BuiltinEmbedder()
-    clock = SystemClock()
-    with tempfile.TemporaryDirectory() as folder:
-        store = await Store.open(None, clock=clock)
-        repositories = Repositories(store, DataDir(Path(folder)))
-        search = MemorySearch(repositories.memories, embedder, clock)
-        text_only = MemorySearch(repositories.memories, None, clock)
-        for fact in data["facts"]:
-            await search.index(Memory(id=fact["id"], type=MemoryType.KNOWLEDGE, content=fact["text"]))
-        facts = {fact["id"]: fact["language"] for fact in data["facts"]}
+def recall_of(orders: list[list[str]], asked: list[Asked], count: int = 10) -> dict[str, float]:
+    """Share of the evidence among the first ten, of all questions and by kind."""
+    found: dict[str, list[float]] = {}
+    for order, question in zip(orders, asked, strict=True):
+        share = len(set(order[:count]) & set(question.evidence)) / len(question.evidence)
+        for group in ("all", question.kind):
+            found.setdefault(group, []).append(share)
+    return {group: round(statistics.mean(shares), 3) for group, shares in found.items()}
 
-        async def fused(question: str) -> list[str]:
-            return [hit.memory.id for hit in (await search.search(question, limit=64, threshold=0)).hits]
 
-        async def text(question: str) -> list[str]:
-            return [hit.memory.id for hit in (await text_only.search(question, limit=64, threshold=0)).hits]
+class Systems:
+    """One store of memories, and what our search, its parts, SQLite and LanceDB find in it."""
 
-        async def vectors(question: str) -> list[str]:
-            index = await search.vectors()
-            assert index is not None
-            query = (await embedder.embed([question], query=True))[0]
-            nearest, _ = index.nearest(query, index.set_mask(search.ANY, facts), 64)
-            return [name for name, _ in nearest]
+    def __init__(self, search: MemorySearch, words: MemorySearch, embedder: BuiltinEmbedder, memories: list[Memory]) -> None:
+        self._search, self._words, self._embedder, self._memories = search, words, embedder, memories
 
-        systems = {"fused": fused, "vectors alone": vectors, "full text alone": text}
-        result: dict[str, Any] = {"facts": len(facts), "questions": len(data["questions"])}
-        result["systems"] = {name: await score(rank, facts, data["questions"]) for name, rank in systems.items()}
-        kept = shown = 0
-        for question in data["questions"]:
-            found = [hit.memory.id for hit in (await search.search(question["text"])).hits]
-            kept += question["fact"] in found
-            shown += len(found)
-        result["default_threshold"] = {
-            "right_kept": round(kept / len(data["questions"]), 3),
-            "hits_shown": round(shown / len(data["questions"]), 1),
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def of(cls, memories: list[Memory], embedder: BuiltinEmbedder) -> AsyncIterator[Systems]:
+        clock = SystemClock()
+        with tempfile.TemporaryDirectory() as folder:
+            store = await Store.open(None, clock=clock)
+            repositories = Repositories(store, DataDir(Path(folder)))
+            search = MemorySearch(repositories.memories, embedder, clock)
+            await search.index_many(memories)
+            yield cls(search, MemorySearch(repositories.memories, None, clock), embedder, memories)
+            await store.close()
+
+    async def orders(self, questions: list[str], limit: int, peers: Path | None) -> dict[str, list[list[str]]]:
+        """The first ``limit`` ids of each question, by system."""
+        found = {
+            "fused": [await self._ids(self._search, each, limit) for each in questions],
+            "words alone": [await self._own_words(each, limit) for each in questions],
+            "vectors alone": [],
+            "SQLite FTS5": self._sqlite(questions, limit),
         }
-        await store.close()
+        vectors = await self._embedder.embed([memory.content for memory in self._memories])
+        asked = await self._embedder.embed(questions, query=True)
+        for row in asked:
+            found["vectors alone"].append([self._memories[place].id for place in np.argsort(-(vectors @ row), kind="stable")[:limit]])
+        if peers is not None and peers.exists():
+            order = {
+                "ids": [memory.id for memory in self._memories],
+                "texts": [memory.content for memory in self._memories],
+                "vectors": vectors.tolist(),
+                "questions": questions,
+                "question_vectors": asked.tolist(),
+                "limit": limit,
+            }
+            done = subprocess.run(
+                [peers, "-m", "tests.bench.peers.stores_peer"], cwd=ROOT, input=json.dumps(order), capture_output=True, text=True
+            )
+            if done.returncode:
+                print(f"LanceDB was not measured (make peers): {done.stderr.strip().splitlines()[-1:]}")
+            else:
+                found |= json.loads(done.stdout)
+        return found
+
+    async def sure(self, asked: list[Asked]) -> dict[str, float]:
+        """At the default threshold: of the right first hits the share that is kept, of the questions about what was never said the share
+        that finds nothing."""
+        right = kept = 0
+        empty: dict[str, list[bool]] = {}
+        for question in asked:
+            if question.evidence:
+                (first, *_rest) = [hit.memory.id for hit in (await self._search.search(question.text, limit=1, threshold=0)).hits] or [""]
+                if first in question.evidence:
+                    right += 1
+                    kept += first in [hit.memory.id for hit in (await self._search.search(question.text)).hits]
+            else:
+                empty.setdefault(question.kind, []).append(not (await self._search.search(question.text)).hits)
+        return {"right first hits kept": round(kept / right, 3)} | {
+            f"{kind} questions that find nothing": round(statistics.mean(each), 3) for kind, each in empty.items()
+        }
+
+    async def _ids(self, search: MemorySearch, question: str, limit: int) -> list[str]:
+        return [hit.memory.id for hit in (await search.search(question, limit=limit, threshold=0)).hits]
+
+    async def _own_words(self, question: str, limit: int) -> list[str]:
+        """Full text as a search of single texts has it: without what stands around a turn."""
+        index = await self._words.loaded()
+        stems = await self._words.memories.stems(question)
+        rows = index.rows
+        none = np.full((rows.count, 4), rows.count, dtype=np.int32)
+        told = index.postings.scores(stems, rows.column("live"), rows.column("length"), none, np.zeros(rows.count, dtype=np.float32))
+        if told is None:
+            return []
+        return [rows.ids[row] for row in np.argsort(-told.own, kind="stable")[:limit] if told.own[row] > 0]
+
+    def _sqlite(self, questions: list[str], limit: int) -> list[list[str]]:
+        database = sqlite3.connect(":memory:")
+        database.execute("CREATE VIRTUAL TABLE memory USING fts5(id UNINDEXED, text, tokenize = 'porter unicode61 remove_diacritics 2')")
+        database.executemany("INSERT INTO memory VALUES (?, ?)", [(memory.id, memory.content) for memory in self._memories])
+        sql = "SELECT id FROM memory WHERE memory MATCH ? ORDER BY bm25(memory), rowid LIMIT ?"
+        found = []
+        for question in questions:
+            wanted = " OR ".join(f'"{word}"' for word in content_words(question))
+            found.append([row[0] for row in database.execute(sql, (wanted, limit))] if wanted else [])
+        database.close()
+        return found
+
+
+async def quality(peers: Path | None) -> dict[str, Any]:
+    """Both sets, ours against words alone, vectors alone, SQLite's full text and LanceDB."""
+    embedder = BuiltinEmbedder()
+    turns, asked = conversations.read()
+    known = [each for each in asked if each.evidence]
+    result: dict[str, Any] = {}
+    async with Systems.of(turns, embedder) as systems:
+        orders = await systems.orders([each.text for each in known], 10, peers)
+        result["conversations"] = {
+            "turns": len(turns),
+            "questions": len(known),
+            "recall@10": {name: recall_of(order, known) for name, order in orders.items()},
+            "default threshold": await systems.sure(asked),
+        }
+    data = json.loads(DATA.read_text(encoding="utf-8"))
+    facts = {fact["id"]: fact["language"] for fact in data["facts"]}
+    memories = [Memory(id=fact["id"], type=MemoryType.KNOWLEDGE, content=fact["text"]) for fact in data["facts"]]
+    questions = data["questions"]
+    async with Systems.of(memories, embedder) as systems:
+        orders = await systems.orders([question["text"] for question in questions], 64, peers)
+        scores = {}
+        for name, order in orders.items():
+            of = dict(zip([question["text"] for question in questions], order, strict=True))
+
+            async def rank(question: str, of: dict[str, list[str]] = of) -> list[str]:
+                return of[question]
+
+            scores[name] = await score(rank, facts, questions)
+        foreign = [Asked("foreign", each.text) for each in asked if not each.evidence]
+        result["facts"] = {
+            "facts": len(facts),
+            "questions": len(questions),
+            "systems": scores,
+            "default threshold": await systems.sure([Asked("plain", each["text"], (each["fact"],)) for each in questions] + foreign),
+        }
     await embedder.aclose()
     return result
 
 
 def show(result: dict[str, Any]) -> None:
-    at = result["speed"]
-    print(f"{at['memories']} memories: filled in {at['fill_s']} s, loaded in {at['load_s']} s", end=" ")
-    print(f"(+{at['loaded_mb']} MB, process {at['process_mb']} MB)")
-    print(f"{'':24}{'p50 ms':>10}{'p95 ms':>10}{'max ms':>10}{'cpu ms':>10}")
-    for name in ("fused", "text_only", "embed_query"):
-        print(f"{name:24}{at[name]['p50_ms']:>10}{at[name]['p95_ms']:>10}{at[name]['max_ms']:>10}{at[name]['cpu_ms']:>10}")
-    print(f"recall@10 of the vector part against exact search: {at['vector_recall_at_10']}")
-    of = result["quality"]
+    if at := result.get("speed"):
+        print(f"{at['memories']} memories: filled in {at['fill_s']} s, read row by row in {at['read_rows_s']} s,", end=" ")
+        print(f"from the file of {at['file_mb']} MB in {sorted(at['load_ms'])[2]} ms (first {at['load_ms'][0]});", end=" ")
+        print(f"the index {at['index_mb']} MB, the process +{at['loaded_mb']} MB, {at['process_mb']} MB in all")
+        print(f"imported: {at['import_a_second']} a second; embedded again: {at['reembed_a_second']} a second")
+        print(f"{'':24}{'p50 ms':>10}{'p95 ms':>10}{'max ms':>10}{'cpu ms':>10}")
+        for name in ("fused", "embed_query"):
+            print(f"{name:24}{at[name]['p50_ms']:>10}{at[name]['p95_ms']:>10}{at[name]['max_ms']:>10}{at[name]['cpu_ms']:>10}")
+        print(f"recall@10 of the vector part against exact search: {at['vector_recall_at_10']}")
+    of = result["quality"]["conversations"]
+    print(f"\n{of['turns']} turns, {of['questions']} questions; recall@10")
+    for name, groups in of["recall@10"].items():
+        print(f"{name:24}" + "".join(f"{group:>10} {value:.3f}" for group, value in groups.items()))
+    print(", ".join(f"{name}: {value}" for name, value in of["default threshold"].items()))
+    of = result["quality"]["facts"]
     print(f"\n{of['facts']} facts, {of['questions']} questions")
-    print(f"{'':18}{'asked→kept':>12}{'hit@1':>8}{'hit@5':>8}{'MRR':>8}")
+    print(f"{'':24}{'asked→kept':>12}{'hit@1':>8}{'hit@5':>8}{'MRR':>8}")
     for name, groups in of["systems"].items():
         for group, values in groups.items():
-            print(f"{name:18}{group:>12}{values['hit@1']:>8}{values['hit@5']:>8}{values['mrr']:>8}")
-    default = of["default_threshold"]
-    print(f"at the default threshold: {default['right_kept']} of the right answers kept, {default['hits_shown']} hits shown on average")
+            print(f"{name:24}{group:>12}{values['hit@1']:>8}{values['hit@5']:>8}{values['mrr']:>8}")
+    print(", ".join(f"{name}: {value}" for name, value in of["default threshold"].items()))
 
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="5 000 memories instead of 50 000")
+    parser.add_argument("--quality", action="store_true", help="what is found alone, without the speed")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--peers", type=Path, default=PEERS, help="the Python that has LanceDB (make peers)")
     arguments = parser.parse_args()
     count, queries = (5_000, 60) if arguments.quick else (50_000, 300)
-    result = {"speed": await speed(count, queries), "quality": await quality()}
+    result: dict[str, Any] = {} if arguments.quality else {"speed": await speed(count, queries)}
+    result["quality"] = await quality(arguments.peers)
     show(result)
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -2,87 +2,128 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
-from atelier_desk.domain.memory import Memory, MemoryType
+from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge import ranking
-from atelier_desk.knowledge.ranking import Candidate
+from atelier_desk.knowledge import vectors as vectors_module
+from atelier_desk.knowledge.index import MemoryIndex, Question
+from atelier_desk.knowledge.vectors import RowVectors
+from atelier_desk.storage.stems import Entry, pack
 
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
-share = st.floats(0, 1, allow_nan=False)
-
-
-def memory(content: str = "word", importance: float = 0.5, age_days: float = 0.0) -> Memory:
-    return Memory(id=content, type=MemoryType.KNOWLEDGE, content=content, importance=importance, created_at=NOW - timedelta(days=age_days))
-
-
-def test_relevance_is_the_weighted_sum_and_words_alone_without_a_vector() -> None:
-    assert ranking.relevance(0.4, 0.8) == pytest.approx(ranking.LEXICAL_WEIGHT * 0.4 + (1 - ranking.LEXICAL_WEIGHT) * 0.8)
-    assert ranking.relevance(0.4, None) == 0.4
+DAY = 86_400.0
+NOW = 1_000 * DAY
+ANY = MemoryFilter(scope=None)
 
 
-def test_both_pools_become_one() -> None:
-    pool = ranking.candidates([("a", 0.5), ("b", 0.2)], [("b", 0.9), ("c", 0.8)], {"b": 0.9, "c": 0.8}.get)
-    assert pool == [Candidate("a", 0.5, None), Candidate("b", 0.2, 0.9), Candidate("c", 0.0, 0.8)]
+def unit(*numbers: float) -> np.ndarray:
+    vector = np.array(numbers, dtype=np.float32)
+    return vector / np.linalg.norm(vector)
 
 
-def test_between_languages_a_cosine_counts_for_words() -> None:
-    candidate = Candidate("x", 0.0, 0.9)
-    other = ranking.hit(memory(), candidate, "fr", "en", NOW)
-    same = ranking.hit(memory(), candidate, "fr", "fr", NOW)
-    assert other.lexical == pytest.approx(ranking.CROSS_LANGUAGE * 0.9)
-    assert same.lexical == 0.0
-    assert ranking.hit(memory(), candidate, "", "en", NOW).lexical == 0.0
-    assert ranking.hit(memory(), candidate, "fr", "", NOW).lexical == 0.0
-    assert ranking.at_most(candidate, "fr", None) == other.relevance == ranking.at_most(candidate, "fr", "en")
-    assert ranking.at_most(candidate, "fr", "fr") == same.relevance == ranking.at_most(candidate, "", None)
-
-
-@given(share, share, share, st.floats(0, 400), share, st.floats(0, 400))
-def test_importance_and_recency_break_ties_and_no_more(
-    relevance: float, ahead: float, high: float, old: float, low: float, young: float
+def put(
+    index: MemoryIndex, name: str, text: str = "word", vector: np.ndarray | None = None, age_days: float = 0.0, **fields: object
 ) -> None:
-    better = ranking.hit(memory(importance=low, age_days=old), Candidate("a", min(1.0, relevance + 0.02 + ahead), None), "", "", NOW)
-    worse = ranking.hit(memory(importance=high, age_days=young), Candidate("b", relevance, None), "", "", NOW)
-    if better.relevance - worse.relevance > 0.02:
-        assert better.score > worse.score
-    assert 0.0 <= better.score - better.relevance <= 0.02 + 1e-9
+    stems = [(word, word) for word in text.split()]
+    values = {"workflow_id": None, "type": "knowledge", "tags": frozenset[str](), "created": NOW - age_days * DAY, **fields}
+    index.put(Entry(id=name, terms=pack(stems), **values), vector)  # type: ignore[arg-type]
 
 
-def test_equals_are_ordered_by_importance_then_by_recency() -> None:
-    plain = ranking.hit(memory("a", 0.2, 40), Candidate("a", 0.5, None), "", "", NOW)
-    important = ranking.hit(memory("b", 0.9, 40), Candidate("b", 0.5, None), "", "", NOW)
-    recent = ranking.hit(memory("c", 0.2, 1), Candidate("c", 0.5, None), "", "", NOW)
-    order = ranking.chosen([plain, important, recent], least=0, limit=3)
-    assert [each.memory.id for each in order] == ["c", "b", "a"]
+def ask(index: MemoryIndex, text: str, vector: np.ndarray | None = None, least: float = 0.0, language: str = "") -> list[ranking.Ranked]:
+    question = Question([(word, word) for word in text.split()], vector, language, frozenset(text.split()))
+    return index.search(question, ANY, NOW, 20, least)
+
+
+@given(arrays.arrays(np.float32, st.integers(20, 60), elements=st.floats(0, 1, width=32)))
+def test_the_cosine_counts_from_the_tenth_best_on(cosines: np.ndarray) -> None:
+    beyond = ranking.beyond(cosines, np.ones(len(cosines), dtype=bool))
+    assert (beyond > 0).sum() < 10
+    assert np.array_equal(np.argsort(-cosines, kind="stable")[:1], np.argsort(-(beyond + cosines), kind="stable")[:1])
+    few = cosines[:19]
+    assert np.array_equal(ranking.beyond(few, np.ones(19, dtype=bool)), few)
+
+
+def test_between_languages_the_vectors_count_for_words() -> None:
+    index = MemoryIndex(RowVectors("e", 2))
+    put(index, "french", "mot", unit(1, 0.2), language="fr")
+    put(index, "english", "text", unit(1, 0.2), language="en")
+    first, second = ask(index, "question", unit(1, 0), language="en")
+    assert (first.id, second.id) == ("french", "english")
+    assert first.lexical == pytest.approx(ranking.CROSS_LANGUAGE * first.cosine, rel=1e-3)
+    assert second.lexical == 0
+
+
+def test_equals_are_ordered_by_importance_use_and_recency() -> None:
+    index = MemoryIndex()
+    put(index, "plain", importance=0.2, age_days=40)
+    put(index, "used", importance=0.2, age_days=40, uses=7)
+    put(index, "important", importance=0.9, age_days=40)
+    put(index, "recent", importance=0.2, age_days=1)
+    found = ask(index, "word")
+    assert [each.id for each in found] == ["recent", "important", "used", "plain"]
+    assert all(0 <= each.score - each.relevance <= 0.02 + 1e-6 for each in found)
 
 
 @pytest.mark.parametrize(("age", "recency"), [(0, 1.0), (15, 0.5), (30, 0.0), (300, 0.0), (-5, 1.0)])
 def test_recency_is_a_straight_line_over_thirty_days(age: float, recency: float) -> None:
-    assert ranking.hit(memory(age_days=age), Candidate("a", 0.5, None), "", "", NOW).recency == pytest.approx(recency)
+    index = MemoryIndex()
+    put(index, "a", age_days=age)
+    assert ask(index, "word")[0].recency == pytest.approx(recency)
 
 
-def test_the_threshold_runs_from_any_match_to_clear_matches() -> None:
-    hits = [ranking.hit(memory(str(value)), Candidate(str(value), value, None), "", "", NOW) for value in (0.0, 0.01, 0.08, 0.2)]
+def test_the_threshold_asks_whether_a_memory_is_about_the_question_at_all() -> None:
+    index = MemoryIndex(RowVectors("e", 2))
+    for number in range(30):
+        put(index, f"m{number}", f"w{number}", unit(1, 6 + number / 10))
+    put(index, "told", "boat", unit(1, 1.2))
+    assert [each.id for each in ask(index, "ship", unit(1, 0), least=0.7)] == ["told"]
+    assert ask(index, "ship", unit(-1, 0.1), least=0.7) == []
+    assert len(ask(index, "ship", unit(1, 0))) == 20
+    index.use(None)
+    assert [each.id for each in ask(index, "boat harbour", least=0.7)] == ["told"]
+    assert ask(index, "boat a b c d e f g h i j k l m n o p", least=0.7) == []
 
-    def kept(threshold: float, hybrid: bool = True) -> int:
-        return len(ranking.chosen(hits, least=ranking.least_relevance(threshold, hybrid=hybrid), limit=10))
 
-    assert kept(0.0) == 3
-    assert kept(0.7) == 1
-    assert kept(0.7, hybrid=False) == 2
-    assert kept(1.0) == 1
+def test_a_turn_is_found_through_those_beside_it_and_by_its_speaker() -> None:
+    index = MemoryIndex(RowVectors("e", 2))
+    turns = {"t1": ("anna", unit(0, 1)), "t2": ("ben", unit(1, 0.1)), "t3": ("anna", unit(0.2, 1)), "far": ("ben", unit(0.3, 1))}
+    for number, (name, (speaker, vector)) in enumerate(turns.items()):
+        run = "r" if name != "far" else "s"
+        put(index, name, "x", vector, run_id=run, turn=True, speaker=speaker, type="context", age_days=9 - number)
+    assert [each.id for each in ask(index, "question", unit(1, 0))] == ["t2", "t3", "t1", "far"]
+    asked, named = ({each.id: each for each in ask(index, text, unit(1, 0))} for text in ("question", "question anna"))
+    for name, (speaker, _vector) in turns.items():
+        share = ranking.NAMED if speaker == "anna" else 1
+        assert named[name].relevance == pytest.approx(share * asked[name].relevance, rel=1e-4)
 
 
-def test_what_may_become_best_is_read_first_and_what_cannot_be_relevant_is_not() -> None:
-    pool = [Candidate("words", 0.3, None), Candidate("far", 0.0, 0.9), Candidate("weak", 0.05, None), Candidate("none", 0.0, 0.0)]
-
-    def read(least: float) -> list[str]:
-        return [each.id for each in ranking.promising(pool, least, lambda each: ranking.at_most(each, "fr", None))]
-
-    assert read(0.1) == ["far", "words"]
-    assert read(0.0) == ["far", "words", "weak"]
+def test_many_vectors_are_looked_at_in_short_form_first_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors_module, "SKETCH_FROM", 500)
+    monkeypatch.setattr("atelier_desk.knowledge.index.REFINED", 200)
+    random = np.random.default_rng(5)
+    topics = random.normal(size=(20, 256))
+    matrix = topics[random.integers(0, 20, 2_000)] + 0.7 * random.normal(size=(2_000, 256))
+    matrix = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+    names = [f"m{number}" for number in range(2_000)]
+    index = MemoryIndex(RowVectors("e", 256))
+    index.load(Entry(name, pack([]), None, "knowledge", frozenset(), created=NOW) for name in names)
+    assert index.vectors is not None
+    index.load_vectors(index.vectors, names, matrix)
+    index.prepare()
+    assert index.vectors.sketch is not None
+    right = 0
+    for query in matrix[:30]:
+        nearest_ten = {names[row] for row in np.argsort(-(matrix @ query))[:10]}
+        hits = ask(index, "", query)
+        right += len(nearest_ten & {each.id for each in hits[:10]})
+        assert hits[0].cosine == pytest.approx(1.0, abs=1e-3)
+    assert right >= 297
+    added = unit(*random.normal(size=256))
+    put(index, "new", "", added)
+    index.remove(["m7"])
+    assert ask(index, "", added)[0].id == "new"
+    assert ask(index, "", matrix[7])[0].id != "m7"

@@ -147,8 +147,7 @@ async def test_filters_by_home_type_and_tags(search: MemorySearch, repos: Reposi
 async def test_a_selective_filter_finds_far_down_the_order(
     search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock
 ) -> None:
-    for number in range(250):
-        await add(search, clock, f"cat {number}")
+    await search.index_many([Memory(type=MemoryType.KNOWLEDGE, content=f"cat {number}") for number in range(250)])
     await add(search, clock, "a cat with a car and a port", workflow_id=workflow.id)
     found = await search.search("feline", filters=MemoryFilter(workflow.id, MemoryScope.WORKFLOW), threshold=0)
     assert contents(found) == ["a cat with a car and a port"]
@@ -171,25 +170,38 @@ async def test_clear_deletes_and_forgets(search: MemorySearch, repos: Repositori
     assert contents(await search.search("cat", threshold=0)) == ["cat two"]
 
 
-async def test_another_embedder_embeds_again_and_search_goes_on(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
-    for number in range(70):
-        await add(search, clock, f"cat number {number}")
-    newer = WordEmbedder("cat kitten", id="newer:8")
-    search.use(newer)
-    assert contents(await search.search("kitten", threshold=0)) == []
-    assert contents(await search.search("69", threshold=0)) == ["cat number 69"]
+async def test_another_embedder_embeds_again_and_the_old_one_searches_until_it_is_whole(
+    search: MemorySearch, repos: Repositories, clock: ManualClock
+) -> None:
+    await search.index_many([Memory(type=MemoryType.KNOWLEDGE, content=f"cat number {number}") for number in range(70)])
+    search.change_to(WordEmbedder("cat kitten", id="newer:8"))
+    assert await search.to_embed() == 70
+    during: list[list[str]] = []
+
+    class Late(WordEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if not query and len(during) < 2:
+                during.append(contents(await search.search("feline", threshold=0, limit=100)))
+                await search.index(Memory(type=MemoryType.KNOWLEDGE, content=f"late cat {len(during)}", created_at=clock.now()))
+            return await super().embed(texts, query=query)
+
+    search.change_to(Late("cat kitten", id="newer:8"))
     seen: list[tuple[int, int]] = []
-    assert await search.reembed(lambda done, total: seen.append((done, total))) == 70
-    assert seen == [(32, 70), (64, 70), (70, 70)]
-    assert len((await search.search("kitten", threshold=0, limit=100)).hits) == 70
+    assert await search.reembed(lambda done, total: seen.append((done, total))) == 72, "what came meanwhile is embedded too"
+    assert [len(each) for each in during] == [70, 71]
+    assert seen[0] == (64, 70)
+    assert search.embedder is not None
+    assert search.embedder.id == "newer:8"
+    assert len((await search.search("kitten", threshold=0, limit=100)).hits) == 72
     ids, _ = await repos.memories.vectors("words:8")
     assert ids == []
     assert await search.reembed() == 0
 
 
-async def test_a_search_during_re_embedding_says_so_and_a_change_then_is_not_lost(
-    repos: Repositories, search: MemorySearch, clock: ManualClock
+async def test_a_search_without_an_old_embedder_says_how_far_it_is_and_a_change_then_is_not_lost(
+    repos: Repositories, clock: ManualClock
 ) -> None:
+    search = MemorySearch(repos.memories, None, clock)
     first = await add(search, clock, "the cat sleeps")
 
     class Slow(WordEmbedder):
@@ -202,10 +214,10 @@ async def test_a_search_during_re_embedding_says_so_and_a_change_then_is_not_los
                 await self.go_on.wait()
             return await super().embed(texts, query=query)
 
-    search.use(Slow("cat kitten", "car auto", id="slow:8"))
+    search.change_to(Slow("cat kitten", "car auto", id="slow:8"))
     task = asyncio.create_task(search.reembed())
     await Slow.reached.wait()
-    found = await search.search("cat")
+    found = await search.search("cat", threshold=0)
     assert contents(found) == ["the cat sleeps"]
     assert "0 of 1" in found.note
     await search.index(first.model_copy(update={"content": "the car is red"}))
@@ -218,9 +230,8 @@ async def test_a_search_during_re_embedding_says_so_and_a_change_then_is_not_los
 
 
 async def test_re_embedding_can_be_cancelled_and_goes_on_later(search: MemorySearch, clock: ManualClock) -> None:
-    for number in range(70):
-        await add(search, clock, f"cat number {number}")
-    search.use(WordEmbedder("cat kitten", id="newer:8"))
+    await search.index_many([Memory(type=MemoryType.KNOWLEDGE, content=f"cat number {number}") for number in range(70)])
+    search.change_to(WordEmbedder("cat kitten", id="newer:8"))
     task: asyncio.Task[int]
 
     def stop(done: int, total: int) -> None:
@@ -229,8 +240,19 @@ async def test_re_embedding_can_be_cancelled_and_goes_on_later(search: MemorySea
     task = asyncio.create_task(search.reembed(stop))
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await search.reembed() == 38
+    assert len((await search.search("feline", threshold=0, limit=100)).hits) == 70
+    assert await search.reembed() == 6
     assert len((await search.search("kitten", threshold=0, limit=100)).hits) == 70
+
+
+async def test_a_search_waits_for_no_write(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+    memory = await add(search, clock, "the cat sleeps")
+    await search.loaded()
+    async with repos.store.quiet():
+        assert contents(await search.search("cat", threshold=0)) == ["the cat sleeps"]
+        search.note_found([memory.id], "run")
+    await search.settle()
+    assert (await repos.memories.get(memory.id)).retrieved_by == ("run",)
 
 
 async def test_re_embedding_tells_when_the_embedder_fails(

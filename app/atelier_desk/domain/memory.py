@@ -72,6 +72,12 @@ class Memory(Model):
     updated_at: Timestamp = Field(default_factory=utc_now)
     expires_at: Timestamp | None = None
 
+    @property
+    def turn(self) -> bool:
+        """Whether it is one of the turns of a conversation: context of a run, of which is known who said it. What is asked of such a one is
+        often said by those before and after it."""
+        return self.type is MemoryType.CONTEXT and bool(self.run_id and self.agent_source)
+
 
 @dataclass(frozen=True)
 class MemoryFilter:
@@ -97,12 +103,13 @@ class MemoryFilter:
 
 
 class MemoryHit(Model):
-    """A search result with every part of its score, each 0–1."""
+    """A search result with every part of its score, each 0–1. ``certainty`` is what a threshold is compared with."""
 
     memory: Memory
     score: float
     relevance: float
     lexical: float
     cosine: float | None = None
+    certainty: float = 1.0
     importance: float
     recency: float

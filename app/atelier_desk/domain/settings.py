@@ -71,6 +71,16 @@ class Settings(Model):
     inactivity_s: int = Field(default=limits.INACTIVITY_S, ge=limits.INACTIVITY[0], le=limits.INACTIVITY[1])
     """Seconds without a word after which a model's reply, or a sub-agent, is ended."""
     embedder: EmbedderSettings = EmbedderSettings()
+    embedder_before: EmbedderSettings | None = None
+    """The one that searches still use, while the vectors of ``embedder`` are being made; None when they are whole."""
+    embedder_paused: bool = False
+    """Making them waits until a person goes on with it."""
+    memories_off: tuple[str, ...] = Field(default=(), max_length=10_000)
+    """Ids of the workflows whose agents neither keep nor are given memories."""
+    memories_pinned: tuple[str, ...] = Field(default=(), max_length=2_000)
+    """Ids of the memories that stand first and do not expire, the last pinned first."""
+    memories_apart: tuple[tuple[str, str], ...] = Field(default=(), max_length=2_000)
+    """Pairs of memories that look like one or like a contradiction and, as a person said, may both stand."""
     fsync: bool = True
     """Wait for the disk at each commit; off survives a killed program but not a power cut."""
     approvals: ApprovalSettings = ApprovalSettings()

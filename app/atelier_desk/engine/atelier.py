@@ -332,7 +332,7 @@ class Atelier(Services):
         """
         self.runs.titles.watch()
         await self.runs.resume_all()
-        if self.embedder is not None and await self.repos.memories.without_vector(self.embedder.id, limit=1):
+        if self.embedder is not None and not (await self.settings.get()).embedder_paused and await self.memories.unfinished():
             self.memories.start_reembed()
         self._background.append(asyncio.create_task(self._warm()))
         await self.workflows.purge_expired()
@@ -353,13 +353,23 @@ class Atelier(Services):
             log.exception("the memory search was not loaded ahead")
 
     async def use_embedder(self, settings: Settings) -> None:
-        """Switch to the embedder the settings name; memories keep their old vectors until they are embedded again."""
+        """Switch to the embedder the settings name. Where they name one before it, searches stay with that until all vectors are made."""
         from atelier_desk.knowledge.embedding import create_embedder
 
-        old, self.embedder = self.embedder, await create_embedder(settings.embedder, self.providers.get, self.vault, self.clock)
-        self.memory_search.use(self.embedder)
-        if old is not None and old is not self.embedder:
-            await old.aclose()
+        made = await create_embedder(settings.embedder, self.providers.get, self.vault, self.clock)
+        before = (self.embedder, self.memory_search.embedder)
+        if settings.embedder_before is not None and made is not None:
+            self.memory_search.change_to(made)
+        else:
+            self.memory_search.use(made)
+        self.embedder = made
+        await self.drop_embedders(*before)
+
+    async def drop_embedders(self, *embedders: Embedder | None) -> None:
+        """Close those of them that are no longer used."""
+        for one in dict.fromkeys(embedders):
+            if one is not None and one is not self.embedder and one is not self.memory_search.embedder:
+                await one.aclose()
 
     # -- opening and closing -------------------------------------------------------------------------------------------------------
 
@@ -424,22 +434,31 @@ class Atelier(Services):
         from atelier_desk.knowledge.search import MemorySearch
 
         self.embedder = embedder
-        self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock)
+        self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock, self.datadir.memory_index)
         self.tool_services.memory_search = self.memory_search
+        self.tool_services.memory_off = self._memory_off
         if embedder is not None:
             return
-        if needs_server(settings.embedder):
+        if needs_server(settings.embedder) or (settings.embedder_before is not None and needs_server(settings.embedder_before)):
             # A server that does not answer must not hold up the start: until it does, full text alone is searched.
             self._background.append(asyncio.create_task(self._try_embedder(settings)))
             return
         try:
-            self.embedder = await create_embedder(settings.embedder, self.providers.get, self.vault, self.clock)
+            if settings.embedder_before is not None:
+                self.memory_search.use(await create_embedder(settings.embedder_before, self.providers.get, self.vault, self.clock))
+            await self.use_embedder(settings)
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
-        self.memory_search.use(self.embedder)
+
+    async def _memory_off(self, workflow_id: str) -> bool:
+        return bool(workflow_id) and not await self.memories.is_on(workflow_id)
 
     async def _try_embedder(self, settings: Settings) -> None:
+        from atelier_desk.knowledge.embedding import create_embedder
+
         try:
+            if settings.embedder_before is not None:
+                self.memory_search.use(await create_embedder(settings.embedder_before, self.providers.get, self.vault, self.clock))
             await self.use_embedder(settings)
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
@@ -528,8 +547,9 @@ class Atelier(Services):
                 parts.push_async_callback(self.runs.close)
 
     async def _close_embedder(self) -> None:
-        if self.embedder is not None:
-            await self.embedder.aclose()
+        for one in dict.fromkeys((self.embedder, self.memory_search.embedder)):
+            if one is not None:
+                await one.aclose()
 
     async def _stop_background(self) -> None:
         for task in self._background:

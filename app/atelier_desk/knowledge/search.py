@@ -1,4 +1,4 @@
-"""Search in memories: exact vectors in process, full text by stems, fused by weighted scores."""
+"""Search in memories: vectors and words in process, fused by weighted scores; see ``atelier_desk.knowledge.ranking``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
+from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit, MemoryType
 from atelier_desk.i18n import N_
-from atelier_desk.knowledge import ranking
-from atelier_desk.knowledge.language import language
-from atelier_desk.knowledge.vectors import VectorIndex, accepts
-from atelier_desk.knowledge.words import MemoryWords
+from atelier_desk.knowledge.index import MemoryIndex, Question
+from atelier_desk.knowledge.keeper import IndexKeeper
+from atelier_desk.storage.language import language
+from atelier_desk.storage.text import words
 from atelier_desk.threads import in_tool_thread
 
 if TYPE_CHECKING:
@@ -31,10 +32,9 @@ EMBEDDED_CHARS = 4_000
 """Characters of a memory that its vector stands for: sentence encoders average a longer text away, and each thousand costs 20 ms."""
 EMBED_WAIT_S = 10.0
 """Seconds a search waits for its query's vector before it goes on with full text alone."""
-REEMBED_BATCH = 32
+BATCH = 64
+"""Memories that are embedded and written together."""
 
-Filters = MemoryFilter
-"""Which memories a search looks at, as the repository takes it."""
 Progress = Callable[[int, int], None]
 """Called with how many memories are done, and how many there are to do."""
 
@@ -48,67 +48,67 @@ class Found:
     note: str = ""
 
 
-def _no_cosine(memory_id: str) -> float | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Near:
-    """What the vectors say: the nearest memories, the cosine of any, and whether vectors were compared at all."""
-
-    nearest: list[tuple[str, float]] = field(default_factory=list)
-    cosine: Callable[[str], float | None] = _no_cosine
-    compared: bool = False
-    note: str = ""
-
-
 class MemorySearch:
     """Keeps memories findable and finds them.
 
-    All changes of memories go through ``index``, ``remove`` and ``clear``, which write the database and follow in process. The vectors
-    are loaded at the first search. Without an embedder, or when it fails, full text alone is searched and the result says so.
+    Changes of memories go through ``index``, ``index_many``, ``remove`` and ``clear``, which write the database and follow in process. The
+    index is loaded at the first search. Without an embedder, or when it fails, full text alone is searched and the result says so.
 
     Attributes:
         ANY: the filter that accepts every memory there is.
+        memories: the repository.
+        coming: the embedder whose vectors are being made while searches still compare those of the old one; else None.
     """
 
     ANY = MemoryFilter(scope=None)
 
-    def __init__(self, memories: MemoryRepository, embedder: Embedder | None, clock: Clock) -> None:
-        self._memories = memories
-        self._words = MemoryWords(memories, clock)
+    def __init__(self, memories: MemoryRepository, embedder: Embedder | None, clock: Clock, file: Path | None = None) -> None:
+        """``file`` is where the index is kept between starts; without it, it is read from the database each time."""
+        self.memories = memories
         self._embedder = embedder
         self._clock = clock
-        self._vectors: VectorIndex | None = None
-        self._loading: VectorIndex | None = None
-        self._load_lock = asyncio.Lock()
-        self._touched: set[str] = set()
-        self._languages: dict[str, str] = {}
+        self._keeper = IndexKeeper(memories, file)
+        self._keeper.use(embedder)
+        self.coming: Embedder | None = None
         self._reembed_lock = asyncio.Lock()
         self._reembedding: tuple[int, int] | None = None
+        self._found: dict[str, dict[str, None]] = {}
+        self._noting: asyncio.Task[None] | None = None
 
     @property
     def embedder(self) -> Embedder | None:
+        """The one whose vectors are compared."""
         return self._embedder
 
     def use(self, embedder: Embedder | None) -> None:
         """Search with another embedder from now on. Memories it has not embedded yet are found by their words; see ``reembed``."""
-        self._embedder = embedder
-        self._vectors = self._loading = None
+        self._embedder, self.coming = embedder, None
+        self._keeper.use(embedder)
+
+    def change_to(self, embedder: Embedder) -> None:
+        """Search with the embedder in use until ``reembed`` has made all vectors of this one."""
+        if self._embedder is None:
+            self.use(embedder)
+        else:
+            self.coming = None if embedder.id == self._embedder.id else embedder
 
     def forget_loaded(self) -> None:
-        """Read words and vectors again at the next search: rows were written by another way (import, restore)."""
-        self._words.forget_loaded()
-        self._vectors = self._loading = None
+        """Read everything again at the next search: rows were written by another way (import, restore)."""
+        self._keeper.forget()
 
     async def warm(self) -> None:
-        """Load words and vectors now, so that the first search does not wait for them; nothing where there is no memory yet."""
-        if await self._words.warm() and self._embedder is not None:
-            await self._loaded(self._embedder)
+        """Load the index now, so that the first search does not wait for it, and keep it in its file if it was not there."""
+        await self._keeper.loaded()
+        await self._keeper.keep()
 
-    async def vectors(self) -> VectorIndex | None:
-        """The loaded vectors of the embedder in use, None without one."""
-        return None if self._embedder is None else await self._loaded(self._embedder)
+    async def loaded(self) -> MemoryIndex:
+        """The index itself."""
+        return await self._keeper.loaded()
+
+    async def aclose(self) -> None:
+        """Finish what is being written, and keep the index for the next start."""
+        await self.settle()
+        await self._keeper.keep()
 
     async def index(self, memory: Memory) -> Memory:
         """Save a memory, new or changed, with its vector, and make it findable. Returns it as it was stored.
@@ -118,37 +118,41 @@ class MemorySearch:
         Raises:
             NotFoundError: its workflow is gone.
         """
-        vector = await self._vector_of(memory)
         embedder = self._embedder
-        if vector is None or embedder is None:
-            stored = await self._memories.save(memory.model_copy(update={"embedder": ""}), None)
-        else:
-            stored = await self._memories.save(memory.model_copy(update={"embedder": embedder.id}), vector)
-        self._touched.add(stored.id)
-        self._languages[stored.id] = language(stored.content)
-        for vectors in self._all_vectors():
-            if vector is not None and stored.embedder == vectors.embedder:
-                vectors.put(stored, vector)
-            elif not stored.embedder:
-                vectors.remove((stored.id,))
+        made = await self._vectors_of([memory])
+        if made is None or embedder is None:
+            return await self.memories.save(memory.model_copy(update={"embedder": ""}), None)
+        with self._keeper.expecting(embedder.id, {memory.id: made[0]}):
+            return await self.memories.save(memory.model_copy(update={"embedder": embedder.id}), made[0])
+
+    async def index_many(self, memories: Sequence[Memory], progress: Progress | None = None) -> list[Memory]:
+        """The same for many that are new or have a new content, in batches that are each written whole.
+
+        Raises:
+            NotFoundError: the workflow of one is gone; its batch and those after it are not written.
+        """
+        stored: list[Memory] = []
+        for start in range(0, len(memories), BATCH):
+            batch = list(memories[start : start + BATCH])
+            embedder = self._embedder
+            made = await self._vectors_of(batch)
+            if made is None or embedder is None:
+                stored += await self.memories.save_many([(each.model_copy(update={"embedder": ""}), None) for each in batch])
+            else:
+                with self._keeper.expecting(embedder.id, {each.id: vector for each, vector in zip(batch, made, strict=True)}):
+                    named = [each.model_copy(update={"embedder": embedder.id}) for each in batch]
+                    stored += await self.memories.save_many(list(zip(named, made, strict=True)))
+            if progress is not None:
+                progress(len(stored), len(memories))
         return stored
 
     async def remove(self, memory_ids: Iterable[str]) -> None:
         """Forget memories that were deleted from the database."""
-        gone = list(memory_ids)
-        self._touched.update(gone)
-        for memory_id in gone:
-            self._languages.pop(memory_id, None)
-        for vectors in self._all_vectors():
-            vectors.remove(gone)
+        self._keeper.deleted(list(memory_ids))
 
     async def clear(self, type: MemoryType, workflow_id: str | None) -> int:
         """Delete all memories of a type in a workflow, or for None the general ones. Returns how many there were."""
-        scope = MemoryScope.GENERAL if workflow_id is None else MemoryScope.WORKFLOW
-        ids = await self._words.matching(MemoryFilter(workflow_id, scope, type))
-        deleted = await self._memories.clear(type, workflow_id)
-        await self.remove(ids)
-        return deleted
+        return await self.memories.clear(type, workflow_id)
 
     async def search(
         self, query: str, *, filters: MemoryFilter | None = None, limit: int = limits.MEMORY_LIST_DEFAULT, threshold: float = 0.7
@@ -158,7 +162,7 @@ class MemorySearch:
         Args:
             filters: whose memories of which type with which tags; every memory there is when left out.
             limit: 1 to ``limits.MEMORY_LIST_MAX``.
-            threshold: 0 to 1, how close to a full match a memory must come; see ``ranking.least_relevance``.
+            threshold: 0 to 1, the least certainty that a memory is about the query; see ``ranking.certainty``.
 
         Raises:
             UsageError: a limit or threshold out of range.
@@ -171,29 +175,59 @@ class MemorySearch:
                 threshold=threshold,
             )
         wanted = filters if filters is not None else self.ANY
-        near, words = await asyncio.gather(self._near(query, wanted), self._share(query, wanted))
-        least = ranking.least_relevance(threshold, hybrid=near.compared)
-        spoken = language(query)
-        pool = ranking.promising(
-            ranking.candidates(words, near.nearest, near.cosine),
-            least,
-            lambda candidate: ranking.at_most(candidate, spoken, self._languages.get(candidate.id)),
-        )
-        hits = await self._read(pool, spoken, wanted, limit)
-        return Found(ranking.chosen(hits, least=least, limit=limit), "hybrid" if near.compared else "text", near.note)
+        (vector, note), stems, index = await asyncio.gather(self._vector(query), self.memories.stems(query), self._keeper.loaded())
+        question = Question(stems, vector, language(query), frozenset(words(query)))
+        hits: list[MemoryHit] = []
+        while True:
+            # What was deleted behind our back is forgotten, and others take its place.
+            now = self._clock.now()
+            ranked = await in_tool_thread(index.search, question, wanted, now.timestamp(), limit, threshold)
+            known = {memory.id: memory for memory in await self.memories.get_many([each.id for each in ranked])}
+            hits = [each.hit(known[each.id]) for each in ranked if each.id in known]
+            if len(hits) == len(ranked):
+                break
+            await self.remove({each.id for each in ranked} - known.keys())
+        return Found(hits, "hybrid" if vector is not None else "text", note)
+
+    def note_found(self, memory_ids: Sequence[str], run_id: str) -> None:
+        """Remember that a run found these memories. It is written in the background: no search waits for it; ``settle`` does."""
+        self._found.setdefault(run_id, {}).update(dict.fromkeys(memory_ids))
+        if memory_ids and (self._noting is None or self._noting.done()):
+            self._noting = asyncio.create_task(self._note())
+
+    async def settle(self) -> None:
+        """Wait until what was found is written down."""
+        while self._noting is not None and not self._noting.done():
+            await asyncio.wait([self._noting])
+
+    async def _note(self) -> None:
+        while self._found:
+            found, self._found = self._found, {}
+            try:
+                await self.memories.mark_retrieved({run_id: list(ids) for run_id, ids in found.items()})
+            except AtelierError as error:
+                log.warning("it is not noted which memories were found: %s", error)
+
+    # -- vectors anew ----------------------------------------------------------------------------------------------------------------
+
+    async def to_embed(self) -> int:
+        """How many memories have no vector yet of the embedder that all are to have."""
+        embedder = self.coming or self._embedder
+        return await self.memories.count_without(embedder.id) if embedder is not None else 0
 
     async def reembed(self, progress: Progress | None = None) -> int:
-        """Give every memory a vector of the embedder in use, then delete those of others. Returns how many were embedded.
+        """Give every memory a vector of the embedder in use, or of the one that is to follow it; then search with that, and delete the
+        vectors of others. Returns how many were embedded.
 
-        Searches work meanwhile: what is not embedded yet is found by its words. Cancelling the task stops it between two batches; a later
-        call goes on where it stopped. One at a time: a second call waits for the first to end.
+        Searches work meanwhile, with the old embedder until the new one's vectors are whole. Cancelling the task stops it between two
+        batches; a later call, also after a kill, goes on where it stopped. One at a time: a second call waits for the first to end.
 
         Raises:
             UsageError: there is no embedder.
             ProviderError: the embedder failed.
         """
         async with self._reembed_lock:
-            embedder = self._embedder
+            embedder = self.coming or self._embedder
             if embedder is None:
                 raise UsageError(N_("There is no embedder to embed memories with. Choose one in the memory settings."))
             try:
@@ -202,120 +236,65 @@ class MemorySearch:
                 self._reembedding = None
 
     async def _reembed(self, embedder: Embedder, progress: Progress | None) -> int:
-        vectors = await self._loaded(embedder)
-        done, total = 0, max(0, await self._memories.count() - len(vectors))
+        done, total = 0, await self.memories.count_without(embedder.id)
         self._reembedding = (done, total)
-        after = ""
-        while self._embedder is embedder and (batch := await self._memories.without_vector(embedder.id, REEMBED_BATCH, after=after)):
-            after = batch[-1].id
-            await self._embed_batch(embedder, batch)
-            done += len(batch)
-            total = max(total, done)
-            self._reembedding = (done, total)
-            if progress is not None:
-                progress(done, total)
-        if self._embedder is embedder:
-            await self._memories.drop_vectors(embedder.id)
+        while True:
+            after, before = "", done
+            while batch := await self.memories.without_vector(embedder.id, BATCH, after=after):
+                if embedder is not (self.coming or self._embedder):
+                    return done  # another one was chosen meanwhile
+                after = batch[-1].id
+                self._keeper.embedding(batch)
+                made = await embedder.embed([embedded_text(memory) for memory in batch])
+                await self.memories.set_vectors(embedder.id, list(zip(batch, made, strict=True)))
+                if embedder is self._embedder:
+                    self._keeper.embedded(embedder.id, batch, made)
+                done += len(batch)
+                total = max(total, done)
+                self._reembedding = (done, total)
+                if progress is not None:
+                    progress(done, total)
+            if embedder is self.coming:
+                await self._switch(embedder)  # what was saved while it read the vectors has an old one: the next round makes up for it
+            elif done == before:
+                break
+        await self.memories.drop_vectors(embedder.id)
         return done
 
-    async def _embed_batch(self, embedder: Embedder, batch: list[Memory]) -> None:
-        """Embed memories that no one changed meanwhile; whoever changes one embeds it too."""
-        self._touched.difference_update(memory.id for memory in batch)
-        made = await embedder.embed([_text(memory) for memory in batch])
-        unchanged = [(memory, vector) for memory, vector in zip(batch, made, strict=True) if memory.id not in self._touched]
-        saved = await asyncio.gather(
-            *(self._memories.set_vector(memory.id, embedder.id, vector) for memory, vector in unchanged), return_exceptions=True
-        )
-        for (memory, vector), outcome in zip(unchanged, saved, strict=True):
-            if isinstance(outcome, BaseException):
-                if not isinstance(outcome, NotFoundError):
-                    raise outcome
-                continue
-            for vectors in self._all_vectors():
-                if vectors.embedder == embedder.id and memory.id not in self._touched:
-                    vectors.put(memory, vector)
+    async def _switch(self, embedder: Embedder) -> None:
+        """Compare this embedder's vectors from now on."""
+        await self._keeper.take_vectors(embedder)
+        self._embedder, self.coming = embedder, None
 
-    async def _near(self, query: str, wanted: MemoryFilter) -> _Near:
-        """The memories nearest to the query; none, with a note, when there is no vector to compare with."""
+    # -- the embedder ----------------------------------------------------------------------------------------------------------------
+
+    async def _vector(self, query: str) -> tuple[np.ndarray | None, str]:
+        """The query's vector, None with a note where there is none."""
         embedder = self._embedder
         if embedder is None:
-            return _Near(note="No embedder is set: full text alone was searched.")
+            return None, "No embedder is set: full text alone was searched."
         try:
             async with asyncio.timeout(EMBED_WAIT_S):
                 made = await embedder.embed([query[:EMBEDDED_CHARS]], query=True)
         except (AtelierError, TimeoutError) as error:
             log.warning("the query was not embedded: %s", error)
-            return _Near(note=f"The embedder failed ({str(error) or 'no answer in time'}): full text alone was searched.")
-        vectors = await self._loaded(embedder)
-        mask = vectors.mask(wanted)
-        if mask is None:
-            mask = vectors.set_mask(wanted, await self._words.matching(wanted))
-        nearest, cosine = await in_tool_thread(vectors.nearest, made[0], mask, ranking.POOL)
-        if self._reembedding is None:
-            return _Near(nearest, cosine, True)
+            return None, f"The embedder failed ({str(error) or 'no answer in time'}): full text alone was searched."
+        if self._reembedding is None or self.coming is not None:
+            return made[0], ""
         done, total = self._reembedding
-        note = f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone."
-        return _Near(nearest, cosine, True, note)
+        return made[0], f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone."
 
-    async def _share(self, query: str, wanted: MemoryFilter) -> list[tuple[str, float]]:
-        """Word scores as shares of the best the query could reach."""
-        result = await self._words.search(query, ranking.POOL, wanted)
-        return [(memory_id, score / result.best) for memory_id, score in result.hits] if result.best > 0 else []
-
-    async def _read(self, pool: Sequence[ranking.Candidate], spoken: str, wanted: MemoryFilter, limit: int) -> list[MemoryHit]:
-        """Hits of the most promising candidates, some more than are wanted.
-
-        What was deleted behind our back is forgotten, and others take its place.
-        """
-        now = self._clock.now()
-        hits: list[MemoryHit] = []
-        start = 0
-        while start < len(pool) and (missing := limit + ranking.READ_AHEAD - len(hits)) > 0:
-            batch = {each.id: each for each in pool[start : start + missing]}
-            start += len(batch)
-            memories = await self._memories.get_many(list(batch))
-            await self.remove(batch.keys() - {memory.id for memory in memories})
-            for memory in memories:
-                tongue = self._languages[memory.id] = language(memory.content)
-                if accepts(wanted, memory) and (memory.expires_at is None or memory.expires_at > now):
-                    hits.append(ranking.hit(memory, batch[memory.id], spoken, tongue, now))
-        return hits
-
-    async def _vector_of(self, memory: Memory) -> np.ndarray | None:
+    async def _vectors_of(self, memories: Sequence[Memory]) -> np.ndarray | None:
         if self._embedder is None:
             return None
         try:
-            vectors = await self._embedder.embed([_text(memory)])
+            return await self._embedder.embed([embedded_text(memory) for memory in memories])
         except AtelierError as error:
-            log.warning("a memory is kept without a vector: %s", error)
+            log.warning("memories are kept without a vector: %s", error)
             return None
-        first: np.ndarray = vectors[0]
-        return first
-
-    async def _loaded(self, embedder: Embedder) -> VectorIndex:
-        """The embedder's vectors; read from the database at the first call, a page at a time."""
-        async with self._load_lock:
-            if self._vectors is not None and self._vectors.embedder == embedder.id:
-                return self._vectors
-            self._touched.clear()
-            vectors = self._loading = VectorIndex(embedder.id, embedder.dimension)
-            after = ""
-            while True:
-                ids, matrix = await self._memories.vectors(embedder.id, after=after)
-                if not ids:
-                    break
-                after = ids[-1]
-                fresh = [index for index, memory_id in enumerate(ids) if memory_id not in self._touched]
-                await in_tool_thread(vectors.load, [ids[index] for index in fresh], matrix[fresh])
-            await in_tool_thread(vectors.prepare)
-            if self._embedder is embedder:
-                self._vectors = vectors
-            self._loading = None
-            return vectors
-
-    def _all_vectors(self) -> list[VectorIndex]:
-        return [vectors for vectors in (self._vectors, self._loading) if vectors is not None]
 
 
-def _text(memory: Memory) -> str:
-    return memory.content[:EMBEDDED_CHARS]
+def embedded_text(memory: Memory) -> str:
+    """What a memory's vector is made of: of a turn, who said it too."""
+    text = f"{memory.agent_source}: {memory.content}" if memory.turn else memory.content
+    return text[:EMBEDDED_CHARS]

@@ -1,44 +1,27 @@
-"""The vectors of one embedder in a float32 matrix, a row a memory: changed in place, never reloaded for a change."""
+"""The vectors of one embedder beside the rows of the memories, in half precision: 50 000 of 512 numbers are 51 MB."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.memory import Memory, MemoryFilter
 from atelier_desk.knowledge.sketch import Sketch
 
 if TYPE_CHECKING:
     import numpy as np
 
-_FIRST_ROWS = 256
-SKETCH_FROM = 20_000
-"""Vectors from which on all are looked at in short form first; below it comparing every one takes under 4 ms."""
-REFINED = 1_000
-"""Vectors compared exactly after that, five for each that is wanted if that is more."""
-_MASKS = 8
-"""Filters whose rows are kept ready; a workflow's agents ask with the same few again and again."""
+SKETCH_FROM = 2_000
+"""Vectors from which on all are looked at in short form first; below it widening every one to be compared takes 2 ms."""
+REFINED = 800
+"""Vectors compared exactly after that."""
 
 
-def accepts(wanted: MemoryFilter, memory: Memory) -> bool:
-    """Whether a filter lets a memory through, expiry apart."""
-    if not wanted.accepts_home(memory.workflow_id) or (wanted.type is not None and memory.type is not wanted.type):
-        return False
-    return set(wanted.tags) <= set(memory.tags)
-
-
-class VectorIndex:
-    """Unit vectors by memory id.
-
-    Changes happen on the event loop, ``nearest`` may run in a thread: it reads arrays that are only ever replaced or written a row at a
-    time, so the worst that a change during a search does is to judge one memory by its old or its new vector. A lock keeps changes away
-    only while the short forms are made, once.
+class RowVectors:
+    """Unit vectors by row. Cosines come from half precision numbers: they are right to 0.0005.
 
     Attributes:
         embedder: id of the embedder the vectors are of.
-        dimension: length of each vector.
+        dimension: length of each vector, 0 until the first one is there.
+        there: which rows have a vector.
     """
 
     def __init__(self, embedder: str, dimension: int) -> None:
@@ -46,137 +29,92 @@ class VectorIndex:
 
         self.embedder = embedder
         self.dimension = dimension
-        self._rows: np.ndarray = np.zeros((0, dimension), dtype=np.float32)
-        self._ids: list[str] = []
-        self._row_of: dict[str, int] = {}
-        self._free: list[int] = []
-        self._masks: OrderedDict[MemoryFilter, np.ndarray] = OrderedDict()
-        self._sketch: Sketch | None = None
-        self._changing = threading.Lock()
+        self.matrix: np.ndarray = np.zeros((0, dimension), dtype=np.float16)
+        self.there: np.ndarray = np.zeros(0, dtype=bool)
+        self.sketch: Sketch | None = None
 
     def __len__(self) -> int:
-        return len(self._row_of)
+        return int(self.there.sum())
 
-    def __contains__(self, memory_id: str) -> bool:
-        return memory_id in self._row_of
+    def reserve(self, rows: int) -> None:
+        """Have room for so many rows."""
+        import numpy as np
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the matrix."""
-        return int(self._rows.nbytes)
+        have = len(self.matrix)
+        if rows > have:
+            more = max(rows, 256, have * 5 // 4)
+            larger = np.zeros((more, self.dimension), dtype=np.float16)
+            larger[:have] = self.matrix
+            self.matrix = larger
+            self.there = np.concatenate([self.there, np.zeros(more - have, dtype=bool)])
 
-    def load(self, ids: Sequence[str], matrix: np.ndarray) -> None:
-        """Add a page of stored vectors; ids that are known already are newer and stay."""
-        with self._changing:
-            fresh = [index for index, memory_id in enumerate(ids) if memory_id not in self._row_of]
-            start = len(self._ids)
-            self._reserve(start + len(fresh))
-            self._rows[start : start + len(fresh)] = matrix[fresh]
-            for offset, index in enumerate(fresh):
-                self._ids.append(ids[index])
-                self._row_of[ids[index]] = start + offset
-            self._masks.clear()
-            self._sketch = None
+    def put(self, row: int, vector: np.ndarray) -> None:
+        """Give a row its vector."""
+        import numpy as np
+
+        flat = np.asarray(vector, dtype=np.float32).reshape(-1)
+        self._be_of(len(flat))
+        self.reserve(row + 1)
+        self.matrix[row] = flat
+        self.there[row] = True
+        if self.sketch is not None:
+            self.sketch.set(row, flat, len(self.matrix))
+
+    def load(self, rows: np.ndarray, vectors: np.ndarray) -> None:
+        """Give many rows their vectors; the short forms are made by ``prepare``."""
+        if len(rows):
+            self._be_of(vectors.shape[1])
+            self.reserve(int(rows.max()) + 1)
+            self.matrix[rows] = vectors
+            self.there[rows] = True
+            self.sketch = None
+
+    def _be_of(self, dimension: int) -> None:
+        """Some embedders only say their dimension once they have made a vector."""
+        if self.dimension != dimension:
+            self.__init__(self.embedder, dimension)  # type: ignore[misc]
+
+    def remove(self, row: int) -> None:
+        """Take a row's vector away."""
+        if row < len(self.there):
+            self.there[row] = False
 
     def prepare(self) -> None:
-        """Make the short forms when there are enough vectors; ``nearest`` does it too. Meant for a thread."""
-        with self._changing:
-            if self._sketch is None and len(self._row_of) >= SKETCH_FROM:
-                import numpy as np
-
-                self._sketch = Sketch(self._rows, np.fromiter(self._row_of.values(), dtype=np.int64, count=len(self._row_of)))
-
-    def put(self, memory: Memory, vector: np.ndarray) -> None:
-        """Add or replace a memory's vector."""
-        with self._changing:
-            self._put(memory, vector)
-
-    def _put(self, memory: Memory, vector: np.ndarray) -> None:
+        """Make the short forms when there are enough vectors, and again when they have become twice as many. Meant for a thread."""
         import numpy as np
 
-        row = self._row_of.get(memory.id)
-        if row is None:
-            row = self._free.pop() if self._free else len(self._ids)
-            self._reserve(row + 1)
-            if row == len(self._ids):
-                self._ids.append(memory.id)
-            self._ids[row] = memory.id
-            self._row_of[memory.id] = row
-        self._rows[row] = np.asarray(vector, dtype=np.float32).reshape(-1)
-        if self._sketch is not None:
-            self._sketch.set(row, self._rows[row], len(self._rows))
-        for wanted, mask in list(self._masks.items()):
-            if row >= len(mask):
-                mask = np.concatenate([mask, np.zeros(len(self._rows) - len(mask), dtype=bool)])
-                self._masks[wanted] = mask
-            mask[row] = accepts(wanted, memory)
+        count = len(self)
+        if count >= SKETCH_FROM and (self.sketch is None or count > 2 * self.sketch.made_of):
+            self.sketch = Sketch(self.matrix, np.flatnonzero(self.there))
 
-    def remove(self, memory_ids: Iterable[str]) -> None:
-        """Forget memories; unknown ids are left alone."""
-        with self._changing:
-            for memory_id in memory_ids:
-                row = self._row_of.pop(memory_id, None)
-                if row is None:
-                    continue
-                self._free.append(row)
-                self._rows[row] = 0.0
-                for mask in self._masks.values():
-                    if row < len(mask):
-                        mask[row] = False
-
-    def mask(self, wanted: MemoryFilter) -> np.ndarray | None:
-        """The rows a filter accepts, None when they must be made with ``set_mask`` first."""
-        mask = self._masks.get(wanted)
-        if mask is not None:
-            self._masks.move_to_end(wanted)
-        return mask
-
-    def set_mask(self, wanted: MemoryFilter, memory_ids: Iterable[str]) -> np.ndarray:
-        """Remember which memories a filter accepts; later changes are followed."""
+    def cosines(self, query: np.ndarray, count: int) -> tuple[np.ndarray, bool]:
+        """Cosine of each of the first ``count`` rows with a unit vector, 0 where there is none, and whether they are exact; else they are
+        of the short forms."""
         import numpy as np
 
-        mask = np.zeros(len(self._rows), dtype=bool)
-        mask[[self._row_of[memory_id] for memory_id in memory_ids if memory_id in self._row_of]] = True
-        self._masks[wanted] = mask
-        while len(self._masks) > _MASKS:
-            self._masks.popitem(last=False)
-        return mask
-
-    def nearest(self, query: np.ndarray, mask: np.ndarray, count: int) -> tuple[list[tuple[str, float]], Callable[[str], float | None]]:
-        """The ``count`` accepted memories nearest to a unit vector, best first, and a function that gives the cosine of any id.
-
-        Cosines are exact and never below 0. Below ``SKETCH_FROM`` vectors every one is compared; from there on the ``REFINED`` best by
-        their short forms are.
-        """
-        import numpy as np
-
-        self.prepare()
         wanted = np.asarray(query, dtype=np.float32).reshape(-1)
-        matrix = self._rows
-        size = min(len(self._ids), len(mask), len(matrix))
-        rows = np.flatnonzero(mask[:size])
-        refined = max(REFINED, 5 * count)
-        sketch = self._sketch
-        if sketch is not None and len(rows) > refined:
-            rows = sketch.best(wanted, rows, refined, size)
-        # Taking rows out costs more than comparing them: only few are taken out.
-        cosines = matrix[rows] @ wanted if len(rows) * 4 < size else (matrix[:size] @ wanted)[rows]
-        if len(rows) > count:
-            best = np.argpartition(cosines, len(rows) - count)[-count:]
-            rows, cosines = rows[best], cosines[best]
-        order = np.argsort(-cosines, kind="stable")
+        found = np.zeros(count, dtype=np.float32)
+        size = min(count, len(self.matrix))
+        if self.sketch is not None:
+            found[:size] = self.sketch.cosines(wanted, size)
+        else:
+            used = np.flatnonzero(self.there[:size])
+            found[used] = self.matrix[used].astype(np.float32) @ wanted
+        found[:size][~self.there[:size]] = 0
+        return found, self.sketch is None
 
-        def cosine(memory_id: str) -> float | None:
-            row = self._row_of.get(memory_id)
-            return max(0.0, float(matrix[row] @ wanted)) if row is not None and row < size else None
-
-        return [(self._ids[rows[place]], max(0.0, float(cosines[place]))) for place in order], cosine
-
-    def _reserve(self, rows: int) -> None:
+    def exact(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Cosines of some rows, all of which have a vector."""
         import numpy as np
 
-        if rows <= len(self._rows):
-            return
-        larger = np.zeros((max(rows, _FIRST_ROWS, len(self._rows) * 3 // 2), self.dimension), dtype=np.float32)
-        larger[: len(self._rows)] = self._rows
-        self._rows = larger
+        found: np.ndarray = self.matrix[rows].astype(np.float32) @ np.asarray(query, dtype=np.float32).reshape(-1)
+        return found
+
+    def has(self, count: int) -> np.ndarray:
+        """Which of the first ``count`` rows have a vector."""
+        import numpy as np
+
+        found = np.zeros(count, dtype=bool)
+        size = min(count, len(self.there))
+        found[:size] = self.there[:size]
+        return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
     from atelier_desk.domain.skill import Scope, SkillUse
@@ -63,6 +63,7 @@ class ToolServices:
     registry: ToolRegistry | None = None
     memories: MemoryRepository | None = None
     memory_search: MemorySearch | None = None
+    memory_off: Callable[[str], Awaitable[bool]] | None = None
     reports: ReportRepository | None = None
     artefacts: Artefacts | None = None
     questions: QuestionGate | None = None

@@ -102,19 +102,19 @@ async def test_another_embedder_takes_over_step_by_step(repos: Repositories) -> 
     memories = [await repos.memories.save(fact(f"m{number}", embedder="old"), np.full(2, number)) for number in range(5)]
     todo = await repos.memories.without_vector("new", 3)
     assert len(todo) == 3
-    for memory in todo:
-        await repos.memories.set_vector(memory.id, "new", np.ones(4))
+    await repos.memories.set_vectors("new", [(memory, np.ones(4)) for memory in todo])
+    assert await repos.memories.count_without("new") == 2
     assert len((await repos.memories.vectors("old"))[0]) == 5, "searches go on with the old vectors meanwhile"
     rest = await repos.memories.without_vector("new")
     assert {each.id for each in [*todo, *rest]} == {each.id for each in memories}
-    for memory in rest:
-        await repos.memories.set_vector(memory.id, "new", np.ones(4))
+    changed = await repos.memories.save(rest[0].model_copy(update={"content": "changed meanwhile"}))
+    await repos.memories.set_vectors("new", [(memory, np.ones(4)) for memory in (*rest, fact("missing"))])
+    assert [each.id for each in await repos.memories.without_vector("new")] == [changed.id]
+    await repos.memories.set_vectors("new", [(changed, np.ones(4))])
     await repos.memories.drop_vectors("new")
     assert (await repos.memories.vectors("old"))[0] == []
     assert (await repos.memories.vectors("new"))[1].shape == (5, 4)
     assert await repos.memories.without_vector("new") == []
-    with pytest.raises(NotFoundError):
-        await repos.memories.set_vector("missing", "new", np.ones(4))
 
 
 async def test_deleting_takes_the_vectors_along(repos: Repositories, workflow: Workflow) -> None:
@@ -136,9 +136,9 @@ async def test_deleting_takes_the_vectors_along(repos: Repositories, workflow: W
 async def test_runs_that_found_a_memory_newest_last_fifty_at_most(repos: Repositories) -> None:
     memory = await repos.memories.save(fact("one"))
     for number in range(60):
-        await repos.memories.mark_retrieved([memory.id, "missing"], f"r{number}")
-    await repos.memories.mark_retrieved([memory.id], "r30")
-    await repos.memories.mark_retrieved([], "never")
+        await repos.memories.mark_retrieved({f"r{number}": [memory.id, "missing"]})
+    await repos.memories.mark_retrieved({"r30": [memory.id]})
+    await repos.memories.mark_retrieved({"never": []})
     seen = (await repos.memories.get(memory.id)).retrieved_by
     assert seen == (*(f"r{number}" for number in range(10, 60) if number != 30), "r30")
     assert await repos.memories.count() == 1

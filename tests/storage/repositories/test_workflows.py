@@ -136,7 +136,7 @@ async def test_purge_empties_every_table_and_touches_nothing_else(repos: Reposit
     assert await repos.reports.read(workflow.id, "Plan") == "# word written"
     await repos.workflows.purge(workflow.id)
     left = {table: count for table, count in (await repos.store.counts()).items() if count}
-    assert set(left) == {"memory", "schema_version"}
+    assert set(left) == {"memory", "schema_version", "setting"}
 
 
 def test_every_table_that_links_to_a_workflow_is_purged() -> None:
@@ -161,7 +161,7 @@ async def test_nothing_can_be_written_to_a_purged_workflow(repos: Repositories, 
     for attempt in late:
         with pytest.raises(NotFoundError):
             await attempt
-    assert sum(count for table, count in (await repos.store.counts()).items() if table != "schema_version") == 0
+    assert sum(count for table, count in (await repos.store.counts()).items() if table not in ("schema_version", "setting")) == 0
     assert not (repos.datadir.reports / workflow.id).exists()
 
 

@@ -11,6 +11,7 @@ from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.memory.inputs import READ_DEFAULT
+from atelier_desk.tools.services import ToolServices
 from tests.support.clock import ManualClock
 from tests.support.memories import WordEmbedder
 from tests.tools.conftest import Calls, MakeCalls
@@ -54,12 +55,17 @@ async def test_defaults_follow_the_type(
         assert memory.expires_at is None
 
 
-async def test_provenance_says_who_wrote_it_and_who_found_it(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
+async def test_provenance_says_who_wrote_it_and_who_found_it(
+    calls: Calls, calls_with: MakeCalls, repos: Repositories, services: ToolServices
+) -> None:
     data = await add(calls, "The cat sleeps.")
     memory = await repos.memories.get(data["memory_id"])
     assert (memory.source, memory.agent_source, memory.run_id, memory.retrieved_by) == ("agent", "Assistant", "run-1", ())
     await calls_with(run_id="run-2")(MEMORY, operation="search", query="cat")
     await calls_with(run_id="run-3")(MEMORY, operation="search", query="cat")
+    search = services.memory_search
+    assert search is not None
+    await search.settle()
     assert (await repos.memories.get(data["memory_id"])).retrieved_by == ("run-2", "run-3")
 
 

@@ -41,7 +41,11 @@ def register(add: Adder) -> None:
     imported = group.command("import", _("bring exported memories back"), "memory:import_")
     imported.add_argument("file", metavar="FILE")
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="skip")
-    group.command("reembed", _("compute the vectors again with the embedder of the settings"), "memory:reembed")
+    anew = group.command("reembed", _("compute the missing vectors with the embedder of the settings"), "memory:reembed")
+    only = anew.add_mutually_exclusive_group()
+    only.add_argument("--status", action="store_true", help=_("only say how far they are"))
+    only.add_argument("--pause", action="store_true", help=_("stop computing them until they are gone on with"))
+    only.add_argument("--resume", action="store_true", help=_("go on in the background"))
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
@@ -116,6 +120,17 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
 
+    if arguments.pause:
+        await atelier.memories.pause_reembed()
+    if arguments.resume:
+        await atelier.memories.resume_reembed()
+    if arguments.status or arguments.pause or arguments.resume:
+        state = await atelier.memories.reembed_state()
+        if out.json:
+            data(out, state)
+        else:
+            line(out, f"{state['state']}  {state['embedder']}  " + ngettext("{n} memory left", "{n} memories left", state["left"]))
+        return 0
     last = -1
 
     def progress(done: int, total: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 from collections import OrderedDict
@@ -18,6 +19,7 @@ from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETI
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.memory_care import MemoryCare
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.i18n import N_, _
 
@@ -28,7 +30,7 @@ log = logging.getLogger(__name__)
 
 UNDO_KEPT = 50
 """Deleted memories that can be brought back until the program ends."""
-EDITABLE = frozenset({"content", "tags", "importance", "type"})
+EDITABLE = frozenset({"content", "tags", "importance", "type", "expires_at"})
 REEMBED = "reembed"
 """The id under which the progress of re-embedding is announced on topic ``memory``."""
 
@@ -45,7 +47,7 @@ class MemoryFile(Model):
     memories: tuple[Memory, ...] = ()
 
 
-class MemoryService:
+class MemoryService(MemoryCare):
     """Memories. Changes are announced as ``memory`` with the memory's id.
 
     Attributes:
@@ -53,7 +55,7 @@ class MemoryService:
     """
 
     def __init__(self, context: ServiceContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._deleted: OrderedDict[str, Memory] = OrderedDict()
         self._task: asyncio.Task[int] | None = None
         self.reembedding: tuple[int, int] | None = None
@@ -134,7 +136,7 @@ class MemoryService:
         return await self._index(memory)
 
     async def update(self, memory_id: str, **fields: Any) -> Memory:
-        """Change content, tags, importance or type; a changed content gets a new vector."""
+        """Change content, tags, importance, type or expiry (None: never); a changed content gets a new vector."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             allowed = ", ".join(sorted(EDITABLE))
@@ -178,7 +180,9 @@ class MemoryService:
         file = MemoryFile(format="atelier-memories", version=1, exported_at=self._context.clock.now(), memories=tuple(memories))
         return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
 
-    async def import_(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.SKIP) -> dict[str, int]:
+    async def import_(
+        self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.SKIP, progress: Progress | None = None
+    ) -> dict[str, int]:
         """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most 10 MB.
 
         A memory whose workflow does not exist here becomes general.
@@ -192,8 +196,10 @@ class MemoryService:
             checks.identifier(memory.id, _("memory file"))
         counts = {"added": 0, "overwritten": 0, "skipped": 0}
         homes: dict[str, str | None] = {}
+        there = {memory.id: memory for memory in await self._context.repos.memories.get_many([each.id for each in file.memories])}
+        taken: dict[str, Memory] = {}
         for memory in file.memories:
-            known = await self._known(memory.id)
+            known = there.get(memory.id)
             if known and rule is OnConflict.SKIP:
                 counts["skipped"] += 1
                 continue
@@ -206,7 +212,11 @@ class MemoryService:
             if known and not overwritten:
                 changes["id"] = new_id()  # also where it would be taken from another workflow
             counts["overwritten" if overwritten else "added"] += 1
-            await self._index(memory.model_copy(update=changes))
+            made = memory.model_copy(update=changes)
+            taken[made.id] = made
+        await self._context.memory_search.index_many(list(taken.values()), progress)
+        for memory_id in itertools.islice(taken, 1):
+            self._context.bus.changed("memory", memory_id)  # who follows the topic reads all anew: one word is enough
         return counts
 
     async def reembed(self, progress: Progress | None = None) -> int:
@@ -225,11 +235,54 @@ class MemoryService:
             if progress is not None:
                 progress(done, total)
 
+        search = self._context.memory_search
+        before = search.embedder
+        settings = await self._context.settings.get()
+        if settings.embedder_paused:
+            await self._context.settings.update(embedder_paused=False)
         try:
-            return await self._context.memory_search.reembed(announce)
+            announce(0, await search.to_embed())
+            done = await search.reembed(announce)
+            if search.coming is None:
+                await self._context.drop_embedders(before)
+                await self._context.settings.update(embedder_before=None)
+            return done
         finally:
             self.reembedding = None
             self._context.bus.changed("memory", REEMBED)
+
+    async def unfinished(self) -> bool:
+        """Whether memories lack a vector of the embedder of the settings, or searches still use the one before it."""
+        return self._context.memory_search.coming is not None or bool(await self._context.memory_search.to_embed())
+
+    async def reembed_state(self) -> dict[str, Any]:
+        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``), how many are ``left``, the id of
+        the ``embedder`` they are made with and of the one that is ``searched`` with."""
+        search = self._context.memory_search
+        if self._context.embedder is None:
+            return {"state": "off", "left": 0, "embedder": "", "searched": ""}
+        left = await search.to_embed()
+        if self.reembedding is not None:
+            state = "running"
+        elif not await self.unfinished():
+            state = "whole"
+        else:
+            state = "paused" if (await self._context.settings.get()).embedder_paused else "waiting"
+        searched = search.embedder.id if search.embedder is not None else ""
+        return {"state": state, "left": left, "embedder": self._context.embedder.id, "searched": searched}
+
+    async def pause_reembed(self) -> None:
+        """Stop making vectors, after the batch that is under way, until ``resume_reembed`` or ``reembed``; also over a new start."""
+        await self._context.settings.update(embedder_paused=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._context.bus.changed("memory", REEMBED)
+
+    async def resume_reembed(self) -> None:
+        """Go on making vectors in the background where it stopped."""
+        await self._context.settings.update(embedder_paused=False)
+        self.start_reembed()
 
     async def reembed_progress(self) -> tuple[int, int] | None:
         """``reembedding``, for who cannot look at it."""
@@ -249,17 +302,14 @@ class MemoryService:
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
+        search = getattr(self._context, "memory_search", None)
+        if search is not None:  # who only reads the database has none
+            await search.aclose()
 
     async def _index(self, memory: Memory) -> Memory:
         stored = await self._context.memory_search.index(memory)
         self._context.bus.changed("memory", memory.id)
         return stored
-
-    async def _known(self, memory_id: str) -> Memory | None:
-        try:
-            return await self.get(memory_id)
-        except NotFoundError:
-            return None
 
     async def _home(self, workflow_id: str) -> str | None:
         try:

@@ -26,7 +26,7 @@ class SettingsService:
         """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
         The standing rules are changed by ``ApprovalService`` alone.
 
-        After a switch of the embedder the memories' vectors are computed again in the background; full text finds them meanwhile.
+        After a switch of the embedder the memories' vectors are computed again in the background; the old ones are searched meanwhile.
 
         Raises:
             UsageError: an unknown setting or a value out of bounds; the error names both.
@@ -50,6 +50,9 @@ class SettingsService:
         if new == old:
             return old
         if new.embedder != old.embedder:
+            searching = old.embedder_before or old.embedder
+            before = None if "none" in (searching.kind, new.embedder.kind) or searching == new.embedder else searching
+            new = new.model_copy(update={"embedder_before": before, "embedder_paused": False})
             # First, because an embedder that cannot be made must not be stored.
             await self._context.use_embedder(new)
         await self._context.repos.settings.save(new)

@@ -71,6 +71,11 @@ class DataDir:
         return self.root / "web"
 
     @property
+    def memory_index(self) -> Path:
+        """The search index of the memories, made from the database and made again when it is missing."""
+        return self.root / "memory-index.bin"
+
+    @property
     def exports(self) -> Path:
         return self.root / "exports"
 

@@ -63,7 +63,7 @@ class Repositories:
         self.store = store
         self.datadir = datadir
         self.memories = MemoryRepository(store)
-        self.workflows = WorkflowRepository(store, datadir, purged=self.memories.workflow_deleted)
+        self.workflows = WorkflowRepository(store, datadir, self.memories)
         self.artefacts = Artefacts(datadir)
         self.messages = MessageRepository(store)
         self.executions = ExecutionRepository(store)

@@ -67,13 +67,15 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
         row = tables.WORKFLOWS.encode(workflow)
         before.append(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
     memories, entries = await repos.memories.prepared(rows.memories)
-    async with repos.reports.beside(rows.reports) as reports:
-        await repos.store.write(*before, *statements(rows.commit, again=replace), *memories, *reports, *after)
+    with repos.memories.changing():
+        async with repos.reports.beside(rows.reports) as reports:
+            await repos.store.write(*before, *statements(rows.commit, again=replace), *memories, *reports, *after)
+        if replace:
+            repos.memories.workflow_deleted(workflow.id)
+        repos.memories.tell(entries)
     if replace:
-        repos.memories.workflow_deleted(workflow.id)
         kept = {report.name for report, _text in rows.reports}
         await repos.reports.remove_files(workflow.id, [report.name for report in old_reports if report.name not in kept])
-    repos.memories.tell(entries)
 
 
 async def _left_out(repos: Repositories, table: str, rows: WorkflowRows, home: dict[str, Any]) -> list[Any]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+import contextlib
+import itertools
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from atelier_desk.domain.base import new_id
 from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
 from atelier_desk.domain.text import shorten
 from atelier_desk.storage import errors, tables
+from atelier_desk.storage.language import language
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
 from atelier_desk.storage.rows import plain_time, record
-from atelier_desk.storage.stems import Entry, pack
+from atelier_desk.storage.stems import Entry, has_tags, pack, with_tags
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import content_words, search_text
 
@@ -25,6 +30,13 @@ LOAD_PAGE = 2_000
 COMPACT = 200
 """Characters of the content that a compact list keeps."""
 RETRIEVED_MAX = 50
+STAMP = "memory_index"
+"""The setting that every change of what an index holds writes anew: a file of an index is true as long as it has the same."""
+HEAD = 400
+"""Characters of a memory from which its language is told."""
+
+Stored = tuple[Memory, "np.ndarray | None"]
+"""A memory and its vector, if it has one."""
 
 
 class MemoryFollower(Protocol):
@@ -46,6 +58,8 @@ class MemoryRepository(Repository[Memory]):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self._followers: list[MemoryFollower] = []
+        self.writing = 0
+        """Changes that are under way: while there are any, what the followers know may be behind the database."""
 
     def follow(self, follower: MemoryFollower) -> None:
         """Tell ``follower`` of every change from now on, after it was committed."""
@@ -67,24 +81,64 @@ class MemoryRepository(Repository[Memory]):
         same = before is not None and before.content == memory.content
         if vector is None:
             memory = memory.model_copy(update={"embedder": before.embedder if before is not None and same else ""})
-        row = self.table.record(memory.id)
-        written, entry = await self._prepared(memory)
-        statements = [guard(memory.workflow_id)] if memory.workflow_id else []
-        statements.append(written)
-        kept = record("memory_vector", [memory.id, memory.embedder])
-        if not same:  # a row that is deleted and written again in one transaction is lost in memory, so the new vector's is left out
-            gone = "DELETE memory_vector WHERE memory = $row AND id != $kept RETURN NONE"
-            statements.append(Statement(gone, {"row": row, "kept": kept if vector is not None else None}))
-        if vector is not None:
-            statements.append(_vector_statement(memory, vector))
-        await self._store.write(*statements)
-        self.tell([entry])
+        await self._write([(memory, vector, same)])
         return memory
+
+    async def save_many(self, memories: Sequence[Stored]) -> builtins.list[Memory]:
+        """Write memories that are new or whose content changed, each with its vector or without, in one transaction. Far quicker than one
+        by one: their words are stemmed together and share a commit. Returns them as they were stored.
+
+        Raises:
+            NotFoundError: the workflow of one is gone; then none is written.
+        """
+        kept = [
+            (memory if vector is not None else memory.model_copy(update={"embedder": ""}), vector, False) for memory, vector in memories
+        ]
+        await self._write(kept)
+        return [memory for memory, _vector, _same in kept]
+
+    async def _write(self, memories: Sequence[tuple[Memory, np.ndarray | None, bool]]) -> None:
+        """Write memories; the last of each three says whether its content is as it was."""
+        if not memories:
+            return
+        rows, entries = await self._prepared([memory for memory, _vector, _same in memories])
+        statements = [guard(workflow_id) for workflow_id in dict.fromkeys(memory.workflow_id for memory, *_ in memories) if workflow_id]
+        for (memory, vector, same), written in zip(memories, rows, strict=True):
+            statements.append(written)
+            kept = record("memory_vector", [memory.id, memory.embedder])
+            if not same:  # a row that is deleted and written again in one transaction is lost in memory, so the new vector's is left out
+                gone = "DELETE memory_vector WHERE memory = $row AND id != $kept RETURN NONE"
+                statements.append(Statement(gone, {"row": self.table.record(memory.id), "kept": kept if vector is not None else None}))
+            if vector is not None:
+                statements.append(_vector_statement(memory, vector))
+        with self.changing():
+            await self._store.write(*statements, stamp())
+            self.tell(entries)
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """Around the transaction of a change and what tells the followers of it."""
+        self.writing += 1
+        try:
+            yield
+        finally:
+            self.writing -= 1
+
+    async def stamp(self) -> str:
+        """What the newest change of memories wrote; empty when there was none."""
+        rows = await self._store.query("SELECT VALUE `value` FROM $row", row=record("setting", STAMP))
+        return str(rows[0]) if rows else ""
+
+    @contextlib.asynccontextmanager
+    async def still(self) -> AsyncIterator[bool]:
+        """No memory changes while the block runs. False when a change was under way: then followers may not know of it yet."""
+        async with self._store.quiet():
+            yield self.writing == 0
 
     async def prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[Entry]]:
         """Statements that write memories without their vectors, for a larger transaction; after it ``tell`` takes the entries."""
-        pairs = [await self._prepared(memory.model_copy(update={"embedder": ""})) for memory in memories]
-        return [statement for statement, _entry in pairs], [entry for _statement, entry in pairs]
+        rows, entries = await self._prepared([memory.model_copy(update={"embedder": ""}) for memory in memories])
+        return [*rows, stamp()], entries
 
     def tell(self, entries: Sequence[Entry]) -> None:
         """Tell the followers of memories that were written."""
@@ -92,24 +146,31 @@ class MemoryRepository(Repository[Memory]):
             for follower in self._followers:
                 follower.saved(entry)
 
-    async def _prepared(self, memory: Memory) -> tuple[Statement, Entry]:
-        terms = pack(await self.stems(memory.content))
-        content = {**self.table.encode(memory), "search": search_text(memory.content, *memory.tags), "terms": terms}
-        return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}), _entry(memory, terms)
+    async def _prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[Entry]]:
+        texts = [(memory.content, " ".join(memory.tags)) for memory in memories]
+        stems = await self.stems_of([text for pair in texts for text in pair])
+        rows, entries = [], []
+        for number, memory in enumerate(memories):
+            terms = pack(stems[2 * number], stems[2 * number + 1])
+            content = {**self.table.encode(memory), "search": search_text(memory.content, *memory.tags), "terms": terms}
+            rows.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}))
+            entries.append(_entry(memory, terms))
+        return rows, entries
 
-    async def set_vector(self, memory_id: str, embedder: str, vector: np.ndarray) -> None:
-        """Give a memory the vector of another embedder; vectors of the others stay until ``drop_vectors``.
-
-        Raises:
-            NotFoundError: there is no such memory.
+    async def set_vectors(self, embedder: str, vectors: Sequence[tuple[Memory, np.ndarray]]) -> None:
+        """Give memories the vectors of an embedder, in one transaction; those of others stay until ``drop_vectors``. One whose content is
+        no longer what was embedded, or that is gone, is left as it is.
         """
-        memory = (await self.get(memory_id)).model_copy(update={"embedder": embedder})
-        row = self.table.record(memory_id)
-        await self._store.write(
-            Statement(errors.throw_not_found(self.what), {"guarded": row}),
-            Statement("UPDATE $row SET embedder = $embedder RETURN NONE", {"row": row, "embedder": embedder}),
-            _vector_statement(memory, vector),
+        pairs = []
+        for memory, vector in vectors:
+            made = _vector_statement(memory.model_copy(update={"embedder": embedder}), vector).params
+            pairs.append({"memory": self.table.record(memory.id), "was": memory.content, **made})
+        given = (
+            "FOR $each IN $pairs { IF (SELECT VALUE content FROM ONLY $each.memory) = $each.was {"
+            " UPDATE $each.memory SET embedder = $embedder RETURN NONE; UPSERT $each.row CONTENT $each.content RETURN NONE; }; }"
         )
+        with self.changing():
+            await self._store.write(Statement(given, {"pairs": pairs, "embedder": embedder}), stamp())
 
     async def list(
         self,
@@ -178,12 +239,12 @@ class MemoryRepository(Repository[Memory]):
             NotFoundError: there is none.
         """
         row = self.table.record(memory_id)
-        await self._store.write(
+        await self._delete_rows(
             Statement(errors.throw_not_found(self.what), {"guarded": row}),
             Statement("DELETE memory_vector WHERE memory = $row RETURN NONE", {"row": row}),
             Statement("DELETE $row RETURN NONE", {"row": row}),
+            changed=[memory_id],
         )
-        self._forget([memory_id])
 
     async def clear(self, type: MemoryType, workflow_id: str | None) -> int:
         """Delete all memories of a type in a workflow, or for None the general ones. Returns how many there were."""
@@ -224,17 +285,19 @@ class MemoryRepository(Repository[Memory]):
         rows = await self._store.query("SELECT count() AS n FROM memory GROUP ALL")
         return rows[0]["n"] if rows else 0
 
-    async def mark_retrieved(self, memory_ids: Sequence[str], run_id: str) -> None:
-        """Remember that a run found these memories: newest last, 50 at most."""
-        if not memory_ids:
-            return
-        await self._store.write(
+    async def mark_retrieved(self, found: Mapping[str, Sequence[str]]) -> None:
+        """Remember which memories each run found: newest last, 50 runs at most a memory."""
+        statements = [
             Statement(
                 "UPDATE $rows SET retrieved_by = array::reverse(array::slice("
                 "array::prepend(array::reverse(array::complement(retrieved_by, [$run])), $run), 0, $most)) RETURN NONE",
                 {"rows": [self.table.record(each) for each in memory_ids], "run": run_id, "most": RETRIEVED_MAX},
             )
-        )
+            for run_id, memory_ids in found.items()
+            if memory_ids
+        ]
+        if statements:
+            await self._store.write(*statements)
 
     # Vectors
 
@@ -269,27 +332,45 @@ class MemoryRepository(Repository[Memory]):
         """Delete all vectors of other embedders than ``keep``."""
         await self._store.write(Statement("DELETE memory_vector WHERE embedder != $keep RETURN NONE", {"keep": keep}))
 
+    async def count_without(self, embedder: str) -> int:
+        """How many memories have a current vector of another embedder, or none."""
+        rows = await self._store.query("SELECT count() AS n FROM memory WHERE embedder != $embedder GROUP ALL", embedder=embedder)
+        return rows[0]["n"] if rows else 0
+
     # Words
 
     async def stems(self, text: str) -> builtins.list[tuple[str, str]]:
         """English and French stem of each content word of a text."""
-        found = content_words(text)
-        if not found:
-            return []
-        joined = " ".join(found)
+        return (await self.stems_of([text]))[0]
+
+    async def stems_of(self, texts: Sequence[str]) -> builtins.list[builtins.list[tuple[str, str]]]:
+        """The same of many texts, in one question to the database."""
+        found = [content_words(text) for text in texts]
+        joined = " ".join(word for each in found for word in each)
+        if not joined:
+            return [[] for _each in texts]
         english, french = await self._store.query(
             "RETURN [search::analyze('english', $text), search::analyze('french', $text)]", text=joined
         )
-        return builtins.list(zip(english, french, strict=True))
+        stems = iter(zip(english, french, strict=True))
+        return [builtins.list(itertools.islice(stems, len(each))) for each in found]
 
     async def entries(self, *, after: str = "", limit: int = LOAD_PAGE) -> builtins.list[Entry]:
-        """One page of what an index by words is told of the memories, by id. Read on with ``after`` set to the last id until none come."""
+        """One page of what an index is told of the memories, by id. Read on with ``after`` set to the last id until none come."""
         rows = await self._store.query(
-            "SELECT id, workflow, type, tags, expires_at, terms FROM memory WHERE id > $after ORDER BY id LIMIT $limit",
+            "SELECT id, workflow, type, tags, expires_at, terms, run_id, created_at, importance, agent_source,"
+            " array::len(retrieved_by) AS uses, string::slice(content, 0, $head) AS head"
+            " FROM memory WHERE id > $after ORDER BY id LIMIT $limit",
             after=self.table.record(after),
             limit=limit,
+            head=HEAD,
         )
-        return [_entry_of_row(row) for row in rows]
+        entries = [_entry_of_row(row) for row in rows]
+        bare = [number for number, entry in enumerate(entries) if entry.tags and not has_tags(entry.terms)]
+        stems = await self.stems_of([" ".join(sorted(entries[number].tags)) for number in bare])
+        for number, tags in zip(bare, stems, strict=True):
+            entries[number] = replace(entries[number], terms=with_tags(entries[number].terms, tags))
+        return entries
 
     def workflow_deleted(self, workflow_id: str) -> None:
         """A workflow's memories are gone."""
@@ -302,13 +383,26 @@ class MemoryRepository(Repository[Memory]):
 
     async def _delete_where(self, condition: str, params: dict[str, Any]) -> int:
         """Delete memories by a condition that is a constant of the code, in one transaction."""
-        ids, _, _ = await self._store.transact(
-            Statement(f"SELECT VALUE id FROM memory WHERE {condition}", params),  # noqa: S608
-            Statement(f"DELETE memory_vector WHERE memory IN (SELECT VALUE id FROM memory WHERE {condition}) RETURN NONE", params),  # noqa: S608
-            Statement(f"DELETE memory WHERE {condition} RETURN NONE", params),
-        )
-        self._forget([each.id for each in ids])
+        with self.changing():
+            ids, *_ = await self._store.transact(
+                Statement(f"SELECT VALUE id FROM memory WHERE {condition}", params),  # noqa: S608
+                Statement(f"DELETE memory_vector WHERE memory IN (SELECT VALUE id FROM memory WHERE {condition}) RETURN NONE", params),  # noqa: S608
+                Statement(f"DELETE memory WHERE {condition} RETURN NONE", params),
+                stamp(),
+            )
+            self._forget([each.id for each in ids])
         return len(ids)
+
+    async def _delete_rows(self, *statements: Statement, changed: Sequence[str]) -> None:
+        with self.changing():
+            await self._store.write(*statements, stamp())
+            self._forget(changed)
+
+
+def stamp() -> Statement:
+    """Belongs into every transaction that changes memories or their vectors; see ``STAMP``."""
+    content = {"value": json.dumps(new_id())}
+    return Statement("UPSERT $stamp CONTENT $stamped RETURN NONE", {"stamp": record("setting", STAMP), "stamped": content})
 
 
 def _compact(memory: Memory) -> Memory:
@@ -343,12 +437,26 @@ def _vector_statement(memory: Memory, vector: np.ndarray) -> Statement:
 
 
 def _entry(memory: Memory, terms: bytes) -> Entry:
-    entry = Entry(memory.id, terms, memory.workflow_id, memory.type.value, frozenset(memory.tags))
-    return replace(entry, expires=memory.expires_at.timestamp()) if memory.expires_at else entry
+    return Entry(
+        memory.id,
+        terms,
+        memory.workflow_id,
+        memory.type.value,
+        frozenset(memory.tags),
+        memory.expires_at.timestamp() if memory.expires_at else float("inf"),
+        memory.run_id,
+        memory.created_at.timestamp(),
+        memory.importance,
+        memory.agent_source if memory.turn else "",
+        memory.turn,
+        language(memory.content[:HEAD]),
+        len(memory.retrieved_by),
+    )
 
 
 def _entry_of_row(row: dict[str, Any]) -> Entry:
     home, expires = row.get("workflow"), row.get("expires_at")
+    turn = row["type"] == MemoryType.CONTEXT.value and bool(row["run_id"] and row["agent_source"])
     return Entry(
         row["id"].id,
         row["terms"],
@@ -356,4 +464,11 @@ def _entry_of_row(row: dict[str, Any]) -> Entry:
         row["type"],
         frozenset(row["tags"]),
         plain_time(expires).timestamp() if expires is not None else float("inf"),
+        row["run_id"],
+        plain_time(row["created_at"]).timestamp(),
+        row["importance"],
+        row["agent_source"] if turn else "",
+        turn,
+        language(row["head"]),
+        row["uses"],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from atelier_desk.storage import errors, tables
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, upsert
+from atelier_desk.storage.repositories.memories import MemoryRepository, stamp
 from atelier_desk.storage.repositories.used import Spent, keep_spent
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
@@ -69,11 +70,11 @@ class WorkflowRepository(Repository[Workflow]):
     table = tables.WORKFLOWS
     what = "workflow"
 
-    def __init__(self, store: Store, datadir: DataDir, *, purged: Callable[[str], None]) -> None:
-        """``purged`` is told the id of a workflow whose rows are gone."""
+    def __init__(self, store: Store, datadir: DataDir, of_memories: MemoryRepository) -> None:
+        """``of_memories`` is told of a workflow whose rows are gone."""
         super().__init__(store)
         self._datadir = datadir
-        self._purged = purged
+        self._memories = of_memories
 
     async def create(self, workflow: Workflow) -> Workflow:
         """Store a new workflow.
@@ -167,10 +168,11 @@ class WorkflowRepository(Repository[Workflow]):
         for name in tables.OWNED:
             statements.append(Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row}))  # noqa: S608
             statements.append(Statement(f"DELETE {name} WHERE workflow = $row RETURN NONE", {"row": row}))
-        statements += [Statement("DELETE $row RETURN NONE", {"row": row}), *keep_spent(spent)]
-        results = await self._store.transact(*statements)
+        statements += [Statement("DELETE $row RETURN NONE", {"row": row}), *keep_spent(spent), stamp()]
+        with self._memories.changing():
+            results = await self._store.transact(*statements)
+            self._memories.workflow_deleted(workflow_id)
         counts = {name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)}
-        self._purged(workflow_id)
         await in_storage_thread(self._delete_files, workflow_id)
         return {"workflow": 1, **counts}
 

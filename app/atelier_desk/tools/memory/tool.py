@@ -102,6 +102,8 @@ class MemoryTool(DescribedTool):
         return self.services.memories
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        if self.services.memory_off is not None and await self.services.memory_off(context.workflow_id):
+            raise ToolError("The user switched memory off for this workflow. Go on without it.", code="memory_off")
         result: ToolResult = await getattr(self, f"_{input.operation}")(input, context)
         return result
 
@@ -167,7 +169,7 @@ class MemoryTool(DescribedTool):
         filters = MemoryFilter(workflow_id, scope, MemoryType(input.type_filter) if input.type_filter else None, tuple(input.tags))
         found = await search.search(input.query, filters=filters, limit=input.limit, threshold=input.threshold)
         if found.hits:
-            await self._memories.mark_retrieved([hit.memory.id for hit in found.hits], context.run_id)
+            search.note_found([hit.memory.id for hit in found.hits], context.run_id)
         note = {"note": found.note} if found.note else {}
         result = ToolResult.ok(
             count=len(found.hits), search_type=found.search_type, scope=scope.value, results=[_hit(hit) for hit in found.hits], **note
@@ -318,7 +320,7 @@ def _compact(memory: Memory) -> dict[str, Any]:
 def _hit(hit: MemoryHit) -> dict[str, Any]:
     parts = {
         name: None if value is None else round(value, 4)
-        for name, value in hit.model_dump(include={"score", "relevance", "lexical", "cosine", "importance", "recency"}).items()
+        for name, value in hit.model_dump(include={"score", "relevance", "lexical", "cosine", "certainty", "importance", "recency"}).items()
     }
     memory = hit.memory.model_dump(
         mode="json", include={"id", "type", "content", "tags", "workflow_id", "agent_source", "source", "created_at"}

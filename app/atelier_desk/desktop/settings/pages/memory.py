@@ -66,6 +66,9 @@ class MemoryPage(SettingsPage):
         buttons = FlowLayout(spacing=8)
         buttons.addWidget(self.apply)
         buttons.addWidget(self.reembed)
+        self.pause = control(QPushButton(self), "memory-reembed-pause", N_("Pause"), on=self._pause)
+        buttons.addWidget(self.pause)
+        self._state: dict[str, Any] = {}
         card.body.addLayout(buttons)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
@@ -86,6 +89,7 @@ class MemoryPage(SettingsPage):
         providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
         described = await self.bridge.engine.memories.describe()
         running = await self.bridge.engine.memories.reembed_progress()
+        self._show_state(await self.bridge.engine.memories.reembed_state())
         self._providers = providers
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
@@ -158,6 +162,26 @@ class MemoryPage(SettingsPage):
         if working is not None:
             self.busy.watch(working, N_("Computing vectors…"))
         self.reembed.setEnabled(False)
+
+    def _show_state(self, state: dict[str, Any]) -> None:
+        """Pause while vectors are made, going on while it is paused, and how many are left then."""
+        self._state = state
+        paused, left = state["state"] == "paused", state["left"]
+        self.pause.setVisible(paused or (state["state"] == "running" and not self.busy.running))
+        say(self.pause, N_("Go on") if paused else N_("Pause"))
+        if paused:
+            told = N_("Paused: {n} memory has no new vector yet."), N_("Paused: {n} memories have no new vectors yet.")
+            self.busy.note(ngettext(*told, left))
+
+    def _pause(self) -> None:
+        paused = self._state.get("state") == "paused"
+
+        async def job() -> None:
+            memories = self.bridge.engine.memories
+            await (memories.resume_reembed() if paused else memories.pause_reembed())
+            await self.load()
+
+        self.jobs.once("pause", job)
 
     def _counts(self, described: dict[str, Any]) -> str:
         total = int(described.get("total") or 0)

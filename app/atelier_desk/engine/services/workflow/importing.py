@@ -280,11 +280,10 @@ class WorkflowWriter:
         rows = await in_storage_thread(_rows, file)
         async with self._beside(file):
             await imports.write(self._context.repos, rows, replace=replace)
-        for memory in rows.memories:
-            try:
-                await self._context.memory_search.index(memory)
-            except AtelierError as error:
-                log.warning("a memory that was imported has no vector yet: %s", error)
+        try:
+            await self._context.memory_search.index_many(rows.memories)
+        except AtelierError as error:
+            log.warning("memories that were imported have no vector yet: %s", error)
 
     @asynccontextmanager
     async def _beside(self, file: WorkflowFile) -> AsyncIterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.knowledge.language import language
+from atelier_desk.storage.language import language
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,140 @@
+"""Keeping memories in order: those that say the same made one, those that cannot both hold shown side by side, pins, workflows without."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Literal
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import Model
+from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.memory import LIFETIME, Memory, MemoryFilter, MemoryScope
+from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.services.common.context import ServiceContext
+
+UNDO_KEPT = 50
+APART_KEPT = 2_000
+"""Pairs that a person said may both stand, the oldest forgotten first."""
+
+
+class MemoryPair(Model):
+    """Two memories of one place and type, the newer one second. ``kind``: ``same`` say the same, ``against`` cannot both hold."""
+
+    kind: Literal["same", "against"]
+    first: Memory
+    second: Memory
+    similarity: float
+
+
+class MemoryCare:
+    """What a person does with memories beyond each single one; part of the memory service."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._merged: OrderedDict[str, tuple[Memory, Memory]] = OrderedDict()
+
+    async def pairs(self, workflow_id: str | None = None, limit: int = 50) -> list[MemoryPair]:
+        """Memories that say the same or contradict one another, the most alike first; with a workflow its own and the general ones, without
+        one the general ones. Empty without an embedder."""
+        from atelier_desk.knowledge.alike import near_pairs, relation
+
+        index = await self._context.memory_search.loaded()
+        near = await in_tool_thread(near_pairs, index, self._context.clock.now().timestamp(), limit)
+        apart = {frozenset(pair) for pair in (await self._context.settings.get()).memories_apart}
+        near = [each for each in near if frozenset(each[:2]) not in apart]
+        ids = list(dict.fromkeys(memory_id for pair in near for memory_id in pair[:2]))
+        known = {memory.id: memory for memory in await self._context.repos.memories.get_many(ids)}
+        wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
+        found: list[MemoryPair] = []
+        for one, other, cosine in near:
+            if one not in known or other not in known or not wanted.accepts_home(known[one].workflow_id):
+                continue
+            first, second = sorted((known[one], known[other]), key=lambda memory: (memory.created_at, memory.id))
+            kind = relation(first.content, second.content)
+            if kind:
+                found.append(MemoryPair(kind=kind, first=first, second=second, similarity=min(1.0, cosine)))
+        return found[:limit]
+
+    async def merge(self, keep_id: str, other_id: str) -> Memory:
+        """Keep one of two memories and forget the other, whose tags, runs, age and importance it takes over. ``undo_merge`` takes it back
+        while the program runs.
+
+        Raises:
+            UsageError: they are the same one, or of different places.
+        """
+        repo = self._context.repos.memories
+        kept, other = await repo.get(keep_id), await repo.get(other_id)
+        if kept.id == other.id or kept.workflow_id != other.workflow_id:
+            raise UsageError(N_("Only two different memories of the same place can become one."))
+        changes = {
+            "tags": tuple(dict.fromkeys((*kept.tags, *other.tags)))[: limits.MEMORY_TAGS],
+            "importance": max(kept.importance, other.importance),
+            "retrieved_by": tuple(dict.fromkeys((*other.retrieved_by, *kept.retrieved_by)))[-50:],
+            "tainted": tuple(dict.fromkeys((*kept.tainted, *other.tainted))),
+            "created_at": min(kept.created_at, other.created_at),
+            "updated_at": self._context.clock.now(),
+        }
+        stored = await self._context.memory_search.index(kept.model_copy(update=changes))
+        await repo.delete(other.id)
+        self._merged[other.id] = (kept, other)
+        while len(self._merged) > UNDO_KEPT:
+            self._merged.popitem(last=False)
+        self._context.bus.changed("memory", stored.id)
+        return stored
+
+    async def undo_merge(self, other_id: str) -> Memory:
+        """Have both memories again as they were; gives the one that was forgotten.
+
+        Raises:
+            NotFoundError: it was not merged since the program started.
+        """
+        both = self._merged.pop(other_id, None)
+        if both is None:
+            raise NotFoundError(N_("The deleted memory {id} can no longer be brought back."), id=other_id)
+        for memory in both:
+            await self._context.memory_search.index(memory)
+            self._context.bus.changed("memory", memory.id)
+        return both[1]
+
+    async def keep_both(self, first_id: str, second_id: str) -> None:
+        """Both may stand: they are not shown as a pair again."""
+        settings = await self._context.settings.get()
+        pair = (min(first_id, second_id), max(first_id, second_id))
+        apart = tuple(dict.fromkeys((*settings.memories_apart, pair)))[-APART_KEPT:]
+        await self._context.settings.update(memories_apart=apart)
+        self._context.bus.changed("memory", first_id)
+
+    async def pin(self, memory_id: str, on: bool = True) -> Memory:
+        """Keep a memory for good: it stands first and does not expire. Unpinned, one of a type that expires does so from now on."""
+        memory = await self._context.repos.memories.get(memory_id)
+        pinned = (await self._context.settings.get()).memories_pinned
+        others = tuple(each for each in pinned if each != memory_id)
+        await self._context.settings.update(memories_pinned=(memory_id, *others) if on else others)
+        lifetime = None if on else LIFETIME.get(memory.type)
+        expires = self._context.clock.now() + lifetime if lifetime else None
+        stored = await self._context.memory_search.index(memory.model_copy(update={"expires_at": expires}))
+        self._context.bus.changed("memory", memory_id)
+        return stored
+
+    async def pinned(self) -> list[str]:
+        """Ids of the pinned memories, the last pinned first."""
+        return list((await self._context.settings.get()).memories_pinned)
+
+    async def set_on(self, workflow_id: str, on: bool) -> None:
+        """Whether the agents of a workflow keep and are given memories.
+
+        Raises:
+            NotFoundError: there is no such workflow.
+        """
+        await self._context.repos.workflows.get(workflow_id)
+        off = (await self._context.settings.get()).memories_off
+        others = tuple(each for each in off if each != workflow_id)
+        await self._context.settings.update(memories_off=others if on else (*others, workflow_id))
+        self._context.bus.changed("memory", workflow_id)
+
+    async def is_on(self, workflow_id: str) -> bool:
+        """Whether they do."""
+        return workflow_id not in (await self._context.settings.get()).memories_off

@@ -1,0 +1,162 @@
+"""The index as a file beside the database, so that it need not be read row by row at each start.
+
+The database alone is true: a file is taken only if it carries the stamp that the newest change of the memories wrote there, names the
+embedder in use and is whole by the sums of its parts; else it is as if it were not there.
+
+Layout: ``MAGIC``, the length of a JSON head in 8 bytes little-endian, the head, then the parts, each a plain array at a multiple of 64.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.knowledge.index import MemoryIndex, segment_of
+from atelier_desk.knowledge.lexical import Postings, Segment
+from atelier_desk.knowledge.rows import COLUMNS
+from atelier_desk.knowledge.sketch import Sketch
+from atelier_desk.knowledge.vectors import RowVectors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+log = logging.getLogger(__name__)
+
+MAGIC = b"atelier-memory-index-1\n"
+_ALIGN = 64
+_BLOCK = 8_192
+"""64-bit numbers whose sum is taken together."""
+
+
+Parts = tuple[dict[str, "np.ndarray"], dict[str, Any]]
+
+
+def write(path: Path, kept: Parts, stamp: str) -> None:
+    """Replace the file by ``parts`` of an index that was what the database held at this stamp.
+
+    Raises:
+        OSError: it could not be written; what was there before stays.
+    """
+    parts, head = kept
+    places, offset = [], 0
+    for name, part in parts.items():
+        places.append({"name": name, "dtype": part.dtype.str, "shape": part.shape, "offset": offset, "sum": _sum(part)})
+        offset += -(-part.nbytes // _ALIGN) * _ALIGN
+    text = json.dumps({**head, "stamp": stamp, "parts": places, "size": offset}).encode()
+    text = text.ljust(-(-len(text) // _ALIGN) * _ALIGN)
+    new = path.with_name(path.name + ".new")
+    with new.open("wb") as file:
+        new.chmod(0o600)
+        file.write(MAGIC + len(text).to_bytes(8, "little") + zlib.crc32(text).to_bytes(4, "little") + text)
+        for part in parts.values():
+            part.tofile(file)
+            file.write(bytes(-part.nbytes % _ALIGN))
+    new.replace(path)
+
+
+def read(path: Path, stamp: str, embedder: tuple[str, int] | None) -> MemoryIndex | None:
+    """The index of the file, None unless it is whole and of this stamp and embedder (its id and dimension)."""
+    try:
+        with path.open("rb") as file:
+            head = _head(file)
+            if head is None or head["stamp"] != stamp or not _same(head["embedder"], embedder):
+                return None
+            return _index(head, _read_parts(file, head))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        log.warning("the index file of the memories is not used: %s", error)
+        return None
+
+
+def parts(index: MemoryIndex) -> Parts:
+    """What is kept of an index, copied, without the rows that were given up."""
+    with index.lock:
+        return _parts(index)
+
+
+def _parts(index: MemoryIndex) -> Parts:
+    import numpy as np
+
+    rows = index.rows
+    kept = np.flatnonzero(rows.column("live"))
+    new_row = np.full(rows.count, -1, dtype=np.int32)
+    new_row[kept] = np.arange(len(kept), dtype=np.int32)
+    words = segment_of(index)
+    found = {f"column.{name}": rows.column(name)[kept] for name in COLUMNS}
+    found |= {"keys": words.keys, "starts": words.starts, "rows": new_row[words.rows], "counts": words.counts}
+    found["ids"] = np.frombuffer("\n".join(rows.ids[row] for row in kept).encode(), dtype=np.uint8)
+    head: dict[str, Any] = {"names": {name: list(values) for name, values in rows.names.items()}, "embedder": None, "made_of": 0}
+    vectors = index.vectors
+    if vectors is not None:
+        head["embedder"] = [vectors.embedder, vectors.dimension]
+        vectors.reserve(rows.count)
+        found["vectors"], found["there"] = vectors.matrix[kept], vectors.there[kept]
+        if vectors.sketch is not None:
+            head["made_of"] = vectors.sketch.made_of
+            found["basis"], found["short"] = vectors.sketch.basis, vectors.sketch.short[kept]
+    return {name: np.ascontiguousarray(part) for name, part in found.items()}, head
+
+
+def _same(kept: list[Any] | None, embedder: tuple[str, int] | None) -> bool:
+    """Whether the vectors are this embedder's; one that has not been asked yet may not know its dimension, 0."""
+    if kept is None or embedder is None:
+        return kept is None and embedder is None
+    return kept[0] == embedder[0] and embedder[1] in (0, kept[1])
+
+
+def _head(file: Any) -> dict[str, Any] | None:
+    start = file.read(len(MAGIC) + 12)
+    if len(start) < len(MAGIC) + 12 or not start.startswith(MAGIC):
+        return None
+    text = file.read(int.from_bytes(start[len(MAGIC) : -4], "little"))
+    if zlib.crc32(text) != int.from_bytes(start[-4:], "little"):
+        raise ValueError("its head is damaged")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _read_parts(file: Any, head: dict[str, Any]) -> dict[str, np.ndarray]:
+    import numpy as np
+
+    begin = file.tell()
+    parts = {}
+    for place in head["parts"]:
+        file.seek(begin + place["offset"])
+        part = np.fromfile(file, dtype=place["dtype"], count=math.prod(place["shape"])).reshape(place["shape"])
+        if _sum(part) != place["sum"]:
+            raise ValueError(f"its part {place['name']} is damaged")
+        parts[place["name"]] = part
+    return parts
+
+
+def _index(head: dict[str, Any], parts: dict[str, np.ndarray]) -> MemoryIndex:
+    text = parts["ids"].tobytes().decode()
+    ids = text.split("\n") if text else []
+    index = MemoryIndex()
+    names = head["names"]
+    names["tags"] = [tuple(each) for each in names["tags"]]
+    index.rows.restore({name: parts[f"column.{name}"] for name in COLUMNS}, ids, names)
+    index.postings = Postings(Segment(parts["keys"], parts["starts"], parts["rows"], parts["counts"]))
+    if head["embedder"]:
+        vectors = index.vectors = RowVectors(*head["embedder"])
+        vectors.matrix, vectors.there = parts["vectors"], parts["there"]
+        if "basis" in parts:
+            vectors.sketch = Sketch.restored(parts["basis"], parts["short"], head["made_of"])
+    return index
+
+
+def _sum(part: np.ndarray) -> int:
+    """A sum that any changed bit changes, ten times as quick as a CRC of 80 MB: blocks are added up, and their sums get a CRC."""
+    import numpy as np
+
+    flat = part.reshape(-1).view(np.uint8)
+    whole = len(flat) // 8 * 8
+    numbers = flat[:whole].view(np.uint64)
+    blocks = len(numbers) // _BLOCK * _BLOCK
+    sums = numbers[:blocks].reshape(-1, _BLOCK).sum(axis=1, dtype=np.uint64)
+    return zlib.crc32(flat[whole:].tobytes(), zlib.crc32(numbers[blocks:].tobytes(), zlib.crc32(sums.tobytes())))

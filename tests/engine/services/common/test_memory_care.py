@@ -1,0 +1,101 @@
+"""Memories kept in order by a person."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import NotFoundError, UsageError
+from tests.engine.conftest import Opener
+from tests.engine.services.test_memories import OtherEmbedder
+
+
+async def test_what_says_the_same_is_merged_and_taken_apart_again(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        one = await atelier.memories.add("The staging server is called heron", tags=["infra"], importance=0.2)
+        other = await atelier.memories.add("the staging server is called Heron.", tags=["names"], importance=0.9)
+        await atelier.memories.add("Lunch is at noon")
+        [pair] = await atelier.memories.pairs()
+        assert (pair.kind, pair.first.id, pair.second.id) == ("same", one.id, other.id)
+        merged = await atelier.memories.merge(one.id, other.id)
+        assert (merged.tags, merged.importance, merged.content) == (("infra", "names"), 0.9, one.content)
+        assert await atelier.memories.pairs() == []
+        with pytest.raises(UsageError):
+            await atelier.memories.merge(one.id, one.id)
+        await atelier.memories.undo_merge(other.id)
+        assert (await atelier.memories.get(one.id)).tags == ("infra",)
+        assert (await atelier.memories.get(other.id)).content == other.content
+        assert len(await atelier.memories.pairs()) == 1
+        with pytest.raises(NotFoundError):
+            await atelier.memories.undo_merge(other.id)
+
+
+async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        old = await atelier.memories.add("The staging server listens on port 8443")
+        new = await atelier.memories.add("The staging server listens on port 9000")
+        [pair] = await atelier.memories.pairs()
+        assert (pair.kind, pair.first.id, pair.second.id) == ("against", old.id, new.id)
+        await atelier.memories.keep_both(new.id, old.id)
+        assert await atelier.memories.pairs() == []
+
+
+async def test_a_pinned_memory_does_not_expire(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        memory = await atelier.memories.add("today only", "context", workflow.id)
+        assert (await atelier.memories.pin(memory.id)).expires_at is None
+        assert await atelier.memories.pinned() == [memory.id]
+        assert (await atelier.memories.pin(memory.id, False)).expires_at is not None
+        assert await atelier.memories.pinned() == []
+
+
+async def test_a_workflow_can_go_without_memory(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        assert await atelier.memories.is_on(workflow.id)
+        await atelier.memories.set_on(workflow.id, False)
+        assert not await atelier.memories.is_on(workflow.id)
+        assert atelier.tool_services.memory_off is not None
+        assert await atelier.tool_services.memory_off(workflow.id)
+        await atelier.memories.set_on(workflow.id, True)
+        assert not await atelier.tool_services.memory_off(workflow.id)
+
+
+async def test_a_change_of_embedder_can_be_paused_and_searches_stay_with_the_old_one(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go_on = asyncio.Event(), asyncio.Event()
+
+    class Slow(OtherEmbedder):
+        async def embed(self, texts: Any, *, query: bool = False) -> Any:
+            reached.set()
+            await go_on.wait()
+            return await super().embed(texts, query=query)
+
+    async def made(settings: Any, *_given: Any) -> Any:
+        return Slow()
+
+    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    async with open_atelier() as atelier:
+        await atelier.memories.add("The staging server is called heron")
+        old = atelier.memory_search.embedder
+        await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
+        await asyncio.wait_for(reached.wait(), 10)
+        assert (await atelier.memories.reembed_state())["state"] == "running"
+        await atelier.memories.pause_reembed()
+        state = await atelier.memories.reembed_state()
+        assert (state["state"], state["left"], state["embedder"]) == ("paused", 1, Slow.id)
+        assert old is not None
+        assert state["searched"] == old.id
+        assert (await atelier.memories.search("staging server")).search_type == "hybrid"
+        settings = await atelier.settings.get()
+        assert settings.embedder_paused
+        assert settings.embedder_before is not None
+        go_on.set()
+        await atelier.memories.reembed()
+        assert (await atelier.memories.reembed_state())["state"] == "whole"
+        assert (await atelier.settings.get()).embedder_before is None
+        assert atelier.memory_search.embedder is atelier.embedder
