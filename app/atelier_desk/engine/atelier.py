@@ -547,7 +547,8 @@ class Atelier(Services):
                 parts.push_async_callback(self.runs.close)
 
     async def _close_embedder(self) -> None:
-        for one in dict.fromkeys((self.embedder, self.memory_search.embedder)):
+        search = getattr(self, "memory_search", None)  # who only reads the database has none
+        for one in dict.fromkeys((self.embedder, search.embedder if search is not None else None)):
             if one is not None:
                 await one.aclose()
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 COMPARED = 5_000
 """The newest memories that are compared with one another: twice as many take four times as long, and this many a second."""
-ALIKE = 0.8
-"""Cosine from which two memories are looked at."""
+ALIKE = 0.6
+"""Cosine from which the words of two memories are compared: two ports of one server are .63 alike, no fact of the bench is to another."""
 SHARED = 0.5
 """Share of their words that two must have in common to be about the same thing."""
 _BLOCK = 500

@@ -34,6 +34,21 @@ def register(add: Adder) -> None:
     search.add_argument("query", metavar="TEXT")
     _filters(search)
     search.add_argument("--threshold", metavar="X", type=number(float, least=0), help=_("least relevance, 0 to 1"))
+    pairs = group.command("pairs", _("memories that say the same or cannot both hold"), "memory:pairs")
+    add_id(pairs, "--workflow", "workflow", help=_("of this workflow (and the general ones)"))
+    pairs.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
+    merge = group.command("merge", _("keep one of two memories and forget the other"), "memory:merge")
+    add_id(merge, "keep", "memory")
+    add_id(merge, "other", "memory")
+    both = group.command("both", _("say that two memories may both stand"), "memory:both")
+    add_id(both, "first", "memory")
+    add_id(both, "second", "memory")
+    pin = group.command("pin", _("keep a memory for good: it never expires"), "memory:pin")
+    add_id(pin, "id", "memory")
+    pin.add_argument("--off", action="store_true", help=_("no longer"))
+    switch = group.command("switch", _("whether a workflow's agents use memory"), "memory:switch")
+    add_id(switch, "workflow", "workflow")
+    switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("only say it when left out"))
     delete = group.command("delete", _("forget a memory"), "memory:delete")
     add_id(delete, "id", "memory")
     export = group.command("export", _("memories as JSON, to standard output"), "memory:export", needs=DATABASE)
@@ -92,6 +107,50 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         return 0
     table(out, [(figures.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
           (_("score"), _("id"), _("type"), _("text")))  # fmt: skip
+    return 0
+
+
+async def pairs(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.memories.pairs(arguments.workflow, arguments.limit)
+    if out.json:
+        data(out, [pair.model_dump(mode="json") for pair in found])
+        return 0
+    words = {"same": _("the same"), "against": _("which holds?")}
+    rows = []
+    for pair in found:
+        rows.append((words[pair.kind], pair.first.id, pair.first.content))
+        rows.append(("", pair.second.id, pair.second.content))
+    table(out, rows, (_("pair"), _("id"), _("text")))
+    return 0
+
+
+async def merge(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    _print(out, await atelier.memories.merge(arguments.keep, arguments.other))
+    return 0
+
+
+async def both(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    await atelier.memories.keep_both(arguments.first, arguments.second)
+    return 0
+
+
+async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    _print(out, await atelier.memories.pin(arguments.id, not arguments.off))
+    return 0
+
+
+async def switch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    if arguments.state:
+        await atelier.memories.set_on(arguments.workflow, arguments.state == "on")
+    on = await atelier.memories.is_on(arguments.workflow)
+    if out.json:
+        data(out, {"on": on})
+    else:
+        line(out, _("on") if on else _("off"))
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
@@ -13,6 +15,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain import limits
+from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
 from atelier_desk.i18n import _, ngettext
 
@@ -81,6 +84,14 @@ class MemoryDialog(FormDialog):
         self.importance.setValue(memory.importance if memory else DEFAULT_IMPORTANCE[MemoryType.USER_PREF])
         hint = "\n".join(filter(None, (provenance(memory), score_parts(row.hit) if row and row.hit else ""))) if memory else ""
         self.add_field(_("Importance (0 to 1)"), self.importance, hint)
+        self.expiry = control(ComboBox(self), "memory-expiry")
+        if memory is not None:
+            keeps = _("As it is: {time}", time=date_time(memory.expires_at)) if memory.expires_at else _("As it is: never")
+            for text, days in ((keeps, None), (_("Never"), 0), (_("In 7 days"), 7), (_("In 30 days"), 30), (_("In a year"), 365)):
+                self.expiry.addItem(text, days)
+            self.add_field(_("Expires"), self.expiry)
+        else:
+            self.expiry.hide()
         self._type_chosen()
         for signal in (self.content.textChanged, self.tags.textChanged):
             signal.connect(self.check)
@@ -113,4 +124,7 @@ class MemoryDialog(FormDialog):
         }
         if self._row is None:
             fields |= {"type": MemoryType(self.type.currentData()), "scope": MemoryScope(self.scope.currentData())}
+        days = self.expiry.currentData()
+        if days is not None:
+            fields["expires_at"] = utc_now() + timedelta(days=days) if days else None
         self.accepted_fields.emit(fields)

@@ -34,13 +34,20 @@ class MemoryRow:
 
     memory: Memory
     hit: MemoryHit | None = None
+    pinned: bool = False
 
 
 def facts(row: MemoryRow) -> str:
     """Type, scope, tags and age in one line."""
     memory = row.memory
     scope = _("all workflows") if memory.workflow_id is None else _("this workflow")
-    parts = [_(TYPE_WORDS[memory.type]), scope, *(f"#{tag}" for tag in memory.tags), ago(memory.created_at)]
+    parts = [
+        *([_("pinned")] if row.pinned else []),
+        _(TYPE_WORDS[memory.type]),
+        scope,
+        *(f"#{tag}" for tag in memory.tags),
+        ago(memory.created_at),
+    ]
     return " · ".join(parts)
 
 

@@ -48,7 +48,13 @@ class MemoryPane(Pane):
         self._complete = True
         self._in_place = False
         self._read = False
+        self.on = self.add_tool("power", self._switch)
+        self.on.setObjectName("memory-on")
+        self.tidy_button = self.add_tool("columns-2", self.tidy)
+        self.tidy_button.setObjectName("memory-tidy-open")
         self._add = self.add_tool("plus", self.add)
+        self._pinned: frozenset[str] = frozenset()
+        self._is_on = True
         self.search = control(QLineEdit(self), "memory-search", look="search", hint=N_("Search memories"))
         self.search.setClearButtonEnabled(True)
         self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
@@ -76,6 +82,7 @@ class MemoryPane(Pane):
         self.add_key("Ctrl+Shift+M", self.add)
         theme().changed.connect(self._dress)
         say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
+        say(self.tidy_button, tip=N_("Tidy up: what says the same, and what cannot both hold"))
         say(self.list, name=N_("Memories"))
         self.retranslate()
 
@@ -107,9 +114,12 @@ class MemoryPane(Pane):
         query, filters = self.search.text().strip(), self._query()
         how = ""
         rows: list[MemoryRow]
+        self._pinned = frozenset(await self.bridge.engine.memories.pinned())
+        self._is_on = not workflow_id or await self.bridge.engine.memories.is_on(workflow_id)
+        self._show_switch()
         if query:
             found = await self.bridge.engine.memories.search(query, limit=PAGE, **filters)
-            rows, how = [MemoryRow(hit.memory, hit) for hit in found.hits], found.search_type
+            rows, how = [MemoryRow(hit.memory, hit, hit.memory.id in self._pinned) for hit in found.hits], found.search_type
         else:
             rows = await self._page(0, filters, size)
         self._complete = bool(query) or len(rows) < size
@@ -125,7 +135,7 @@ class MemoryPane(Pane):
 
     async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
         page = await self.bridge.engine.memories.list(limit=size, offset=offset, **filters)
-        return [MemoryRow(memory) for memory in page]
+        return [MemoryRow(memory, None, memory.id in self._pinned) for memory in page]
 
     def _next_page(self) -> None:
         if not self._complete:
@@ -172,6 +182,38 @@ class MemoryPane(Pane):
     def _row(self, memory_id: str) -> MemoryRow | None:
         number = self.list.memories.row_of(memory_id)
         return self.list.memories.rows[number] if number >= 0 else None
+
+    def tidy(self) -> None:
+        """Show the memories that say the same or cannot both hold."""
+        from atelier_desk.desktop.panes.memory.tidy import TidyDialog
+
+        TidyDialog(self.bridge, self.workflow_id, self).open()
+
+    def _switch(self) -> None:
+        workflow_id, on = self.workflow_id, not self._is_on
+
+        async def job() -> None:
+            await self.bridge.engine.memories.set_on(workflow_id, on)
+            await self._load(workflow_id, in_place=True)
+
+        if workflow_id:
+            self.jobs.once(("switch", workflow_id), job)
+
+    def _show_switch(self) -> None:
+        self.on.setVisible(bool(self.workflow_id))
+        self.on.set_icon("power", "muted" if self._is_on else "warn")
+        on = N_("This workflow's agents use memory: switch it off"), N_("This workflow's agents go without memory: switch it on")
+        say(self.on, tip=on[0] if self._is_on else on[1])
+
+    def pin(self, memory_id: str) -> None:
+        """Keep a memory for good, or no longer."""
+        on = memory_id not in self._pinned
+
+        async def job() -> None:
+            await self.bridge.engine.memories.pin(memory_id, on)
+            await self._load(self.workflow_id, in_place=True)
+
+        self.jobs.once(("pin", memory_id), job)
 
     def add(self) -> None:
         """Open the form of a new memory."""
@@ -222,5 +264,9 @@ class MemoryPane(Pane):
         menu.setObjectName("memory-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(theme().icon("pencil"), _("Open…"), lambda: self.edit(row.memory.id))
+        if row.memory.id in self._pinned:
+            menu.addAction(theme().icon("pin-off"), _("Unpin"), lambda: self.pin(row.memory.id))
+        else:
+            menu.addAction(theme().icon("pin"), _("Pin: it never expires"), lambda: self.pin(row.memory.id))
         menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
         menu.popup(at)

@@ -170,8 +170,7 @@ class MemoryPage(SettingsPage):
         self.pause.setVisible(paused or (state["state"] == "running" and not self.busy.running))
         say(self.pause, N_("Go on") if paused else N_("Pause"))
         if paused:
-            told = N_("Paused: {n} memory has no new vector yet."), N_("Paused: {n} memories have no new vectors yet.")
-            self.busy.note(ngettext(*told, left))
+            self.busy.note(ngettext("Paused: {n} memory has no new vector yet.", "Paused: {n} memories have no new vectors yet.", left))
 
     def _pause(self) -> None:
         paused = self._state.get("state") == "paused"
