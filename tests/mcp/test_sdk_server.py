@@ -41,12 +41,13 @@ async def test_over_standard_input(tmp_path: Path, clock: ManualClock) -> None:
 
 
 @asynccontextmanager
-async def served(app: Any) -> AsyncIterator[str]:
+async def served(app: Any, port: int = 0) -> AsyncIterator[str]:
     """An application at an address of this machine."""
     import uvicorn
 
     listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", port))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=1))
     task = asyncio.create_task(server.serve([listening]))
     try:

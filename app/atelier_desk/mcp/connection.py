@@ -184,6 +184,7 @@ class Connection:
             self._set(McpState.IDLE)
             raise
         self._client = client
+        self._answered.status = 0
         self.latency_ms = round((self._clock.monotonic() - begun) * 1000)
         self.reason = None
         self._set(McpState.READY)
@@ -308,7 +309,7 @@ class Connection:
         self._task = None
         self._client = None
         self.reason = error
-        if error.code in ("sign_in", "secret"):
+        if error.code in ("sign_in", "sign_in_failed", "secret"):
             self._breaker.release()
         else:
             self._breaker.failure()

@@ -21,6 +21,9 @@ def explained(error: BaseException, server: str, *, ended: Ended | None = None, 
     inner = _innermost(error)
     if isinstance(inner, McpError):
         return inner
+    if type(inner).__module__.startswith("mcp.client.auth"):
+        said = N_("Signing in to the MCP server {server} failed: {detail}")
+        return McpError(said, code="sign_in_failed", server=server, detail=_short(str(inner)))
     if answered is not None and answered.status in (401, 403):
         if answered.status == 401:
             return McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server)

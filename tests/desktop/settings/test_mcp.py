@@ -147,3 +147,17 @@ async def test_a_server_is_restarted_and_removed(page: Any, find: Find, atelier:
     next(each for each in box.findChildren(QPushButton) if each.text() == "Remove").click()
     await settle()
     assert atelier.calls("mcp.remove") == [(("files",), {})]
+
+
+async def test_signing_in_and_out_of_a_server_with_an_address(page: Any, find: Find, atelier: Engine) -> None:
+    assert not find("mcp-sign-in").isVisibleTo(page), "a program is not signed in to"
+    find("mcp-list").setCurrentRow(1)
+    await settle()
+    assert find("mcp-url").text() == "https://a.example/mcp"
+    atelier.set("mcp", "sign_in", McpHealth(ok=False, message="Signing in to the MCP server web was refused: access_denied"))
+    find("mcp-sign-in").click()
+    await settle()
+    assert "access_denied" in texts(page)
+    find("mcp-sign-out").click()
+    await settle()
+    assert (atelier.calls("mcp.sign_in"), atelier.calls("mcp.sign_out")) == ([(("web",), {})], [(("web",), {})])

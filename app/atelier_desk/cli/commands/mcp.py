@@ -58,9 +58,11 @@ def register(add: Adder) -> None:
     calls.add_argument("--limit", metavar="N", type=number(int, least=1), default=20, help=_("how many (20)"))
     on = group.command("on", _("use a server again"), "mcp:on")
     off = group.command("off", _("use a server no more"), "mcp:off")
+    login = group.command("login", _("sign in to a server in the browser"), "mcp:login")
+    logout = group.command("logout", _("forget a server's sign-in"), "mcp:logout")
     give = group.command("give", _("give all tools of a server to an agent"), "mcp:give")
     take = group.command("take", _("take a server's tools from an agent"), "mcp:take")
-    for command in (remove, test, tools, calls, on, off, give, take):
+    for command in (remove, test, tools, calls, on, off, login, logout, give, take):
         command.add_argument("name", metavar="NAME")
     for command in (give, take):
         command.add_argument("agent", metavar="AGENT")
@@ -228,6 +230,32 @@ async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
         data(out, {"name": arguments.name, "on": wanted})
     else:
         line(out, _("{name} is on.", name=arguments.name) if wanted else _("{name} is off.", name=arguments.name))
+    return 0
+
+
+async def login(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 0 when it is connected then."""
+    from atelier_desk.cli.output import data
+
+    def told(url: str) -> None:
+        out.note(_("Sign in in your browser. If it does not open: {url}", url=url))
+
+    health = await atelier.mcp.sign_in(arguments.name, told)
+    if out.json:
+        data(out, health_of(health))
+    else:
+        tell_health(out, arguments.name, health)
+    return 0 if health.ok else 1
+
+
+async def logout(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    await atelier.mcp.sign_out(arguments.name)
+    if out.json:
+        data(out, {"signed_out": arguments.name})
+    else:
+        line(out, _("Signed out of {name}.", name=arguments.name))
     return 0
 
 

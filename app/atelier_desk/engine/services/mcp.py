@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
-from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpServer, McpState
+from atelier_desk.domain.mcp import MOST_SERVERS, START_S, McpEntry, McpError, McpKnown, McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import checks
@@ -36,6 +36,7 @@ from atelier_desk.tools.sections import Section, of_server
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.mcp.connection import Connection
+    from atelier_desk.mcp.oauth import Callback, Kept
     from atelier_desk.mcp.results import Answer
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class McpService:
         self._listing: dict[str, asyncio.Lock] = {}
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._folder: Path | None = None
+        self._signing: dict[str, tuple[Kept, Callback, Callable[[str], object] | None]] = {}
 
     # -- what there is -----------------------------------------------------------------------------------------------------------------
 
@@ -241,6 +243,71 @@ class McpService:
         finally:
             await connection.close()
 
+    async def sign_in(self, name: str, told: Callable[[str], object] | None = None) -> McpHealth:
+        """Sign in to a server in the browser, and connect. ``told`` gets the address of the page. Cancelling gives it up.
+
+        Raises:
+            UsageError: it has no address, so nobody signs in to it.
+        """
+        from atelier_desk.mcp import oauth
+
+        entry = await self._entry(name)
+        if entry.config.transport != "http":
+            raise UsageError(N_("The MCP server {server} is a program on this machine: there is nothing to sign in to."), server=name)
+        kept = oauth.Kept(entry.config, self._context.vault)
+        await kept.load()
+        callback = oauth.Callback()
+        port = await callback.open(int(kept.said.get("port", 0)))
+        try:
+            if port != kept.said.get("port") or kept.said.get("doubtful"):
+                # Registered with another address to come back to, or perhaps forgotten by the server: it would refuse this client.
+                kept.said = {}
+            # Until it went well: an attempt that ended in the browser says nothing of why.
+            await kept.note(port=port, doubtful=True)
+            health = await self._signed_in(name, kept, callback, told)
+            if health.ok:
+                await kept.note(doubtful=False)
+            return health
+        finally:
+            self._signing.pop(name, None)
+            await callback.close()
+
+    async def _signed_in(self, name: str, kept: Kept, callback: Callback, told: Callable[[str], object] | None) -> McpHealth:
+        health = McpHealth(ok=False)
+        for _attempt in range(2):
+            registered = "client" in kept.said
+            self._signing[name] = (kept, callback, told)
+            await self.stop(name)
+            connection = await self._connection((await self._entry(name)).config)
+            connection.start_s, before = WAIT_S + START_S, connection.start_s
+            try:
+                health = await self.test(name)
+            finally:
+                connection.start_s = before
+            if health.ok or health.code != "sign_in_failed" or not registered:
+                break
+            # The client may have been forgotten by the server: once more, as a new one.
+            kept.said = {"port": kept.said.get("port")}
+        return health
+
+    async def sign_out(self, name: str) -> None:
+        """Forget a server's client and tokens, and end its connection."""
+        await self._entry(name)
+        await in_storage_thread(self._context.vault.delete, resolving.entry(name, "oauth"))
+        await self.stop(name)
+        self._told(name)
+
+    async def _auth(self, server: McpServer) -> Any:
+        """What signs a server's requests; None where nobody ever signed in."""
+        from atelier_desk.mcp import oauth
+
+        if server.name in self._signing:
+            kept, callback, told = self._signing[server.name]
+            return await oauth.auth(server, kept, asking=callback, told=told)
+        kept = oauth.Kept(server, self._context.vault)
+        await kept.load()
+        return await oauth.auth(server, kept) if kept.signed_in else None
+
     async def restart(self, name: str) -> McpHealth:
         """End a server and start it again."""
         await self.stop(name)
@@ -325,6 +392,7 @@ class McpService:
                 listed=lambda: self._look_again(name),
                 hidden=(self._context.datadir.root,),
                 temporary=self._temporary,
+                auth=self._auth,
             )
         return self._connections[name]
 
@@ -466,6 +534,8 @@ class McpService:
             )  # fmt: skip
 
 
+WAIT_S = 300.0
+"""Seconds a person has to sign in."""
 LOOK_AGAIN_S = 0.5
 """Seconds between a server's word that its tools changed and a look at them."""
 _INSTRUCTIONS = 4_000

@@ -99,7 +99,9 @@ class McpPage(SettingsPage):
         self.add = control(QPushButton(self), "mcp-add", N_("Add…"), on=self.ask_what)
         self.restart = control(QPushButton(self), "mcp-restart", N_("Restart"), on=self._restart)
         self.remove = control(QPushButton(self), "mcp-remove", N_("Delete"), on=self._ask_remove)
-        self.deeds(card, self.add, self.restart, self.remove)
+        self.sign = control(QPushButton(self), "mcp-sign-in", N_("Sign in…"), on=self._sign_in)
+        self.sign_out = control(QPushButton(self), "mcp-sign-out", N_("Sign out"), on=self._sign_out)
+        self.deeds(card, self.add, self.restart, self.sign, self.sign_out, self.remove)
         self._form_card = self.section()
         self.form = McpForm(self)
         self._form_card.body.addWidget(self.form)
@@ -258,6 +260,9 @@ class McpPage(SettingsPage):
         self.cancel.setEnabled(edited)
         self.restart.setEnabled(self.current() is not None)
         self.remove.setEnabled(self.current() is not None)
+        row = self.current()
+        for button in (self.sign, self.sign_out):
+            button.setVisible(row is not None and row.config.transport == "http")
 
     # adding -------------------------------------------------------------------------------------------------------------------------
 
@@ -392,6 +397,26 @@ class McpPage(SettingsPage):
         starting = self.jobs.once("test", job)
         if starting is not None:
             self.busy.watch(starting, N_("Starting the server…"))
+
+    def _sign_in(self) -> None:
+        """In the browser; Stop gives it up."""
+        name = self._chosen
+
+        async def job() -> None:
+            try:
+                health = await self.bridge.engine.mcp.sign_in(name)
+            except Exception as error:
+                self.busy.note(error_text(error), "error")
+                return
+            self.busy.note(health_text(health), "ok" if health.ok else "error")
+            await self.load()
+
+        signing = self.jobs.once("test", job)
+        if signing is not None:
+            self.busy.watch(signing, N_("Sign in in the browser that opens…"))
+
+    def _sign_out(self) -> None:
+        self._change(lambda name: self.bridge.engine.mcp.sign_out(name))
 
     def _ask_remove(self) -> None:
         row = self.current()

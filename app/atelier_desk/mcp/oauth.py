@@ -1,0 +1,227 @@
+"""Signing in to a server in the browser (OAuth 2.1 with PKCE, over the SDK): the answer comes to a port of this machine.
+
+The client that was registered and the tokens stand in the keyring together, with the issuer they belong to; the SDK gives them to no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import logging
+import time
+import webbrowser
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from atelier_desk.domain.mcp import McpError, McpServer
+from atelier_desk.i18n import N_, _
+from atelier_desk.llm.secrets import KeyVault, remember
+from atelier_desk.mcp.resolving import entry
+from atelier_desk.threads import in_storage_thread, in_tool_thread
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
+
+log = logging.getLogger(__name__)
+WAIT_S = 300.0
+"""Seconds a person has to sign in."""
+LONGEST_REQUEST = 16 * 1024
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+PATH = "/callback"
+
+
+class Kept:
+    """What the keyring has of a server's sign-in, as the SDK's ``TokenStorage`` wants it. Nothing of it is in an error or a log."""
+
+    def __init__(self, server: McpServer, vault: KeyVault) -> None:
+        self._server, self._vault = server, vault
+        self._entry = entry(server.name, "oauth")
+        self.said: dict[str, Any] = {}
+        self.provider: Any = None
+
+    async def load(self) -> None:
+        """Read it from the keyring."""
+        text = await in_storage_thread(self._vault.get, self._entry)
+        try:
+            found = json.loads(text) if text else {}
+        except ValueError:
+            found = {}
+        self.said = found if isinstance(found, dict) else {}
+        for secret in _secrets(self.said):
+            remember(secret)
+
+    @property
+    def signed_in(self) -> bool:
+        return bool(self.said.get("tokens"))
+
+    async def forget(self) -> None:
+        """Sign out: forget client and tokens."""
+        self.said = {}
+        await in_storage_thread(self._vault.delete, self._entry)
+
+    async def note(self, **values: Any) -> None:
+        """Keep more of it."""
+        self.said |= values
+        for secret in _secrets(self.said):
+            remember(secret)
+        await in_storage_thread(self._vault.keep, self._entry, json.dumps(self.said, separators=(",", ":")))
+
+    async def get_tokens(self) -> OAuthToken | None:
+        from mcp.shared.auth import OAuthToken
+
+        tokens = self.said.get("tokens")
+        return OAuthToken.model_validate(tokens) if tokens else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        values: dict[str, Any] = {"tokens": tokens.model_dump(mode="json", exclude_none=True)}
+        # How long a token holds is said from when it was given: at the next start that is long ago.
+        values["until"] = time.time() + tokens.expires_in if tokens.expires_in else None
+        metadata = self.provider.context.oauth_metadata if self.provider is not None else None
+        if metadata is not None:
+            values["metadata"] = metadata.model_dump(mode="json", exclude_none=True)
+        await self.note(**values)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        from mcp.shared.auth import OAuthClientInformationFull
+
+        client = self.said.get("client")
+        if client:
+            return OAuthClientInformationFull.model_validate(client)
+        if self._server.client_id:
+            return OAuthClientInformationFull.model_validate(
+                {"client_id": self._server.client_id, "redirect_uris": [self.redirect], "token_endpoint_auth_method": "none"}
+            )
+        return None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        await self.note(client=client_info.model_dump(mode="json", exclude_none=True))
+
+    @property
+    def redirect(self) -> str:
+        """Where the browser comes back to; servers compare it with what was registered."""
+        return f"http://127.0.0.1:{self.said.get('port', 0)}{PATH}"
+
+
+class Callback:
+    """Waits on a port of this machine for the browser to come back; one answer, then it is closed."""
+
+    def __init__(self) -> None:
+        self._server: asyncio.Server | None = None
+        self._answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+
+    async def open(self, port: int) -> int:
+        """Listen on the port, or on another when it is taken; gives the one it is."""
+        try:
+            self._server = await asyncio.start_server(self._asked, "127.0.0.1", port, limit=LONGEST_REQUEST)
+        except OSError:
+            self._server = await asyncio.start_server(self._asked, "127.0.0.1", 0, limit=LONGEST_REQUEST)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def answer(self) -> dict[str, str]:
+        """What the browser brought."""
+        async with asyncio.timeout(WAIT_S):
+            return await self._answer
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    async def _asked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(10):
+                line = (await reader.readline()).decode("latin-1").split(" ")
+                while (await reader.readline()).strip():
+                    pass
+            target = urlsplit(line[1] if len(line) > 1 else "")
+            values = {key: each[0] for key, each in parse_qs(target.query, max_num_fields=50).items()}
+            ours = target.path == PATH and line[0] == "GET" and ("code" in values or "error" in values)
+            if ours and not self._answer.done():
+                self._answer.set_result(values)
+            text = _("You can close this window and go back to Atelier.") if ours else _("There is nothing here.")
+            body = f"<!doctype html><meta charset=utf-8><title>Atelier</title><p>{html.escape(text)}".encode()
+            head = f"HTTP/1.1 {200 if ours else 404} -\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+            writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
+            await writer.drain()
+        except (OSError, ValueError, TimeoutError):
+            log.info("a request to the sign-in's port could not be read")
+        finally:
+            writer.close()
+
+
+def checked_address(url: str, server: str) -> str:
+    """The address of a sign-in page that a browser may open: a server could name any program of this machine there. Raises ``McpError``."""
+    parts = urlsplit(url)
+    if not (parts.scheme == "https" and parts.hostname) and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        said = N_("The MCP server {server} names a sign-in page that is not opened: {detail}")
+        raise McpError(said, code="sign_in_failed", server=server, detail=url[:100])
+    return url
+
+
+def open_browser(url: str) -> None:
+    """Show a page to the person."""
+    webbrowser.open(url)
+
+
+async def auth(
+    server: McpServer, kept: Kept, *, asking: Callback | None = None, told: Callable[[str], object] | None = None
+) -> httpx2.Auth:
+    """What signs the requests. Without ``asking`` nobody is sent to a browser: a sign-in that is over is an error then.
+
+    Args:
+        told: gets the address of the page before it is opened.
+    """
+    from mcp.client.auth import OAuthClientProvider
+    from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata, OAuthMetadata
+
+    async def show(url: str) -> None:
+        if asking is None:
+            if kept.signed_in:
+                # Not even a refresh helped: the server may have forgotten the client, which a browser would be told with a dead end.
+                await kept.note(doubtful=True)
+            raise McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server.name)
+        checked_address(url, server.name)
+        if told is not None:
+            told(url)
+        await in_tool_thread(open_browser, url)
+
+    async def came_back() -> AuthorizationCodeResult:
+        assert asking is not None
+        try:
+            values = await asking.answer()
+        except TimeoutError:
+            said = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
+            raise McpError(said, code="sign_in_failed", server=server.name, seconds=round(WAIT_S)) from None
+        if "code" not in values:
+            detail = (values.get("error_description") or values.get("error", ""))[:300]
+            raise McpError(
+                N_("Signing in to the MCP server {server} was refused: {detail}"), code="sign_in_failed", server=server.name, detail=detail
+            )
+        remember(values["code"])
+        return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
+
+    metadata = OAuthClientMetadata.model_validate(
+        {
+            "client_name": "Atelier",
+            "redirect_uris": [kept.redirect],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_method": "none",
+            "scope": server.scopes or None,
+        }
+    )
+    made = OAuthClientProvider(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back)
+    kept.provider = made
+    if kept.said.get("metadata"):
+        made.context.oauth_metadata = OAuthMetadata.model_validate(kept.said["metadata"])
+    if kept.said.get("until"):
+        made.context.token_expiry_time = float(kept.said["until"])
+    return made
+
+
+def _secrets(said: dict[str, Any]) -> list[str]:
+    tokens, client = said.get("tokens") or {}, said.get("client") or {}
+    found = (tokens.get("access_token"), tokens.get("refresh_token"), client.get("client_secret"), client.get("registration_access_token"))
+    return [each for each in found if isinstance(each, str) and each]
