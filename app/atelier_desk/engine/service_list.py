@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.data import DataService
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.inspector import InspectorService
+    from atelier_desk.engine.services.media import MediaService
     from atelier_desk.engine.services.memories import MemoryService
     from atelier_desk.engine.services.messages import MessageService
     from atelier_desk.engine.services.models import ModelService
@@ -60,6 +61,7 @@ class Services(Protocol):
     usage: UsageService
     attachments: AttachmentService
     web: WebService
+    media: MediaService
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)

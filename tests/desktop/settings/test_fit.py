@@ -28,7 +28,21 @@ from atelier_desk.engine import doctor
 from atelier_desk.engine.doctor import Check
 from tests.support.fake_bridge import settle
 
-NAMES = ("general", "providers", "agents", "skills", "approvals", "memory", "web", "shortcuts", "quick", "usage", "data", "diagnostics")
+NAMES = (
+    "general",
+    "providers",
+    "agents",
+    "skills",
+    "approvals",
+    "memory",
+    "web",
+    "media",
+    "shortcuts",
+    "quick",
+    "usage",
+    "data",
+    "diagnostics",
+)
 
 
 @pytest.mark.parametrize("scale", [100, 150])

@@ -25,6 +25,7 @@ NAMES = [
     "approvals",
     "memory",
     "web",
+    "media",
     "shortcuts",
     "quick",
     "usage",
