@@ -38,7 +38,7 @@ class Sites(httpcore.AsyncNetworkBackend):
         names: the numbers of each host, ``PUBLIC`` for those that are not named; a list of tuples answers each look-up with the next.
         connected: the numbers that were connected to.
         over: set when the server ends; what keeps silent waits for it.
-        asked: the requests.
+        asked: the requests, and their ``methods``.
     """
 
     def __init__(self) -> None:
@@ -47,6 +47,7 @@ class Sites(httpcore.AsyncNetworkBackend):
         self.lookups: list[str] = []
         self.connected: list[tuple[str, int]] = []
         self.asked: list[Asked] = []
+        self.methods: list[str] = []
         self.port = 0
         self.over = asyncio.Event()
         self._real = httpcore.AnyIOBackend()
@@ -78,6 +79,7 @@ class Sites(httpcore.AsyncNetworkBackend):
                 headers["body"] = (await reader.readexactly(length)).decode("utf-8", "replace") if length else ""
                 asked = Asked(headers.get("host", ""), target, headers)
                 self.asked.append(asked)
+                self.methods.append(line.split(b" ")[0].decode())
                 found = self.pages.get(
                     f"{asked.host}{target}", self.pages.get(f"{asked.host}{target.partition('?')[0]}", Reply(b"no", 404))
                 )

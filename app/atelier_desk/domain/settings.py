@@ -47,6 +47,26 @@ class WebSettings(Model):
     key_env: Variable = ""
 
 
+class MediaSettings(Model):
+    """Who makes pictures and 3D models, and who describes pictures. Empty addresses of 3D services mean their own.
+
+    Attributes:
+        sees: the model that describes pictures, ``provider/model``; empty for none.
+        images: the address of an images endpoint in OpenAI's form (``https://api.openai.com/v1``); empty for none.
+        images_model: as that server calls it.
+        models: the service for 3D models.
+        images_key_env, models_key_env: the variables with the keys; empty for keys in the keyring.
+    """
+
+    sees: str = Field(default="", max_length=600, pattern=r"^([^/\s][^/]*/\S.*)?$")
+    images: Url = ""
+    images_model: str = Field(default="", max_length=512)
+    images_key_env: Variable = ""
+    models: Literal["off", "tripo", "meshy"] = "off"
+    models_address: Url = ""
+    models_key_env: Variable = ""
+
+
 class Settings(Model):
     """All settings. ``language`` and ``theme`` ``system`` follow the desktop; ``font_scale`` is in percent."""
 
@@ -85,6 +105,7 @@ class Settings(Model):
     """Wait for the disk at each commit; off survives a killed program but not a power cut."""
     approvals: ApprovalSettings = ApprovalSettings()
     web: WebSettings = WebSettings()
+    media: MediaSettings = MediaSettings()
     max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
     """How deep agents may start agents; 0 lets none start any."""
     audit_days: int = Field(default=30, ge=0, le=3650)

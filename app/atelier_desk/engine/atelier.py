@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
     from atelier_desk.engine.runs.manager import RunManager, Who
+    from atelier_desk.engine.seeing import Seer
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.store import Store
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
+    from atelier_desk.web.making import Maker
     from atelier_desk.web.reader import Web
     from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
@@ -273,6 +275,8 @@ class Atelier(Services):
             skills=self.skills,
             web=self.web_pages,
             searcher=self.searcher,
+            maker=self.maker,
+            seer=self.seer,
             hidden=(Path(self.datadir.root),),
             told=lambda workflow_id: self.bus.changed("command", workflow_id),
         )
@@ -297,6 +301,20 @@ class Atelier(Services):
         from atelier_desk.web.search import Searcher
 
         return Searcher(self.vault, self.clock)
+
+    @cached_property
+    def maker(self) -> Maker:
+        """Who makes pictures and 3D models, as the settings say."""
+        from atelier_desk.web.making import Maker
+
+        return Maker(self.vault, self.clock, self.web_pages)
+
+    @cached_property
+    def seer(self) -> Seer:
+        """Who puts pictures into words, as the settings say."""
+        from atelier_desk.engine.seeing import Seer
+
+        return Seer(lambda name: self.providers.provider(name), self.clock)
 
     @cached_property
     def given_tools(self) -> GivenTools:
@@ -417,7 +435,7 @@ class Atelier(Services):
     async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
         set_language(language or settings.language)
-        self.searcher.settings = settings.web
+        self.searcher.settings, self.maker.settings, self.seer.model = settings.web, settings.media, settings.media.sees
         if fsync is None and start and not settings.fsync:
             # The wish is in the database, which takes it only when it is opened; who only looks need not open it again.
             await self.store.set_fsync(False)

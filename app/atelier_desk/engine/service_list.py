@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.inspector import InspectorService
     from atelier_desk.engine.services.mcp import McpService
     from atelier_desk.engine.services.mcp_import import McpImportService
+    from atelier_desk.engine.services.media import MediaService
     from atelier_desk.engine.services.memories import MemoryService
     from atelier_desk.engine.services.messages import MessageService
     from atelier_desk.engine.services.models import ModelService
@@ -64,6 +65,7 @@ class Services(Protocol):
     mcp: McpService
     mcp_import: McpImportService
     web: WebService
+    media: MediaService
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)

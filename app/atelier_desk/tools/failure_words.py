@@ -9,6 +9,7 @@ from atelier_desk.i18n import N_, _, language
 
 _BY_CODE = {
     "bad_address": N_("This is no address of a web page that can be fetched."),
+    "bad_answer": N_("The service answered something else than was asked for."),
     "bad_path": N_("This is no path that a file can have."),
     "bad_pattern": N_("The search pattern cannot be read."),
     "bad_patch": N_("The patch cannot be read."),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.folder.artefacts import Artefacts
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.web.making import Maker
     from atelier_desk.web.reader import Web
     from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
@@ -36,6 +37,16 @@ class OpenedSkill:
     text: str
     files: tuple[str, ...]
     scope: Scope
+
+
+class Seer(Protocol):
+    """Puts pictures into words."""
+
+    def lacks(self) -> str:
+        """What must be set up first, in words for the model; empty when nothing."""
+        ...
+
+    async def describe(self, data: bytes, media_type: str, prompt: str) -> str: ...
 
 
 class SkillReader(Protocol):
@@ -72,5 +83,7 @@ class ToolServices:
     skills: SkillReader | None = None
     web: Web | None = None
     searcher: Searcher | None = None
+    maker: Maker | None = None
+    seer: Seer | None = None
     hidden: tuple[Path, ...] = ()
     told: Callable[[str], None] = lambda _workflow_id: None

@@ -25,7 +25,9 @@ def credentials(
         config = ProviderConfig(name=entry(service), kind="openai", api_key_env=key_env)
         key = await vault.key_for(config)
         if not key:
-            raise ProviderError(N_("There is no key for {service}. Enter it in Settings, Web."), code="auth", service=title)
+            raise ProviderError(
+                N_("There is no key for {service}. Enter it in the settings (Web, or Pictures and 3D)."), code="auth", service=title
+            )
         return {header: before + key}
 
     return give

@@ -18,6 +18,7 @@ from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHeal
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.data import Folders
+from atelier_desk.engine.services.media import MediaState
 from atelier_desk.engine.services.models import ListState
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.engine.services.web import WebState
@@ -57,6 +58,7 @@ class Engine(FakeAtelier):
             mcp={"list": []},
             models={"list": models, "catalogue": [], "downloads": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
             web={"state": lambda: WebState(self.kept.web, ("brave",), True, 12, 34_567)},
+            media={"state": lambda: MediaState(self.kept.media, ("images",), True)},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
         self.kept = Settings()

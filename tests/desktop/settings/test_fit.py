@@ -40,6 +40,7 @@ NAMES = (
     "approvals",
     "memory",
     "web",
+    "media",
     "shortcuts",
     "quick",
     "usage",

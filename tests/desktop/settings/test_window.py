@@ -26,6 +26,7 @@ NAMES = [
     "approvals",
     "memory",
     "web",
+    "media",
     "shortcuts",
     "quick",
     "usage",

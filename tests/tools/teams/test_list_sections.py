@@ -32,7 +32,7 @@ async def test_without_a_choice_every_tool_is_there(calls: Calls) -> None:
         "file_ops": 13,
         "shell_ops": 9,
         "web_ops": 3,
-        "media_ops": 3,
+        "media_ops": 8,
     }
 
 

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
@@ -49,6 +49,14 @@ class Timeouts:
     idle_s: float = 3_600.0
     tail_s: float = 5.0
     call_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RawBody:
+    """A payload that is no JSON."""
+
+    data: bytes = field(repr=False)
+    media_type: str
 
 
 class StreamedResponse:
@@ -212,12 +220,12 @@ class HttpClient:
 
     async def _send(self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: Any, where: Where) -> httpx.Response:
         try:
-            body = None if payload is None else json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace")
+            body = payload.data if isinstance(payload, RawBody) else None if payload is None else _json(payload)
         except ValueError:
             raise provider_error(where, "bad_request", "a number that is not finite") from None
         headers = {"accept": "text/event-stream, application/x-ndjson, application/json", "accept-encoding": "identity"}
         if body is not None:
-            headers["content-type"] = "application/json"
+            headers["content-type"] = payload.media_type if isinstance(payload, RawBody) else "application/json"
         failure: ProviderError
         try:
             if self._credentials is not None:
@@ -253,6 +261,10 @@ class HttpClient:
         if response.status_code == 407 and self._proxy is not None:
             return proxy_refusal(where, self._proxy, response.status_code)
         return response_error(where, response.status_code, response.headers, body, self._clock.now())
+
+
+def _json(payload: Any) -> bytes:
+    return json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace")
 
 
 def _redirected(url: str, location: str) -> str:

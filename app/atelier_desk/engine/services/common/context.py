@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.engine.services.common.mcp_status import McpStatus
+    from atelier_desk.engine.seeing import Seer
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
     from atelier_desk.llm.listed import ModelList
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.tools.services import ToolServices
+    from atelier_desk.web.making import Maker
     from atelier_desk.web.reader import Web
     from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
@@ -150,6 +152,12 @@ class ServiceContext(Protocol):
 
     @property
     def searcher(self) -> Searcher: ...
+
+    @property
+    def maker(self) -> Maker: ...
+
+    @property
+    def seer(self) -> Seer: ...
 
     @property
     def web_pages(self) -> Web: ...

@@ -1,0 +1,167 @@
+"""Pictures and 3D: the model that describes pictures, and the services that make pictures and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+
+from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.widgets import FlowLayout, control, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.domain.settings import MediaSettings
+from atelier_desk.i18n import N_, _
+from atelier_desk.web.making import SERVICES
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.engine.services.media import MediaState
+
+_VARIABLE = N_("name of an environment variable")
+_KEY = N_("Goes to the system's keyring and is not shown again.")
+
+
+@settings_page("media", order=53, icon="image", title=N_("Pictures and 3D"))
+class MediaPage(SettingsPage):
+    """``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``, ``media-apply``."""
+
+    topics = ("settings",)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(bridge, parent)
+        self._saved = MediaSettings()
+        self._state: MediaState | None = None
+        about = N_(
+            "Reading text in pictures and drawing 3D models happen on this machine and need nothing. What is set here sends pictures or "
+            "words to a service; until then agents are not offered it."
+        )
+        self.column.addWidget(control(label("", "muted", self, wrap=True), "media-about", about))
+        card = self.section(N_("DESCRIBING PICTURES"))
+        self.sees = self._line("media-sees", lambda: _("such as {name}", name="openai/gpt-5"))
+        self.row(card, self.sees, N_("Model that sees"), N_("Provider and model, with a slash between them."), stretch=True)
+        card = self.section(N_("MAKING PICTURES"))
+        self.images = self._line("media-images", lambda: "https://api.openai.com/v1")
+        self.images_model = self._line("media-images-model", lambda: _("such as {name}", name="gpt-image-1"))
+        self.images_key = self._secret("media-images-key", lambda: ("images",))
+        self.images_env = self._line("media-images-key-env", lambda: _(_VARIABLE))
+        self.row(card, self.images, N_("Address"), N_("Of an images endpoint in OpenAI's form."), stretch=True)
+        self.row(card, self.images_model, N_("Model"), stretch=True)
+        self.row(card, self.images_key, N_("API key"), _KEY, stretch=True)
+        self.row(card, self.images_env, N_("or from variable"), stretch=True)
+        card = self.section(N_("MAKING 3D MODELS"))
+        self.models = control(ComboBox(self), "media-models")
+        for name in ("off", *SERVICES):
+            self.models.addItem("", name)
+        say(self.models, items=[N_("Nobody"), *(service.title for service in SERVICES.values())])
+        self.address = self._line("media-models-address", lambda: SERVICES[self._kind()].address if self._kind() in SERVICES else "")
+        self.models_key = self._secret("media-models-key", lambda: (self._kind(),))
+        self.models_env = self._line("media-models-key-env", lambda: _(_VARIABLE))
+        self.row(card, self.models, N_("Service"), stretch=True)
+        self._rows = (
+            self.row(card, self.address, N_("Address"), N_("Empty for the service's own, where it has one."), stretch=True),
+            self.row(card, self.models_key, N_("API key"), _KEY, stretch=True),
+            self.row(card, self.models_env, N_("or from variable"), stretch=True),
+        )
+        self.apply = control(QPushButton(self), "media-apply", N_("Save"), look="primary", on=self._apply)
+        self.forget = control(QPushButton(self), "media-forget", N_("Forget the keys"), on=self._forget)
+        buttons = FlowLayout(spacing=8)
+        buttons.addWidget(self.apply)
+        buttons.addWidget(self.forget)
+        self.column.addLayout(buttons)
+        self.busy = Busy(self)
+        self.column.addWidget(self.busy)
+        self.end()
+        self._lines: tuple[tuple[QLineEdit, str], ...] = (
+            (self.sees, "sees"),
+            (self.images, "images"),
+            (self.images_model, "images_model"),
+            (self.images_env, "images_key_env"),
+            (self.address, "models_address"),
+            (self.models_env, "models_key_env"),
+        )
+        for field in (*(field for field, _name in self._lines), self.images_key, self.models_key):
+            field.textChanged.connect(lambda _text: self._check())
+        self.models.currentIndexChanged.connect(lambda _index: self._show_fields())
+        self._show_fields()
+
+    def _line(self, name: str, hint: Callable[[], str]) -> QLineEdit:
+        return control(QLineEdit(self), name, hint=hint)
+
+    def _secret(self, name: str, of: Callable[[], tuple[str, ...]]) -> QLineEdit:
+        def hint() -> str:
+            kept = self._state is not None and set(of()) & set(self._state.keys)
+            return _("kept; type another to replace it") if kept else ""
+
+        made = self._line(name, hint)
+        made.setEchoMode(QLineEdit.EchoMode.Password)
+        return made
+
+    async def load(self) -> None:
+        state = await self.bridge.engine.media.state()
+        fresh = self._state is None or state.settings != self._saved
+        self._state, self._saved = state, state.settings
+        if fresh:
+            self.models.setCurrentIndex(max(0, self.models.findData(state.settings.models)))
+            for field, name in self._lines:
+                field.setText(getattr(state.settings, name))
+        self._show_fields()
+
+    def _kind(self) -> str:
+        return str(self.models.currentData() or "off")
+
+    def _show_fields(self) -> None:
+        for row in self._rows:
+            row.setVisible(self._kind() != "off")
+        for field in (self.address, self.images_key, self.models_key):
+            say(field)
+        self._check()
+
+    def _entered(self) -> tuple[MediaSettings | None, dict[str, str]]:
+        said = {name: field.text().strip() for field, name in self._lines}
+        said |= {name: said[name].rstrip("/") for name in ("images", "models_address")}
+        keys = {"images": self.images_key.text().strip(), self._kind(): self.models_key.text().strip()}
+        try:
+            settings = MediaSettings.model_validate({**said, "models": self._kind()})
+        except ValueError:
+            return None, {}
+        return settings, {name: key for name, key in keys.items() if key and name != "off"}
+
+    def _check(self) -> None:
+        entered, keys = self._entered()
+        self.apply.setEnabled(entered is not None and (entered != self._saved or bool(keys)))
+        self.forget.setVisible(self._state is not None and bool(self._state.keys))
+        if entered is None:
+            said = _(
+                "An address begins with https:// or http://, without a name, password or query; a variable is one word; "
+                "a model that sees is provider/model."
+            )
+            self.busy.note(said, "error")
+        elif self.busy.isVisible():
+            self.busy.hide()
+
+    def _apply(self) -> None:
+        entered, keys = self._entered()
+        if entered is None:
+            return
+
+        async def job() -> None:
+            try:
+                kept = await self.bridge.engine.media.use(entered, keys)
+            except Exception as error:
+                self.busy.note(error_text(error), "error")
+                return
+            self._saved = entered
+            self.images_key.clear()
+            self.models_key.clear()
+            self._check()
+            said = _("Changed.") if kept else _("Changed. This system has no keyring: the key is forgotten when the program ends.")
+            self.busy.note(said, "ok" if kept else "warn")
+
+        self.jobs.once("media", job)
+
+    def _forget(self) -> None:
+        self.call(self.bridge.engine.media.forget_keys())

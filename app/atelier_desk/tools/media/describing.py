@@ -1,0 +1,64 @@
+"""``describe_image``: what a picture shows, by a model that sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.i18n import N_, _
+from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.files.base import FilePath
+from atelier_desk.tools.media.base import MediaTool
+from atelier_desk.web.making import media_type
+
+MOST = 10 * 1024 * 1024
+
+
+class DescribeInput(Input):
+    path: FilePath
+    prompt: str = Field(default="", max_length=4_000, description="What you want to know of it.")
+
+
+@builtin(order=534)
+class DescribeImage(MediaTool):
+    """Asks a model that sees."""
+
+    name: ClassVar[str] = "describe_image"
+    title: ClassVar[str] = N_("Describe a picture")
+    purpose: ClassVar[str] = N_("Says what a picture shows, by a model that sees")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Describe {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Looked at {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    effect: ClassVar[Effect] = Effect.NETWORK
+    risk: ClassVar[Risk] = Risk.LOW
+    idempotent: ClassVar[bool] = True
+    timeout_s: ClassVar[float] = 240.0
+    input: ClassVar[Any] = DescribeInput
+    about: ClassVar[About] = About(
+        what="Has a model that sees say what a picture of the workspace shows. The picture is sent to that model.",
+        when="you cannot see pictures yourself and need to know what one shows.",
+        when_not="you see pictures (read_file shows them), or only its text matters (read_image).",
+        example={"path": "shots/window.png", "prompt": "Which button has the focus?"},
+        limits=(f"{MOST >> 20} MB; PNG, JPEG, WebP or GIF",),
+    )
+
+    def lacks(self) -> str:
+        return self.services.seer.lacks() if self.services.seer is not None else ""
+
+    async def run(self, input: DescribeInput, context: ToolContext) -> ToolResult:
+        if self.services.seer is None:
+            raise ToolError("Pictures cannot be described here.", code="unsupported")
+        where = self.place(input.path, context)
+        data = await self.content(where, context, MOST)
+        kind = media_type(data)
+        if not kind:
+            raise ToolError("{path} is no PNG, JPEG, WebP or GIF picture.", code="not_a_picture", path=where.shown)
+        context.progress(10, _("Looking at the picture"))
+        text = await self.services.seer.describe(data, kind, input.prompt)
+        return ToolResult.ok(path=where.shown, description=text)

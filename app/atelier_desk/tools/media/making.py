@@ -1,0 +1,220 @@
+"""Making pictures and 3D models by services that a person set up: ``generate_image``, ``generate_multiview_images``,
+``generate_3d_from_image``, ``generate_3d_from_text``."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain.chat import ImagePart
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.parts import FileChange, PicturePart
+from atelier_desk.i18n import N_, _
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.files.base import FilePath
+from atelier_desk.tools.media.base import PICTURE, MakingTool
+from atelier_desk.tools.media.rendering import kept_picture
+from atelier_desk.web.making import WAIT_S, Job, Maker, media_type
+from atelier_desk.workspace.places import Place
+
+PROMPT = 4_000
+Ratio = Literal["1:1", "3:2", "4:3", "16:9", "2:3", "3:4", "9:16"]
+SIDES = ("front", "back", "left", "right")
+_IMAGE_S = 260.0
+
+
+class _ByService(MakingTool):
+    effect: ClassVar[Effect] = Effect.NETWORK
+    risk: ClassVar[Risk] = Risk.MEDIUM
+
+    def risk_of(self, paths: Any) -> Risk:
+        return max(self.risk, super().risk_of(paths), key=list(Risk).index)
+
+    @property
+    def maker(self) -> Maker:
+        if self.services.maker is None:
+            raise ToolError("Nothing can be generated here.", code="unsupported")
+        return self.services.maker
+
+    def keep(self, target: Place, data: bytes, context: ToolContext) -> list[PicturePart | FileChange]:
+        """Write a result; a picture is shown too."""
+        change = kept_picture(self, target, data, context)
+        kind = media_type(data)
+        if not kind:
+            return [change]
+        return [PicturePart(title=target.shown, image=ImagePart(data=base64.b64encode(data).decode(), media_type=kind)), change]
+
+
+class ImageInput(Input):
+    prompt: str = Field(min_length=1, max_length=PROMPT, description="What the picture shows.")
+    output_path: FilePath = Field(description="Where it is saved, for example pictures/cat.png.")
+    aspect_ratio: Ratio = Field(default="1:1", description="Width to height.")
+
+
+@builtin(order=540)
+class GenerateImage(_ByService):
+    """Makes a picture."""
+
+    name: ClassVar[str] = "generate_image"
+    title: ClassVar[str] = N_("Make a picture")
+    purpose: ClassVar[str] = N_("Makes pictures from words, by the service that was set up")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the picture {output_path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Made the picture {output_path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
+    timeout_s: ClassVar[float] = _IMAGE_S + 120
+    input: ClassVar[Any] = ImageInput
+    about: ClassVar[About] = About(
+        what="Makes a picture from words and saves it. It is shown.",
+        when="the user wants a new picture.",
+        when_not="a diagram, a plot or an icon can be written as text (SVG, Mermaid) or by a script.",
+        example={"prompt": "a red bicycle in the rain, watercolour", "output_path": "pictures/bicycle.png", "aspect_ratio": "3:2"},
+        limits=(f"{PROMPT} characters", "each picture costs the user money"),
+    )
+
+    def lacks(self) -> str:
+        return self.services.maker.lacks_images() if self.services.maker is not None else ""
+
+    async def run(self, input: ImageInput, context: ToolContext) -> ToolResult:
+        target = self.place(input.output_path, context)
+        context.progress(5, _("Making the picture"))
+        data = await self.maker.picture(input.prompt, input.aspect_ratio)
+        parts = await in_tool_thread(self.keep, target, data, context)
+        facts = {"path": target.shown, "media_type": media_type(data), "size": len(data), "message": "The picture is shown."}
+        return ToolResult({"success": True, **facts}, parts=tuple(parts))
+
+
+class ViewsInput(Input):
+    prompt: str = Field(min_length=1, max_length=PROMPT, description="The thing.")
+    output_dir: FilePath = Field(description="Folder for front.png, back.png, left.png, right.png.")
+    style: str = Field(default="", max_length=500, description="How it is drawn.")
+
+
+@builtin(order=542)
+class GenerateMultiview(_ByService):
+    """Makes four pictures of a thing."""
+
+    name: ClassVar[str] = "generate_multiview_images"
+    title: ClassVar[str] = N_("Make views of a thing")
+    purpose: ClassVar[str] = N_("Makes pictures of a thing from four sides, by the service that was set up")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make four views in {output_dir}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Made four views in {output_dir}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_dir": "paths"}
+    timeout_s: ClassVar[float] = 4 * _IMAGE_S
+    input: ClassVar[Any] = ViewsInput
+    about: ClassVar[About] = About(
+        what="Makes four pictures of one thing, from the front, back, left and right, for a 3D model.",
+        when="a 3D model is to be made from pictures that do not exist yet.",
+        when_not="one picture is enough (generate_image).",
+        example={"prompt": "a wooden toy horse", "output_dir": "horse", "style": "plain background"},
+        limits=("four pictures, each costs the user money", "the four are made one by one and may differ"),
+    )
+
+    def lacks(self) -> str:
+        return self.services.maker.lacks_images() if self.services.maker is not None else ""
+
+    async def run(self, input: ViewsInput, context: ToolContext) -> ToolResult:
+        folder = self.place(input.output_dir, context)
+        parts: list[PicturePart | FileChange] = []
+        paths = []
+        for number, side in enumerate(SIDES):
+            context.progress(25 * number, _("Picture {number} of {count}", number=number + 1, count=len(SIDES)))
+            words = f"{input.prompt}. {side} view of the whole object, centred, plain white background. {input.style}"
+            target = folder.below(f"{side}.png")
+            parts += await in_tool_thread(self.keep, target, await self.maker.picture(words.strip(), "1:1"), context)
+            paths.append(target.shown)
+        return ToolResult({"success": True, "pictures": paths, "message": "The pictures are shown."}, parts=tuple(parts))
+
+
+class _ModelTool(_ByService):
+    icon: ClassVar[str] = "layers"
+    timeout_s: ClassVar[float] = WAIT_S + 300
+
+    def lacks(self) -> str:
+        return self.services.maker.lacks_models() if self.services.maker is not None else ""
+
+    async def made(self, job: Job, output: str, context: ToolContext) -> ToolResult:
+        target = self.place(output, context)
+        if not target.path.lower().endswith(".glb"):
+            raise ToolError("The model comes as GLB: let output_path end with .glb.", code="bad_path")
+
+        def say(percent: int) -> None:
+            context.progress(percent, _("Making the model"))
+
+        say(1)
+        data = await self.maker.model(job, say)
+        if not data.startswith(b"glTF"):
+            raise ToolError("The service gave something that is no GLB model. Try again.", code="bad_answer")
+        parts = await in_tool_thread(self.keep, target, data, context)
+        message = "Look at it with render_3d_asset."
+        return ToolResult({"success": True, "path": target.shown, "size": len(data), "message": message}, parts=tuple(parts))
+
+
+class ModelFromTextInput(Input):
+    prompt: str = Field(min_length=1, max_length=600, description="The thing.")
+    output_path: FilePath = Field(description="Where the model is saved: a path ending with .glb.")
+    style: str = Field(default="", max_length=200, description="How it looks.")
+
+
+@builtin(order=546)
+class Generate3dFromText(_ModelTool):
+    """Makes a model from words."""
+
+    name: ClassVar[str] = "generate_3d_from_text"
+    title: ClassVar[str] = N_("Make a 3D model from words")
+    purpose: ClassVar[str] = N_("Makes 3D models from words, by the service that was set up")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the 3D model {output_path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Made the 3D model {output_path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
+    input: ClassVar[Any] = ModelFromTextInput
+    about: ClassVar[About] = About(
+        what="Makes a 3D model (GLB) from words. It takes minutes.",
+        when="the user wants a new 3D model of a thing.",
+        when_not="the shape is simple or exact: write it by a script.",
+        example={"prompt": "a wooden toy horse", "output_path": "models/horse.glb"},
+        limits=("600 characters", f"{WAIT_S / 60:.0f} minutes", "each model costs the user money"),
+    )
+
+    async def run(self, input: ModelFromTextInput, context: ToolContext) -> ToolResult:
+        return await self.made(Job(", ".join(filter(None, (input.prompt, input.style)))), input.output_path, context)
+
+
+class ModelFromImageInput(Input):
+    image_paths: list[FilePath] = Field(min_length=1, max_length=4, description="Pictures of one thing: front, then left, back, right.")
+    output_path: FilePath = Field(description="Where the model is saved: a path ending with .glb.")
+
+
+@builtin(order=544)
+class Generate3dFromImage(_ModelTool):
+    """Makes a model from pictures."""
+
+    name: ClassVar[str] = "generate_3d_from_image"
+    title: ClassVar[str] = N_("Make a 3D model from pictures")
+    purpose: ClassVar[str] = N_("Makes 3D models from pictures, by the service that was set up")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the 3D model {output_path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Made the 3D model {output_path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"image_paths": "paths", "output_path": "paths"}
+    input: ClassVar[Any] = ModelFromImageInput
+    about: ClassVar[About] = About(
+        what="Makes a 3D model (GLB) from one to four pictures of a thing. The pictures are sent to the service; it takes minutes.",
+        when="there are pictures of the thing.",
+        when_not="there are none (generate_3d_from_text).",
+        example={"image_paths": ["horse/front.png"], "output_path": "models/horse.glb"},
+        limits=("PNG, JPEG or WebP", f"{WAIT_S / 60:.0f} minutes", "each model costs the user money"),
+    )
+
+    async def run(self, input: ModelFromImageInput, context: ToolContext) -> ToolResult:
+        pictures = []
+        for path in input.image_paths:
+            where = self.place(path, context)
+            data = await in_tool_thread(self.root(where, context).read, where.path, PICTURE)
+            if media_type(data) not in ("image/png", "image/jpeg", "image/webp"):
+                raise ToolError("{path} is no PNG, JPEG or WebP picture.", code="not_a_picture", path=where.shown)
+            pictures.append(data)
+        return await self.made(Job(pictures=tuple(pictures)), input.output_path, context)

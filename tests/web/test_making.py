@@ -1,0 +1,179 @@
+"""Pictures and 3D models by services, against servers that answer as they do."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.domain.settings import MediaSettings
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.web import making
+from atelier_desk.web.keyed import entry
+from atelier_desk.web.making import POLL_S, Job, Maker
+from atelier_desk.web.reader import Web
+from tests.support.clock import ManualClock
+from tests.support.sites import Asked, Reply, Sites
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+GLB = b"glTF\x02\0\0\0rest"
+JSON = {"content-type": "application/json"}
+
+
+def answer(said: Any, status: int = 200) -> Reply:
+    return Reply(json.dumps(said).encode(), status, JSON)
+
+
+class Polls(ManualClock):
+    """The waits between two looks are over at once, and counted; all others never end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.polls = 0
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds != POLL_S:
+            await super().sleep(seconds)
+        self.polls += 1
+        self._elapsed += seconds
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def polls() -> Polls:
+    return Polls()
+
+
+@pytest.fixture
+def make(web: Web, polls: Polls, served: Sites) -> Callable[..., Maker]:
+    def made(**settings: Any) -> Maker:
+        vault = KeyVault(session=True)
+        for name in ("images", "tripo", "meshy"):
+            vault.set(entry(name), "sesame-123")
+        maker = Maker(vault, polls, web)
+        maker.settings = MediaSettings.model_validate(settings)
+        return maker
+
+    return made
+
+
+@pytest.fixture
+def here(served: Sites) -> str:
+    return f"127.0.0.1:{served.port}"
+
+
+async def test_a_picture_comes_in_the_answer_or_by_its_address(make: Callable[..., Maker], served: Sites, here: str) -> None:
+    maker = make(images=f"http://{here}/v1", images_model="painter")
+    served.pages[f"{here}/v1/images/generations"] = answer({"data": [{"b64_json": base64.b64encode(PNG).decode()}]})
+    assert await maker.picture("a cat", "3:2") == PNG
+    asked = served.asked[-1]
+    assert json.loads(asked.headers["body"]) == {"model": "painter", "prompt": "a cat", "n": 1, "size": "1536x1024"}
+    assert asked.headers["authorization"] == "Bearer sesame-123"
+    served.pages[f"{here}/v1/images/generations"] = answer({"data": [{"url": f"http://{here}/x.png"}]})
+    served.pages[f"{here}/x.png"] = Reply(PNG)
+    assert await maker.picture("a cat", "1:1") == PNG
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"data": [{"b64_json": "bm8gcGljdHVyZQ=="}]}, "bad_answer"),
+        ({"data": [{"b64_json": "%%%"}]}, "bad_answer"),
+        ({"data": []}, "bad_address"),
+        ({"data": [{"url": "http://169.254.169.254/x.png"}]}, "own_network"),
+        ({"data": [{"url": "http://127.0.0.1:1/x.png"}]}, "own_network"),
+        ({"data": [{"url": "file:///etc/passwd"}]}, "bad_address"),
+    ],
+)
+async def test_an_answer_that_is_no_picture_is_refused(make: Callable[..., Maker], served: Sites, here: str, said: Any, code: str) -> None:
+    served.pages[f"{here}/v1/images/generations"] = answer(said)
+    with pytest.raises(ToolError) as failed:
+        await make(images=f"http://{here}/v1", images_model="painter").picture("a cat", "1:1")
+    assert failed.value.code == code
+
+
+async def test_a_refused_key_is_told_without_the_key(make: Callable[..., Maker], served: Sites, here: str) -> None:
+    served.pages[f"{here}/v1/images/generations"] = answer({"error": {"message": "sesame-123 is no good"}}, 401)
+    with pytest.raises(ProviderError) as failed:
+        await make(images=f"http://{here}/v1", images_model="painter").picture("a cat", "1:1")
+    assert (failed.value.code, "sesame-123" in str(failed.value)) == ("auth", False)
+
+
+async def test_tripo_gets_a_picture_and_is_asked_until_the_model_is_there(
+    make: Callable[..., Maker], served: Sites, here: str, polls: Polls
+) -> None:
+    states = iter([("queued", 0), ("running", 40), ("success", 100)])
+
+    def task(asked: Asked) -> Reply:
+        status, progress = next(states)
+        output = {"pbr_model": f"http://{here}/m.glb"} if status == "success" else {}
+        return answer({"code": 0, "data": {"task_id": "t-1", "status": status, "progress": progress, "output": output}})
+
+    served.pages[f"{here}/upload"] = answer({"code": 0, "data": {"image_token": "tok"}})
+    served.pages[f"{here}/task"] = answer({"code": 0, "data": {"task_id": "t-1"}})
+    served.pages[f"{here}/task/t-1"] = task
+    served.pages[f"{here}/m.glb"] = Reply(GLB)
+    said: list[int] = []
+    maker = make(models="tripo", models_address=f"http://{here}")
+    assert await maker.model(Job(pictures=(PNG,)), said.append) == GLB
+    assert (said, polls.polls) == ([0, 40], 2)
+    order = next(json.loads(each.headers["body"]) for each in served.asked if each.target == "/task")
+    assert order == {"type": "image_to_model", "file": {"type": "png", "file_token": "tok"}}
+    upload = next(each for each in served.asked if each.target == "/upload")
+    assert "multipart/form-data" in upload.headers["content-type"]
+    assert 'name="file"; filename="picture.png"' in upload.headers["body"]
+
+
+async def test_meshy_makes_a_model_from_words_or_says_why_not(make: Callable[..., Maker], served: Sites, here: str) -> None:
+    maker = make(models="meshy", models_address=f"http://{here}")
+    served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "m1"}, 202)
+    served.pages[f"{here}/v2/text-to-3d/m1"] = answer(
+        {"status": "SUCCEEDED", "progress": 100, "model_urls": {"glb": f"http://{here}/m.glb"}}
+    )
+    served.pages[f"{here}/m.glb"] = Reply(GLB)
+    assert await maker.model(Job("a horse"), lambda percent: None) == GLB
+    served.pages[f"{here}/v2/text-to-3d/m1"] = answer({"status": "FAILED", "task_error": {"message": "too vague"}})
+    with pytest.raises(ToolError) as failed:
+        await maker.model(Job("a horse"), lambda percent: None)
+    assert "too vague" in str(failed.value)
+    served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "../../secrets"})
+    with pytest.raises(ToolError) as lied:
+        await maker.model(Job("a horse"), lambda percent: None)
+    assert lied.value.code == "bad_answer"
+
+
+async def test_stopping_the_call_stops_the_job(make: Callable[..., Maker], served: Sites, here: str) -> None:
+    begun = asyncio.Event()
+    served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "m1"}, 202)
+    served.pages[f"{here}/v2/text-to-3d/m1"] = answer({"status": "IN_PROGRESS", "progress": 10})
+    maker = make(models="meshy", models_address=f"http://{here}")
+    work = asyncio.create_task(maker.model(Job("a horse"), lambda percent: begun.set()))
+    await begun.wait()
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert served.methods[-1] == "DELETE"
+
+
+async def test_a_model_that_is_never_finished_is_given_up(
+    make: Callable[..., Maker], served: Sites, here: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "WAIT_S", 60.0)
+    served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "m1"}, 202)
+    served.pages[f"{here}/v2/text-to-3d/m1"] = answer({"status": "IN_PROGRESS", "progress": 10})
+    with pytest.raises(ToolError) as failed:
+        await make(models="meshy", models_address=f"http://{here}").model(Job("a horse"), lambda percent: None)
+    assert "not finished after 1 minutes" in str(failed.value)
+
+
+async def test_what_is_not_set_up_is_named(make: Callable[..., Maker]) -> None:
+    maker = make()
+    assert ("Settings, Pictures and 3D" in maker.lacks_images(), "Tripo or Meshy" in maker.lacks_models()) == (True, True)
+    with pytest.raises(ToolError) as failed:
+        await maker.model(Job("x"), lambda percent: None)
+    assert failed.value.code == "not_configured"
