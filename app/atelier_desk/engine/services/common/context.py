@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.journal import Journal
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.runs.manager import RunManager
-    from atelier_desk.engine.services.common.mcp_status import McpStatus
     from atelier_desk.engine.seeing import Seer
+    from atelier_desk.engine.services.common.mcp_status import McpStatus
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
     from atelier_desk.llm.listed import ModelList
