@@ -85,6 +85,7 @@ class Atelier(Services):
         self.clock = clock
         self.bus = EventBus()
         self.embedder = None
+        self._goes_on = False
         self._background: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
         self._tools_loaded = self._started = False
@@ -350,12 +351,17 @@ class Atelier(Services):
         """
         self.runs.titles.watch()
         await self.runs.resume_all()
-        if self.embedder is not None and not (await self.settings.get()).embedder_paused and await self.memories.unfinished():
-            self.memories.start_reembed()
+        self._goes_on = True
+        await self._finish_vectors()
         self._background.append(asyncio.create_task(self._warm()))
         await self.workflows.purge_expired()
         self._background.append(asyncio.create_task(self.files.keep_clean()))
         await self.repos.memories.delete_expired()
+
+    async def _finish_vectors(self) -> None:
+        """Go on making vectors that are missing, unless a person paused that."""
+        if self.embedder is not None and not (await self.settings.get()).embedder_paused and await self.memories.unfinished():
+            self.memories.start_reembed()
 
     async def check_up(self) -> list[Check]:
         """Look whether everything is as it should be; see ``doctor.checks``."""
@@ -478,6 +484,8 @@ class Atelier(Services):
             if settings.embedder_before is not None:
                 self.memory_search.use(await create_embedder(settings.embedder_before, self.providers.get, self.vault, self.clock))
             await self.use_embedder(settings)
+            if self._goes_on:
+                await self._finish_vectors()
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
 

@@ -36,6 +36,7 @@ _BY_CODE = {
     "language": N_("Only French and English text can be read."),
     "invalid": N_("The file does not hold what is expected of it."),
     "invalid_arguments": N_("The arguments do not fit the tool."),
+    "memory_off": N_("Memory is switched off for this workflow."),
     "no_change": N_("Nothing would change."),
     "no_match": N_("The text to replace is not in the file."),
     "no_shell": N_("This machine has no bash: only single commands can be run."),

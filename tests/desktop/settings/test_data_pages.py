@@ -165,3 +165,29 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     await settle()
     assert page.clean_busy.text.text() == "3 MB freed. 2 changes can no longer be undone."
     assert page._kept.hint.text() == "0 MB; there is nothing to undo"
+
+
+async def test_making_new_vectors_is_paused_and_gone_on_with(
+    window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
+) -> None:
+    window.show_page("memory")
+    await settle()
+    assert find("memory-reembed-pause").isHidden()
+    page: Any = window.page("memory")
+    for name in ("pause_reembed", "resume_reembed"):
+        atelier.set("memories", name, None)
+    state = {"state": "running", "left": 60, "embedder": "new", "searched": "old"}
+    atelier.set("memories", "reembed_state", state)
+    atelier.set("memories", "reembed_progress", (20, 80))
+    bridge.changed.emit("memory", "reembed")
+    await settle()
+    atelier.set("memories", "reembed_state", state | {"state": "paused"})
+    atelier.set("memories", "reembed_progress", None)
+    find("memory-reembed-pause").click()
+    await settle()
+    assert len(atelier.calls("memories.pause_reembed")) == 1
+    assert page.busy.text.text() == "Paused: 60 memories have no new vectors yet."
+    assert find("memory-reembed-pause").text() == "Go on"
+    find("memory-reembed-pause").click()
+    await settle()
+    assert len(atelier.calls("memories.resume_reembed")) == 1

@@ -251,3 +251,17 @@ def test_reading_operations_only_read(calls: Calls) -> None:
     listing = calls.registry.describe(tool, {"operation": "list"})
     assert (listing.effect, listing.alone) == ("read", False)
     assert calls.registry.describe(tool, {"operation": "delete", "memory_id": "m"}).effect == "write"
+
+
+async def test_a_workflow_whose_memory_is_off_has_none(calls: Calls, services: ToolServices) -> None:
+    await add(calls, "The cat sleeps.")
+    off = True
+
+    async def memory_off(_workflow_id: str) -> bool:
+        return off
+
+    services.memory_off = memory_off
+    data = await calls(MEMORY, operation="search", query="cat")
+    assert (data["success"], data["code"]) == (False, "memory_off")
+    off = False
+    assert (await calls(MEMORY, operation="search", query="cat"))["count"] == 1

@@ -53,7 +53,7 @@ async def test_pages_of_a_hundred_are_read_while_scrolling(pane: MemoryPane, ate
 async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_score(
     pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
-    hit = MemoryHit(memory=EVERY[3], score=0.81, relevance=0.9, lexical=0.5, cosine=0.7, importance=0.6, recency=1)
+    hit = MemoryHit(memory=EVERY[3], score=0.81, relevance=0.9, lexical=0.5, cosine=0.7, certainty=0.4, importance=0.6, recency=1)
     atelier.set("memories", "search", SimpleNamespace(hits=[hit], search_type="hybrid"))
     qtbot.keyClicks(pane.search, "fact")
     assert atelier.calls("memories.search") == []
@@ -62,7 +62,7 @@ async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_
     assert [args for args, _kwargs in atelier.calls("memories.search")] == [("fact",)]
     assert pane.list.model().rowCount() == 1
     assert pane.list.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole) == (
-        "score 0.81 · relevance 0.90 · words 0.50 · meaning 0.70 · importance 0.60 · recency 1.00"
+        "score 0.81 · relevance 0.90 · words 0.50 · meaning 0.70 · certainty 0.40 · importance 0.60 · recency 1.00"
     )
     assert pane.found.text() == "found by words and meaning"
 

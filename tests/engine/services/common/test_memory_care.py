@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.test_memories import OtherEmbedder
 
 
@@ -99,3 +99,45 @@ async def test_a_change_of_embedder_can_be_paused_and_searches_stay_with_the_old
         assert (await atelier.memories.reembed_state())["state"] == "whole"
         assert (await atelier.settings.get()).embedder_before is None
         assert atelier.memory_search.embedder is atelier.embedder
+
+
+async def test_a_change_of_embedder_that_a_kill_cut_off_goes_on_at_the_next_start(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go_on = asyncio.Event(), asyncio.Event()
+
+    class Slow(OtherEmbedder):
+        async def embed(self, texts: Any, *, query: bool = False) -> Any:
+            reached.set()
+            await go_on.wait()
+            return await super().embed(texts, query=query)
+
+        async def aclose(self) -> None: ...
+
+    class First(WordEmbedder):
+        async def aclose(self) -> None: ...
+
+    async def made(settings: Any, *_given: Any) -> Any:
+        return Slow() if settings.model == "other" else First()
+
+    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    async with open_atelier(embedder=None) as atelier:
+        await atelier.memories.add("The staging server is called heron")
+        await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
+        await asyncio.wait_for(reached.wait(), 10)
+    async with open_atelier(embedder=None) as atelier:
+        state = await atelier.memories.reembed_state()
+        assert (state["left"], state["embedder"], state["searched"]) == (1, Slow.id, First.id)
+        assert (await atelier.memories.search("staging server")).search_type == "hybrid"
+        finished = asyncio.Event()
+
+        def listen(topic: str, id: str) -> None:
+            if (topic, id) == ("memory", "reembed") and atelier.memories.reembedding is None:
+                finished.set()
+
+        atelier.bus.on_changed(listen)
+        go_on.set()
+        await atelier.go_on()
+        await asyncio.wait_for(finished.wait(), 10)
+        assert (await atelier.memories.reembed_state())["searched"] == Slow.id
+        assert (await atelier.settings.get()).embedder_before is None

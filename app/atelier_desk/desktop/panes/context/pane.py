@@ -20,8 +20,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.context import text as words
+from atelier_desk.desktop.panes.context.given import Given, given
 from atelier_desk.desktop.panes.context.parts import PartsBar
 from atelier_desk.desktop.panes.context.turns import TurnPicker
 from atelier_desk.desktop.panes.seen_pane import SeenPane
@@ -47,7 +49,7 @@ REFRESH_MS = 400
 _TELLING = frozenset(
     {ChunkType.USAGE, ChunkType.CONTEXT_CHANGED, ChunkType.CONTEXT_COMPACTED, ChunkType.SUB_AGENT_START, ChunkType.WORKFLOW_START}
 )
-TABS = ("messages", "tools", "left-out", "wire")
+TABS = ("messages", "memories", "tools", "left-out", "wire")
 
 
 class ContextPane(SeenPane):
@@ -59,6 +61,7 @@ class ContextPane(SeenPane):
         self.requests: list[RequestSummary] = []
         self.request: SentRequest | None = None
         self._agents: list[AgentNode] = []
+        self._given: list[Given] = []
         self._run_id, self._seq = "", 0
         self._wide: bool | None = None
         self.turn = TurnPicker(self)
@@ -131,8 +134,9 @@ class ContextPane(SeenPane):
         self.pin = control(
             IconButton("pin", parent=self), "context-pin", tip=N_("Pin: always send it whole"), keys="P", on=self._toggle_pin
         )
+        self.correct = control(IconButton("pencil", parent=self), "context-correct", tip=N_("Correct this memory"), on=self._correct)
         self._copy_text = control(IconButton("copy", parent=self), "context-copy-text", tip=N_("Copy"))
-        row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self._copy_text, spacing=4)
+        row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self.correct, self._copy_text, spacing=4)
         self.details = control(QPlainTextEdit(self), "context-details", look="plain", name=N_("Text"))
         self.details.setReadOnly(True)
         fill(self._details.body, row, (self.details, 1))
@@ -257,6 +261,7 @@ class ContextPane(SeenPane):
         if request is None:
             self.items.clear()
             return
+        self._given = given(request)
         facts = [words.tokens_words(request.tokens)]
         if request.window:
             facts.append(_("{share} of the window", share=percent(request.tokens / request.window)))
@@ -265,12 +270,14 @@ class ContextPane(SeenPane):
         self.parts.show_parts(request.parts, " · ".join(facts))
         counts = {
             "messages": len(request.items),
+            "memories": len(self._given),
             "tools": len(request.tools),
             "left-out": len(request.left_out),
             "wire": len(request.wire or ()),
         }
         titles = {
             "messages": _("Messages {count}", count=counts["messages"]),
+            "memories": _("Memories {count}", count=counts["memories"]),
             "tools": _("Tools {count}", count=counts["tools"]),
             "left-out": _("Left out {count}", count=counts["left-out"]),
             "wire": _("As sent {count}", count=counts["wire"]),
@@ -306,6 +313,9 @@ class ContextPane(SeenPane):
                 icon, role = words.item_icon(item)
                 title = f"{words.item_name(item)} · {line}" if line else words.item_name(item)
                 two_line_item(self.items, f"m{item.index}", title, words.item_facts(item), icon, role)
+        elif tab == "memories":
+            for number, memory in enumerate(self._given):
+                two_line_item(self.items, f"g{number}", words.excerpt(memory.content), memory.why, "brain")
         elif tab == "tools":
             for number, tool in enumerate(request.tools):
                 two_line_item(self.items, f"t{number}", tool_title(tool.name), words.excerpt(tool.description), "wrench")
@@ -339,6 +349,7 @@ class ContextPane(SeenPane):
         self._details.setVisible(bool(kind) and request is not None)
         self.pin.setVisible(sent is not None and bool(sent.origin) and sent.can_pin)
         self.undo.setVisible(left is not None and left.can_undo)
+        self.correct.setVisible(kind == "g")
         if request is None or not kind:
             return
         if sent is not None:
@@ -349,6 +360,9 @@ class ContextPane(SeenPane):
         elif left is not None:
             self._title.setText(words.left_title(left))
             text = words.left_text(left)
+        elif kind == "g":
+            self._title.setText(_("Memory"))
+            text = f"{self._given[number].content}\n\n{self._given[number].why}"
         elif kind == "t":
             self._title.setText(request.tools[number].name)
             text = words.tool_text(request.tools[number])
@@ -377,6 +391,31 @@ class ContextPane(SeenPane):
         if left is not None:
             origin = left.origin
             self.jobs.once(("undo", origin), lambda: self._then_read(self.bridge.engine.runs.undo_compaction(workflow_id, origin)))
+
+    def _correct(self) -> None:
+        """Open the memory that is shown, as it is now."""
+        kind, number = self._current()
+        if kind == "g":
+            memory_id = self._given[number].id
+            self.jobs.once(("correct", memory_id), lambda: self._open_memory(memory_id))
+
+    async def _open_memory(self, memory_id: str) -> None:
+        from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+        from atelier_desk.desktop.panes.memory.list import MemoryRow
+
+        memories = self.bridge.engine.memories
+        dialog = MemoryDialog(MemoryRow(await memories.get(memory_id)), self.window())
+
+        async def save(fields: dict[str, Any]) -> None:
+            try:
+                await memories.update(memory_id, **fields)
+            except Exception as error:
+                dialog.show_error(error_text(error))
+            else:
+                dialog.close_done()
+
+        dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
+        dialog.open()
 
     async def _then_read(self, work: Coroutine[Any, Any, object]) -> None:
         await work

@@ -58,6 +58,7 @@ def score_parts(hit: MemoryHit) -> str:
         (_("relevance"), hit.relevance),
         (_("words"), hit.lexical),
         (_("meaning"), hit.cosine),
+        (_("certainty"), hit.certainty),
         (_("importance"), hit.importance),
         (_("recency"), hit.recency),
     ]
