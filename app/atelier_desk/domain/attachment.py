@@ -11,6 +11,9 @@ from atelier_desk.domain.parts import ArtefactPart
 FILES = frozenset({"file", "folder", "clipboard", "input"})
 """Where attachments come from that are no mentions."""
 
+OUTSIDE = frozenset({"mcp"})
+"""Where attachments come from that others wrote: who reads one has read from outside."""
+
 
 class Attachment(Model):
     """One thing that goes with a message; its bytes are kept with the workflow and found by their SHA-256.

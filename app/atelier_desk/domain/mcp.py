@@ -108,6 +108,7 @@ class McpKnown(Model):
         seen: those of its newest list.
         latency_ms: what the newest connection took.
         resources, prompts: whether it offers any.
+        listed: its resources as it listed them last: ``uri``, ``name``, ``about``, ``media_type``.
     """
 
     title: str = ""
@@ -119,6 +120,7 @@ class McpKnown(Model):
     seen: tuple[dict[str, Any], ...] = ()
     resources: bool = False
     prompts: bool = False
+    listed: tuple[dict[str, str], ...] = ()
     latency_ms: int = 0
     checked_at: Timestamp | None = None
 

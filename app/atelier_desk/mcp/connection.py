@@ -33,6 +33,7 @@ Progress = Callable[[int, str], None]
 
 MOST_PAGES = 50
 """Pages of one list; a server whose list never ends is cut off."""
+MOST_URI = 2_000
 CLOSES_S = 8.0
 """Seconds a connection may take to close before its task is cancelled."""
 RESTART_S = 0.5
@@ -132,6 +133,28 @@ class Connection:
                 for tool in listed.tools:
                     if tool.name and len(tool.name) <= 256:
                         found.setdefault(tool.name, tool.model_dump(mode="json", by_alias=True, exclude_none=True))
+                cursor = listed.next_cursor
+                if not cursor or len(found) > MOST_TOOLS:
+                    break
+            return list(found.values())[:MOST_TOOLS]
+
+        return await self.request(ask)
+
+    async def resources(self) -> list[dict[str, str]]:
+        """The resources it lists: ``uri``, ``name``, ``about``, ``media_type``. Raises ``McpError``."""
+
+        async def ask(client: Client) -> list[dict[str, str]]:
+            if client.server_capabilities.resources is None:
+                return []
+            found: dict[str, dict[str, str]] = {}
+            cursor: str | None = None
+            for _page in range(MOST_PAGES):
+                listed = await client.list_resources(cursor=cursor)
+                for each in listed.resources:
+                    uri = str(each.uri)
+                    if len(uri) <= MOST_URI:
+                        said = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
+                        found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in said.items()}})
                 cursor = listed.next_cursor
                 if not cursor or len(found) > MOST_TOOLS:
                     break

@@ -12,7 +12,7 @@ from atelier_desk.domain import limits
 from atelier_desk.llm.secrets import redact
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult
+    from mcp_types import CallToolResult, ReadResourceResult
 
 PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 MOST_PARTS = 200
@@ -92,6 +92,24 @@ def read(result: CallToolResult) -> Answer:
         links=tuple(taken.links),
         left_out=tuple(taken.left_out),
     )
+
+
+def contents(result: ReadResourceResult) -> tuple[str, bytes, str]:
+    """What a resource holds: all its texts, else the bytes of its first part; and its media type."""
+    texts: list[str] = []
+    data, kind = b"", ""
+    parts: list[Any] = list(result.contents)
+    for part in parts[:MOST_PARTS]:
+        kind = kind or part.mime_type or ""
+        text = getattr(part, "text", None)
+        if text is not None:
+            texts.append(text)
+        elif not data:
+            try:
+                data = base64.b64decode(part.blob, validate=True)[: limits.ATTACHED_FILE + 1]
+            except (binascii.Error, ValueError):
+                continue
+    return redact("\n\n".join(texts)), b"" if texts else data, kind
 
 
 def hidden(value: Any) -> Any:

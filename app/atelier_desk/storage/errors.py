@@ -57,7 +57,6 @@ NOT_THERE = N_("There is no {what} {id}.")
 NOT_THERE_OF = {
     "agent": N_("There is no agent {id}."),
     "approval": N_("There is no approval {id}."),
-    "mcp_server": N_("There is no MCP server {id}."),
     "memory": N_("There is no memory {id}."),
     "message": N_("There is no message {id}."),
     "question": N_("There is no question {id}."),

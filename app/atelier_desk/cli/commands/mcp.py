@@ -66,6 +66,7 @@ def register(add: Adder) -> None:
         command.add_argument("name", metavar="NAME")
     for command in (give, take):
         command.add_argument("agent", metavar="AGENT")
+    group.command("serve", _("be an MCP server for another program, over standard input and output"), "mcp:serve")
     read = group.command(
         "import", _("read servers out of a file, a link or this machine's programs; shows them, and adds with --add"), "mcp:import_"
     )
@@ -278,6 +279,22 @@ async def _give(atelier: Atelier, arguments: argparse.Namespace, out: Output, wa
     else:
         line(out, _("MCP servers of {agent}: {names}", agent=agent.name, names=", ".join(servers) or _("none")))
     return 0
+
+
+async def serve(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Until standard input ends. Standard output carries the protocol alone."""
+    from atelier_desk import __version__
+    from atelier_desk.engine import offering
+    from atelier_desk.threads import in_tool_thread
+
+    await in_tool_thread(_load_server)
+    await offering.serve(offering.offered(atelier, __version__), lambda: out.ask(""), out.write)
+    return 0
+
+
+def _load_server() -> None:
+    """The SDK takes two seconds to load."""
+    import mcp.server.mcpserver  # noqa: F401
 
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

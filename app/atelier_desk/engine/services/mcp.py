@@ -340,6 +340,22 @@ class McpService:
         answer = results.read(await connection.call(tool, arguments, progress))
         return await in_tool_thread(_with_pictures_that_can_be_shown, answer)
 
+    async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]:
+        """A resource of a server: its text, or its bytes where it is none, and its media type. Secrets of ours are hidden in a text.
+
+        Raises:
+            McpError: the server has it no more, or gives nothing.
+        """
+        from atelier_desk.mcp import results
+
+        entry = await self._entry(name)
+        await self._refresh(name)
+        connection = await self._connection(entry.config)
+        text, data, kind = results.contents(await connection.request(lambda client: client.read_resource(uri)))
+        if not text and not data:
+            raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
+        return text, data, kind
+
     async def load(self) -> None:
         """Register the tools of all servers as they were approved. No server is started."""
         async with self._changing:
@@ -430,6 +446,8 @@ class McpService:
                     "prompts": offered.prompts is not None,
                     "latency_ms": connection.latency_ms,
                 }
+                if offered.resources is not None:
+                    told["listed"] = await self._listed(connection)
                 if first:
                     told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
                 known = entry.known.model_copy(update=told)
@@ -437,6 +455,15 @@ class McpService:
                 if known != entry.known:
                     known = known.model_copy(update={"checked_at": self._context.clock.now()})
                     await self._keep(entry.model_copy(update={"known": known}))
+
+    @staticmethod
+    async def _listed(connection: Connection) -> tuple[dict[str, str], ...]:
+        """Its resources; a server that cannot list them still has its tools."""
+        try:
+            return tuple(await connection.resources())
+        except McpError as error:
+            log.warning("%s", error)
+            return ()
 
     async def _register(self, entry: McpEntry) -> None:
         """Bring the registry in line with what was approved."""

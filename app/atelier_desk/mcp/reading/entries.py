@@ -13,7 +13,8 @@ from atelier_desk.i18n import N_
 from atelier_desk.mcp.reading.found import Ask, FoundServer, build, is_secret, mapping, rows, text_of, texts
 
 _HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp", "remote", "sse"})
-_STDIO = frozenset({"stdio", "local"})
+_STARTED = re.compile(r"stdio|local")
+"""What a server that is started is called."""
 _INPUT = re.compile(r"\$\{input:([^}]+)\}")
 _VARIABLE = re.compile(r"[^A-Za-z0-9_]+")
 _OPENCODE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
@@ -30,12 +31,12 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, A
         warnings.append(UsageError(N_("It speaks an older transport (SSE), which is tried as streamable HTTP.")))
     if kind in ("ws", "websocket"):
         return FoundServer(name, problem=UsageError(N_("It speaks over {kind}, which is no transport of the protocol."), kind=kind))
-    if kind and kind not in _HTTP | _STDIO:
+    if kind and kind not in _HTTP and not _STARTED.fullmatch(kind):
         warnings.append(UsageError(N_("Its type {kind} is not known; it is read by what else it says."), kind=shorten(kind, 40)))
     asked = _Inputs(inputs or {})
     common: dict[str, Any] = {"enabled": _enabled(said), "timeout_s": _timeout(said), "tools_off": _off(said)}
     told = text_of(said.get("description") or "")
-    if url and kind not in _STDIO:
+    if url and not _STARTED.fullmatch(kind):
         headers = texts(said.get("headers") or said.get("http_headers"))
         for header, variable in texts(said.get("env_http_headers")).items():
             headers[header] = f"${{{variable}}}"

@@ -130,7 +130,7 @@ class McpServerRepository(Repository[McpEntry]):
     """MCP servers by their name."""
 
     table = tables.MCP_SERVERS
-    what = "mcp_server"
+    what = "server"
 
     async def save(self, entry: McpEntry) -> None:
         """Write the whole row, new or not."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from atelier_desk.domain.attachment import OUTSIDE
 from atelier_desk.domain.chat import FinishReason
 from atelier_desk.domain.events.run import (
     CallStatus,
@@ -173,6 +174,7 @@ def _said(state: RunState, message: UserMessage, entry: Entry) -> RunState:
         agent=message.agent or state.agent,
         agent_id=message.agent_id if message.agent is not None else state.agent_id,
         entries=(*state.entries, entry),
+        tainted=taint.merged(state.tainted, (each.name for each in message.attachments if each.source in OUTSIDE)),
         needs_model=True,
         iterations=0,
         ending=None,
@@ -209,7 +211,8 @@ def _flush_silent(state: RunState, seq: int) -> RunState:
     if not state.silent or state.open_calls:
         return state
     added = tuple(user_entry(seq, message, f"{state.run_id}:{seq}#{number}") for number, message in enumerate(state.silent, 1))
-    return evolve(state, entries=state.entries + added, silent=())
+    read = (each.name for message in state.silent for each in message.attachments if each.source in OUTSIDE)
+    return evolve(state, entries=state.entries + added, silent=(), tainted=taint.merged(state.tainted, read))
 
 
 @on(ModelReplied)

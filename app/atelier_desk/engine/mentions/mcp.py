@@ -1,0 +1,37 @@
+"""Resources of MCP servers, as they were listed last: looking starts no server, choosing one does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from atelier_desk.engine.attachments import of_bytes, shown_name, text_file
+from atelier_desk.engine.mentions.source import Mention, Where, best, mentionable
+from atelier_desk.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.attachments import Prepared
+
+
+@mentionable(order=60)
+class Resources:
+    """Keys are the server and the resource's address, joined by a zero byte."""
+
+    kind: ClassVar[str] = "mcp"
+    title: ClassVar[str] = N_("MCP resources")
+    icon: ClassVar[str] = "plug"
+
+    async def find(self, where: Where, query: str, most: int) -> list[Mention]:
+        found = []
+        for server in await where.context.mcp.list():
+            if server.config.enabled:
+                for each in server.known.listed:
+                    name = shown_name(each["name"] or each["uri"])
+                    found.append(Mention("mcp", f"{server.name}\0{each['uri']}", name, f"{server.name} · {each['uri']}", self.icon))
+        return best(found, query, most)
+
+    async def read(self, where: Where, key: str) -> Prepared:
+        server, _zero, uri = key.partition("\0")
+        text, data, _kind = await where.context.mcp.resource(server, uri)
+        # Its server stands in its name: that is what a person is told when the team has read from outside.
+        name = shown_name(f"{server}: {uri.rstrip('/').rpartition('/')[2] or uri}")
+        return text_file(name, text, "mcp") if text else of_bytes(name, data, source="mcp")
