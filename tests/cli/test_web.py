@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 
 from atelier_desk.cli.commands import web
@@ -27,3 +32,41 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
 
 def test_the_grammar_names_what_there_is() -> None:
     assert (tuple(search.ENGINES), search.MOST) == (web.SERVICES, web.MOST)
+
+
+class Page(BaseHTTPRequestHandler):
+    """One page for every address, and no robots.txt."""
+
+    def do_GET(self) -> None:
+        body = b"<title>Inside</title><h1>Inside</h1><p>Words of the house.</p>"
+        self.send_response(404 if self.path == "/robots.txt" else 200)
+        self.send_header("content-type", "text/html")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def inside() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_page_of_the_own_network_is_fetched_by_a_rule_with_its_port_alone(cli: Cli, inside: str) -> None:
+    call = ("tools", "call", "fetch_web_page", json.dumps({"url": f"http://{inside}/"}), "--json")
+    assert cli("permissions", "add", "fetch_web_page", "--action", "allow").status == 0
+    refused = cli(*call).json
+    assert (refused["code"], f"domain:{inside}" in refused["error"]) == ("own_network", True)
+    assert cli("permissions", "add", f"fetch_web_page(domain:{inside})", "--action", "allow").status == 0
+    found = cli(*call).json
+    assert (found["title"], "Words of the house." in found["content"]) == ("Inside", True)
+    assert cli("permissions", "add", "fetch_web_page(domain:127.0.0.1)", "--action", "deny").status == 0
+    assert cli(*call).status != 0

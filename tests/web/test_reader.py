@@ -241,3 +241,11 @@ def test_what_a_reader_does_not_see_is_not_said() -> None:
 def test_a_page_of_nothing_but_depth_is_no_trouble() -> None:
     said = page(b"<div>" * 20_000 + b"end", "http://a.org/", "text/html", "")
     assert said["form"] in ("page", "article")
+
+
+@pytest.mark.parametrize("around", [LONG, "short"])
+def test_code_keeps_its_lines_its_language_and_its_ticks(around: str) -> None:
+    code = '<pre><code class="language-python">import os\n\ndef f():\n    return &quot;```&quot;\n</code></pre><pre>one line</pre>'
+    said = page(html("T", around).replace(b"</main>", code.encode() + b"</main>"), "http://a.org/", "text/html", "")
+    assert '````python\nimport os\n\ndef f():\n    return "```"\n````' in said["markdown"]
+    assert "```\none line\n```" in said["markdown"]

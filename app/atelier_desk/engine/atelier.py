@@ -79,6 +79,7 @@ class Atelier(Services):
     gate: WorkflowQuestionGate
     embedder: Embedder | None
     memory_search: MemorySearch
+    _at_start: Settings
     _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:
@@ -301,21 +302,27 @@ class Atelier(Services):
         """Who searches the web, as the settings say."""
         from atelier_desk.web.search import Searcher
 
-        return Searcher(self.vault, self.clock)
+        made = Searcher(self.vault, self.clock)
+        made.settings = self._at_start.web
+        return made
 
     @cached_property
     def maker(self) -> Maker:
         """Who makes pictures and 3D models, as the settings say."""
         from atelier_desk.web.making import Maker
 
-        return Maker(self.vault, self.clock, self.web_pages)
+        made = Maker(self.vault, self.clock, self.web_pages)
+        made.settings = self._at_start.media
+        return made
 
     @cached_property
     def seer(self) -> Seer:
         """Who puts pictures into words, as the settings say."""
         from atelier_desk.engine.seeing import Seer
 
-        return Seer(lambda name: self.providers.provider(name), self.clock)
+        made = Seer(lambda name: self.providers.provider(name), self.clock)
+        made.model = self._at_start.media.sees
+        return made
 
     @cached_property
     def given_tools(self) -> GivenTools:
@@ -441,7 +448,7 @@ class Atelier(Services):
     async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
         set_language(language or settings.language)
-        self.searcher.settings, self.maker.settings, self.seer.model = settings.web, settings.media, settings.media.sees
+        self._at_start = settings
         if fsync is None and start and not settings.fsync:
             # The wish is in the database, which takes it only when it is opened; who only looks need not open it again.
             await self.store.set_fsync(False)

@@ -21,8 +21,10 @@ def credentials(
 ) -> Callable[[], Awaitable[dict[str, str]]]:
     """What gives the header with a service's key; raises ``ProviderError`` (code ``auth``) when there is none."""
 
+    from atelier_desk.llm.registry import any_server_type
+
     async def give() -> dict[str, str]:
-        config = ProviderConfig(name=entry(service), kind="openai", api_key_env=key_env)
+        config = ProviderConfig(name=entry(service), kind=any_server_type().kind, api_key_env=key_env)
         key = await vault.key_for(config)
         if not key:
             raise ProviderError(

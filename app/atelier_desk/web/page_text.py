@@ -138,11 +138,12 @@ def _html(text: str, url: str) -> dict[str, Any]:
     language = (tree.get("lang") or "").strip()[:20]
     _drop_hidden(tree)
     links = _links(tree, at)
+    blocks = _set_aside(tree)
     whole_text = " ".join(tree.xpath("string(//body)").split())
     article, about = _article(tree, url)
     form = "article" if len(article) >= max(ARTICLE, SHARE * len(whole_text)) else "page"
     markdown = article if form == "article" else _whole(tree, at)
-    markdown = re.sub(r"\n{3,}", "\n\n", markdown).strip()
+    markdown = _put_back(re.sub(r"\n{3,}", "\n\n", markdown).strip(), blocks)
     bare = len(markdown) < ARTICLE and scripts > 0 and (bool(_NEEDS.search(asks)) or len(markdown) < 80)
     title = about.get("title") or " ".join(tree.xpath("string(//title)").split())
     return {
@@ -174,6 +175,30 @@ def _remove(element: Any) -> None:
     parent = element.getparent()
     if parent is not None:
         element.drop_tree() if hasattr(element, "drop_tree") else parent.remove(element)
+
+
+def _set_aside(tree: Any) -> list[str]:
+    """Take out the blocks of code, whose empty lines the libraries lose, and leave a mark in the place of each."""
+    blocks: list[str] = []
+    for element in list(tree.iter("pre")):
+        code = element.text_content().strip("\r\n")
+        if not code.strip() or element.getparent() is None:
+            continue
+        names = " ".join(each.get("class") or "" for each in (element, *element.iter("code")))
+        named = re.search(r"(?:language|lang|highlight-source|brush:?)[-\s]([\w+#.-]{1,20})", names)
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", code)), default=0))
+        tail, mark = element.tail, tree.makeelement("p")
+        element.getparent().replace(element, mark)
+        mark.text, mark.tail = _MARK.format(len(blocks)), tail
+        blocks.append(f"{fence}{named[1] if named else ''}\n{code}\n{fence}")
+    return blocks
+
+
+_MARK = "atelierblock{}end"
+
+
+def _put_back(markdown: str, blocks: list[str]) -> str:
+    return re.sub(_MARK.format(r"(\d+)"), lambda found: blocks[int(found[1])] if int(found[1]) < len(blocks) else found[0], markdown)
 
 
 def _links(tree: Any, at: str) -> list[dict[str, str]]:

@@ -84,6 +84,10 @@ async def test_the_own_network_opens_to_a_rule_with_the_port_or_the_mark(
     web = Web(tmp_path / "web", Hasty(), resolve=served.resolve, network=served)
     data = await calls_with(web=web, allowed_hosts=lambda: rule)("fetch_web_page", url=url)
     assert (data["success"], bool(served.connected)) == (reached, reached)
+    if not reached:
+        advised = data["error"].partition("allow fetch_web_page(")[2].removesuffix(")")
+        again = await calls_with(web=web, allowed_hosts=lambda: (advised,))("fetch_web_page", url=url)
+        assert again["success"], "the rule that is advised must do"
 
 
 def test_rules_see_the_host_as_it_is_connected_to(registry: ToolRegistry) -> None:

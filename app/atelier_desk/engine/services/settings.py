@@ -62,8 +62,11 @@ class SettingsService:
             self._context.runs.slots = new.workflows_running
         if new.name_by_model != old.name_by_model:
             self._context.runs.titles.wanted = new.name_by_model
-        self._context.searcher.settings, self._context.maker.settings = new.web, new.media
-        self._context.seer.model = new.media.sees
+        if new.web != old.web:
+            self._context.searcher.settings = new.web
+        if new.media != old.media:
+            self._context.maker.settings = new.media
+            self._context.seer.model = new.media.sees
         self._context.runs.inactivity_s = new.inactivity_s
         if new.embedder != old.embedder:
             self._context.memories.start_reembed()

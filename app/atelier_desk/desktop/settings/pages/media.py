@@ -40,6 +40,7 @@ class MediaPage(SettingsPage):
             "words to a service; until then agents are not offered it."
         )
         self.column.addWidget(control(label("", "muted", self, wrap=True), "media-about", about))
+        self.column.addSpacing(12)
         card = self.section(N_("DESCRIBING PICTURES"))
         self.sees = self._line("media-sees", lambda: _("such as {name}", name="openai/gpt-5"))
         self.row(card, self.sees, N_("Model that sees"), N_("Provider and model, with a slash between them."), stretch=True)
