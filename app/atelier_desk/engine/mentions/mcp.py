@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from atelier_desk.engine.attachments import of_bytes, shown_name, text_file
+from atelier_desk.engine.attached_text import shown_name
+from atelier_desk.engine.attachments import of_bytes, text_file
 from atelier_desk.engine.mentions.source import Mention, Where, best, mentionable
 from atelier_desk.i18n import N_
 
