@@ -253,6 +253,7 @@ async def test_a_search_waits_for_no_write(search: MemorySearch, repos: Reposito
         search.note_found([memory.id], "run")
     await search.settle()
     assert (await repos.memories.get(memory.id)).retrieved_by == ("run",)
+    assert (await search.loaded()).rows.column("uses").tolist() == [1]
 
 
 async def test_re_embedding_tells_when_the_embedder_fails(

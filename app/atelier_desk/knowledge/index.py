@@ -126,6 +126,12 @@ class MemoryIndex:
                 if row is not None and self.vectors is not None:
                     self.vectors.remove(row)
 
+    def used(self, memory_ids: Iterable[str]) -> None:
+        """One more run found these memories."""
+        with self.lock:
+            rows = [row for memory_id in memory_ids if (row := self.rows.row_of.get(memory_id)) is not None]
+            self.rows.column("uses")[rows] += 1
+
     def of_home(self, workflow_id: str | None) -> list[str]:
         """Ids of the memories of a workflow, or for None of the general ones."""
         with self.lock:

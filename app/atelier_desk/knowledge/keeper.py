@@ -78,6 +78,11 @@ class IndexKeeper:
                     if memory.id not in self._touched:
                         index.set_vector(memory.id, vector)
 
+    def used(self, memory_ids: Sequence[str]) -> None:
+        """One more run found these memories."""
+        for index in self._all():
+            index.used(memory_ids)
+
     # -- what the repository tells -----------------------------------------------------------------------------------------------------
 
     def saved(self, entry: Entry) -> None:

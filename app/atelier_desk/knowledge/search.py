@@ -191,6 +191,7 @@ class MemorySearch:
 
     def note_found(self, memory_ids: Sequence[str], run_id: str) -> None:
         """Remember that a run found these memories. It is written in the background: no search waits for it; ``settle`` does."""
+        self._keeper.used(memory_ids)
         self._found.setdefault(run_id, {}).update(dict.fromkeys(memory_ids))
         if memory_ids and (self._noting is None or self._noting.done()):
             self._noting = asyncio.create_task(self._note())
