@@ -98,7 +98,7 @@ class Settings(Model):
     memories_off: tuple[str, ...] = Field(default=(), max_length=10_000)
     """Ids of the workflows whose agents neither keep nor are given memories."""
     memories_pinned: tuple[str, ...] = Field(default=(), max_length=2_000)
-    """Ids of the memories that stand first and do not expire, the last pinned first."""
+    """Ids of the memories that do not expire, the last pinned first."""
     memories_apart: tuple[tuple[str, str], ...] = Field(default=(), max_length=2_000)
     """Pairs of memories that look like one or like a contradiction and, as a person said, may both stand."""
     fsync: bool = True

@@ -108,7 +108,7 @@ class MemoryCare:
         self._context.bus.changed("memory", first_id)
 
     async def pin(self, memory_id: str, on: bool = True) -> Memory:
-        """Keep a memory for good: it stands first and does not expire. Unpinned, one of a type that expires does so from now on."""
+        """Keep a memory for good: it is marked and does not expire. Unpinned, one of a type that expires does so from now on."""
         memory = await self._context.repos.memories.get(memory_id)
         pinned = (await self._context.settings.get()).memories_pinned
         others = tuple(each for each in pinned if each != memory_id)
