@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeySequence
-from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
 from atelier_desk.desktop.opening_page import OpeningPage
@@ -299,7 +299,10 @@ class MainWindow(Translated, WindowActions):
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         onward = partial(super().focusNextPrevChild, forward)
-        return onward() if self.presenter is None else step(self, onward)
+        leaving = QApplication.focusWidget()
+        if self.presenter is None or (leaving is not None and not leaving.isVisible()):
+            return onward()  # nobody pressed Tab: what had the keyboard is hidden, and the composer will take it
+        return step(self, onward)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.accept()

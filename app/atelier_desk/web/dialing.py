@@ -114,7 +114,7 @@ def refused(host: str, port: int, *, never: bool = False) -> ToolError:
     """The error for a machine that is no public web server."""
     shown = f"[{host}]" if ":" in host else host
     # The owner of a public name says where it leads, so a rule for one must say that the own network is meant.
-    mark = "domain" if number(host) is not None or is_own_name(host) else "local"
+    mark = "domain:" if number(host) is not None or is_own_name(host) else "local:"
     if never:
         return ToolError(
             "{host} leads to an address that is never fetched: no public server has it. Use another source.",
@@ -127,5 +127,5 @@ def refused(host: str, port: int, *, never: bool = False) -> ToolError:
         code="own_network",
         host=shown,
         port=port,
-        rule=f"fetch_web_page({mark}:{shown}:{port})",
+        rule=f"fetch_web_page({mark}{shown}:{port})",
     )

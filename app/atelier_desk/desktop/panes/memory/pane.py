@@ -84,6 +84,7 @@ class MemoryPane(Pane):
         say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
         say(self.tidy_button, tip=N_("Tidy up: what says the same, and what cannot both hold"))
         say(self.list, name=N_("Memories"))
+        self._show_switch()
         self.retranslate()
 
     # showing ------------------------------------------------------------------------------------------------------------------------
