@@ -60,7 +60,9 @@ class DockTabs(QObject):
     def fit(self) -> None:
         """Move the tabs of a bar closer together where they do not fit otherwise: Qt would hide the last behind arrows."""
         self._bars = [bar for bar in self._bars if isValid(bar)]  # Qt deletes those of docks that are put elsewhere, also meanwhile
-        for bar in self._bars:
+        for bar in list(self._bars):
+            if not isValid(bar):  # the style event of another one can make Qt lay out its docks
+                continue
             tight = bool(bar.property("tight"))
             whole = sum(bar.tabRect(number).width() for number in range(bar.count()))
             if tight:

@@ -121,3 +121,24 @@ def test_the_usage_comes_back_with_the_room(qtbot: QtBot) -> None:
     for width, shown in ((900, True), (210, False), (900, True)):
         header.resize(width, 46)
         qtbot.waitUntil(lambda shown=shown: header.meter.isVisible() == shown)
+
+
+@pytest.mark.parametrize(("scale", "width", "there"), [(100, 560, True), (150, 784, True), (150, 420, False)])
+def test_the_settings_of_the_workflow_stay_while_names_are_whole(qtbot: QtBot, scale: int, width: int, there: bool) -> None:
+    theme().set_scale(scale)
+    header = ChatHeader()
+    qtbot.addWidget(header)
+    header.setMinimumWidth(100)
+    header.set_agents([PickerItem("a", "Ada")], "a")
+    header.set_models([PickerItem("p/m", "gpt-5")], "p/m", "gpt-5")
+    header.set_title("Build the shelf")
+    header.resize(width, 60)
+    header.show()
+    qtbot.waitExposed(header)
+    header.show_usage(Usage(tokens_input=150, tokens_output=12))
+
+    def settled() -> None:
+        assert header.options.isVisible() == there
+        assert header.meter.isHidden() or header.usage.text() == "162 tokens"
+
+    qtbot.waitUntil(settled)

@@ -30,7 +30,7 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
     meter.retranslate()
-    assert meter.text.text() == "3.0\u202fk"
+    assert meter.text.text() == "3.0\u202fk tokens"  # a bare number would say nothing
     assert "Sent: 3" in meter.toolTip()
     meter.brief = False
     meter.show_usage(Usage(tokens_input=1))

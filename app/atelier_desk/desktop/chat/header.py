@@ -124,6 +124,7 @@ class ChatHeader(QWidget):
         """The title no wider than its text, and some words of it whatever stands beside it; the usage whole or not at all."""
         self.title.ensurePolished()  # before it is first shown it does not have the font of a title
         whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
+        self.options.setVisible(self._has_room_for_options(whole))
         self._fold(whole)
         least = min(theme().px(_TITLE), whole)
         room = self.width() - self._taken()
@@ -147,6 +148,13 @@ class ChatHeader(QWidget):
             each.set_folded(fold)
             needed -= each.spare() if fold else 0
         self.meter.set_brief(needed > self.width() or self.width() < theme().px(_WIDE))
+
+    def _has_room_for_options(self, title: int) -> bool:
+        """Whether the workflow's settings fit beside whole names of agent and model, the rest folded and the usage away."""
+        margins, shown = self._row.contentsMargins(), [each for each in self._parts() if each not in (self.title, self.meter, self.options)]
+        needed = margins.left() + margins.right() + min(title, theme().px(_TITLE)) + self.options.sizeHint().width()
+        needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 2)
+        return needed - sum(each.spare() for each in self._folding if not each.isHidden() and not each.folded) <= self.width()
 
     def _parts(self) -> list[QWidget]:
         items = [self._row.itemAt(number) for number in range(self._row.count())]
@@ -187,7 +195,6 @@ class ChatHeader(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.options.setVisible(self.width() >= theme().px(_WIDE))
         self._fit()
 
     def _dress(self) -> None:

@@ -88,7 +88,7 @@ class BudgetBar(QWidget):
 
 
 class UsageMeter(Translated, QWidget):
-    """``status-usage`` and the bar beside it. ``brief`` leaves the number of tokens alone in a narrow header."""
+    """``status-usage`` and the bar beside it. ``brief`` leaves the tokens alone in a narrow header."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -103,7 +103,7 @@ class UsageMeter(Translated, QWidget):
         theme().changed.connect(self.bar.updateGeometry)
 
     def width_of(self, *, brief: bool) -> int:
-        """Pixels it needs to say everything, or the number of tokens alone."""
+        """Pixels it needs to say everything, or the tokens alone."""
         bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width() + 8
         return self.text.fontMetrics().horizontalAdvance(self._words(brief)) + bar
 
@@ -166,9 +166,9 @@ class UsageMeter(Translated, QWidget):
 
     def _words(self, brief: bool) -> str:
         (used, window), spent = self._context, self._tokens
-        if brief:
-            return tokens(spent) if spent else ""
         parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
+        if brief:  # a number without its unit says nothing
+            return "".join(parts)
         if window and spent:
             parts.append(percent(min(1.0, used / window)))
         if self._sums.get("cost"):

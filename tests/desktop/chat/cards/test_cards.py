@@ -19,7 +19,7 @@ from atelier_desk.desktop.chat.cards.notice import NoticeCard, notice_words
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
-from atelier_desk.desktop.chat.transcript.call_texts import call_words
+from atelier_desk.desktop.chat.transcript.call_texts import call_words, telling
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, UserBubble, make_widget
@@ -437,6 +437,13 @@ def test_tools_are_named_in_words_where_only_their_name_is_known() -> None:
     failed = Call("c", "SpawnAgentTool", {"operation": "spawn", "name": "Eve", "prompt": "Count"}, "error")
     assert "Eve · Count" in call_words(failed)
     assert "spawn" not in "".join(call_words(failed))
+
+
+def test_a_failed_call_shows_no_word_of_the_tool_alone() -> None:
+    arguments = {"operation": "add", "type": "user_pref", "scope": "general", "content": "The user likes tea"}
+    failed = Call("c", "MemoryTool", arguments, "error")
+    assert "The user likes tea" in call_words(failed)
+    assert telling({"type": "The type of wood", "pattern": "user_pref"}) == {"type": "The type of wood", "pattern": "user_pref"}
 
 
 def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBot, host: TranscriptHost) -> None:

@@ -7,10 +7,12 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk import i18n
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.search.hits import hits
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
+from atelier_desk.desktop.widgets.words import say_again
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.desktop.chat.test_panel import Desk
@@ -126,3 +128,16 @@ def test_questions_and_answers_are_searched() -> None:
     entry = Entry("a", "assistant", asked=[Asked("q", "Which colour?", "answered", "green")])
     entry.calls.append(Call("c", "Tool", {"x": "green"}, "ok", result={"y": "Green"}))
     assert [hit.place[:2] for hit in hits([entry], "green")] == [("head", "c"), ("call", "c\n0"), ("call", "c\n1"), ("question", "q")]
+
+
+async def test_what_was_found_follows_the_language(qtbot: QtBot) -> None:
+    desk = long_desk(qtbot)
+    await desk.open()
+    await find(desk, "chisel")
+    assert count(desk) == "Nothing found"
+    i18n.set_language("fr")
+    say_again()
+    assert count(desk) == "Aucun résultat"
+    await find(desk, "needle")
+    assert count(desk) == "6 / 6"
+    assert desk.panel.find_bar._count.accessibleName() == "6 endroits trouvés"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import children
@@ -173,6 +173,17 @@ def test_open_in_the_browser_gives_a_private_page_that_can_do_nothing(qtbot: QtB
     if os.name == "posix":
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_where_no_browser_opens_that_is_said_at_once(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: False)
+    monkeypatch.setattr(QToolTip, "showText", lambda _at, text, _on: said.append(text))
+    button = card_of(body_of(qtbot, "```html\n<p>Hi</p>\n```\n")).findChild(QToolButton, "code-browser")
+    assert button is not None
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert said == ["No browser could be opened"]
+    assert button.accessibleName() == "Open in the browser", "it still does that"
 
 
 def test_ordinary_code_has_no_such_button(qtbot: QtBot) -> None:

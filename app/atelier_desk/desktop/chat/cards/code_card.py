@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextOption, QWheelEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QToolTip, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram
 from atelier_desk.desktop.chat.markdown.ansi import Span
@@ -127,7 +127,8 @@ class CodeCard(Translated, QFrame):
         except OSError:
             opened = False
         if not opened:
-            self._browser.describe(_("No browser could be opened"))
+            at = self._browser.mapToGlobal(self._browser.rect().bottomLeft())
+            QToolTip.showText(at, _("No browser could be opened"), self._browser)  # at once: nothing else tells that the click did nothing
 
     def _on_drawn(self, source: str, drawing: str) -> None:
         if source == self._code:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import IconButton, control, fill, label
+from atelier_desk.desktop.widgets import IconButton, control, fill, label, say
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -37,15 +37,15 @@ class FindBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         mark(self, "side")
+        self._hits: list[Hit] = []
+        self._at = -1
         self.field = control(QLineEdit(self), "find-field", hint=N_("Find in this workflow"))
         self.field.setClearButtonEnabled(True)
-        self._count = label("", "small", self)
+        self._count = say(label("", "small", self), self._told, name=self._found)
         self._up = control(IconButton("chevron-up", parent=self), tip=N_("Previous"), on=lambda: self.step(-1))
         self._down = control(IconButton("chevron-down", parent=self), tip=N_("Next"), on=lambda: self.step(1))
         self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=self.leave)
         fill(QHBoxLayout(self), (self.field, 1), self._count, self._up, self._down, self._close, margins=(16, 6, 12, 6), spacing=6)
-        self._hits: list[Hit] = []
-        self._at = -1
         self._timer = Soon(self, _DELAY_MS, lambda: self.needle_changed.emit(self.needle))
         self.field.textChanged.connect(lambda *_: self._timer.start())
         self.hide()
@@ -85,13 +85,19 @@ class FindBar(QFrame):
 
     def _show(self) -> None:
         if self._hits:
-            self._count.setText(f"{self._at + 1} / {len(self._hits)}")
             self.revealed.emit(self._hits[self._at])
-        else:
-            self._count.setText(_("Nothing found") if self.needle else "")
-        self._count.setAccessibleName(ngettext("{n} place found", "{n} places found", len(self._hits)))
+        say(self._count)
         for button in (self._up, self._down):
             button.setEnabled(len(self._hits) > 1)
+
+    def _told(self) -> str:
+        """The place that is shown and how many there are, or that there is none."""
+        if self._hits:
+            return f"{self._at + 1} / {len(self._hits)}"
+        return _("Nothing found") if self.needle else ""
+
+    def _found(self) -> str:
+        return ngettext("{n} place found", "{n} places found", len(self._hits))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

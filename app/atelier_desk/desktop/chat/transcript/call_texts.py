@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -15,6 +16,9 @@ from atelier_desk.tools.sections import SHELL
 
 SHOWN_CHARS = 20_000
 """Characters of arguments or result the card shows; the activity pane exports the rest."""
+_CHOICES = frozenset({"operation", "type", "scope", "mode", "questionType"})
+"""Parameters that take one of a few words of the tool."""
+_CODE = re.compile(r"[A-Za-z_]+")
 
 
 def pretty(value: Any) -> str:
@@ -29,8 +33,8 @@ def call_title(call: Call) -> str:
 
 
 def telling(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that tell a person something: not which operation of its tool a call is."""
-    return {name: value for name, value in arguments.items() if name != "operation"}
+    """The values that tell a person something: not which operation of its tool a call is, nor a code like ``user_pref``."""
+    return {name: value for name, value in arguments.items() if name not in _CHOICES or not _CODE.fullmatch(str(value))}
 
 
 def call_words(call: Call, asked: Asked | None = None) -> tuple[str, str]:
