@@ -38,7 +38,7 @@ PROFILES = (
         ApprovalMode.AUTO,
         "free",
         N_("Free"),
-        N_("Asks only about protected files, installations and commands that nobody can see through. Rules hold."),
+        N_("Asks only about protected files, installations, mended arguments and commands that nobody can see through. Rules hold."),
         "triangle-alert",
         risky=True,
     ),

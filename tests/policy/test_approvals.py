@@ -103,7 +103,9 @@ def test_mended_arguments_are_asked_about_when_the_call_changes_something() -> N
     policy = ApprovalPolicy(flags=ApprovalFlags(tools=False))
     assert reason(policy, facts(concerns=(Concern.REPAIRED,), changes=True)) == "repaired"
     assert reason(policy, facts(changes=True)) is None
-    assert reason(ApprovalPolicy(mode=ApprovalMode.AUTO), facts(concerns=(Concern.REPAIRED,), changes=True)) is None
+    free = ApprovalPolicy(mode=ApprovalMode.AUTO)
+    assert reason(free, facts(concerns=(Concern.REPAIRED,), changes=True)) == "repaired", "only what was read is given up under Free"
+    assert reason(free, facts(concerns=(Concern.TAINTED,), changes=True)) is None
 
 
 def test_the_owners_risk_replaces_the_tools_own() -> None:

@@ -51,6 +51,7 @@ _DEFAULTS: dict[str, Any] = {
     "files.kept": Kept(),
     "files.told": [],
     "files.missing": (),
+    "permissions.missing": "",
     "files.trusted": lambda folders: dict.fromkeys(folders, False),
     "memories.list": [],
     "memories.describe": {},

@@ -73,8 +73,8 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         choices=PROFILES,
         help=_(
             "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all before every call, "
-            "edit may also change files of its folders, free asks only about protected files, installations, what leaves the sandbox and "
-            "commands that nobody can see through"
+            "edit may also change files of its folders, free asks only about protected files, installations, what leaves the sandbox, "
+            "arguments that had to be mended and commands that nobody can see through"
         ),
     )
 

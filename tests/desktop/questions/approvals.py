@@ -31,6 +31,7 @@ def asks(name: str = "v1", workflow: str = "w1", **fields: Any) -> ApprovalReque
         "reason": "manual",
         "arguments": TODO,
         "timeout_s": 0,
+        "always": (str(fields.get("tool", "TodoTool")),),
         "created_at": START + timedelta(minutes=minute),
     }
     return ApprovalRequest(id=name, workflow_id=workflow, **(base | fields))

@@ -155,6 +155,12 @@ async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: Appro
     assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": scope, "rules": rules})]
 
 
+async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> None:
+    """A protected file: a wide rule would open the tool, and still not this call."""
+    s = scene(asks(tool="write_file", section="file_ops", reason="protected", about=".git/hooks/pre-commit", always=()))
+    assert [action.objectName() for action in s.card.scope_menu().actions() if action.objectName()] == ["approval-scope-run"]
+
+
 async def test_always_for_a_section(scene: MakeScene) -> None:
     s = scene(asks())
     entry = next(action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-section")

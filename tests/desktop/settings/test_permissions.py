@@ -46,12 +46,18 @@ class Kept:
         atelier.kept = Settings(approvals=ApprovalSettings(rules=(OLD, NEW, OF_AGENT)))
         for name in ("add", "change", "remove", "import_"):
             atelier.set("permissions", name, getattr(self, name))
+        atelier.set("permissions", "missing", self.missing)
         atelier.set("permissions", "preview", lambda path: foreign.read(path.read_text()))
         self.path: Path | None = None
 
     @property
     def rules(self) -> tuple[PermissionRule, ...]:
         return self._atelier.kept.approvals.rules
+
+    def missing(self, text: str) -> str:
+        if text == "red_file":
+            raise UsageError("There is no tool {name}. Closest: {names}", name=text, names="read_file")
+        return "shelf" if text.startswith("mcp__shelf") else ""
 
     def _keep(self, *rules: PermissionRule) -> None:
         self._atelier._update(approvals=self._atelier.kept.approvals.model_copy(update={"rules": rules}))
@@ -112,6 +118,10 @@ async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_i
     assert form.height() > high, "it grows by what it says"
     assert {name: find(name).height() for name in before} == before
     assert find("form-submit").geometry().bottom() < form.height()
+    form.text.setText("red_file")
+    find("form-submit").click()
+    await settle()
+    assert find("form-error").text() == "There is no tool red_file. Closest: read_file", "as the command line says it"
     form.text.setText("taken")
     find("form-submit").click()
     await settle()
@@ -226,6 +236,16 @@ async def test_a_rule_of_a_folder_says_which_and_folders_of_workflows_are_offere
     find("form-submit").click()
     await settle()
     assert next(rule.where for rule in kept.rules if rule.id == "f") == (RuleScope.FOLDER, "/home/ada/shelf")
+
+
+async def test_a_rule_for_a_server_that_is_not_here_says_when_it_holds(kept: Kept, find: Find, window: SettingsWindow) -> None:
+    find("rule-add").click()
+    form: Any = window.findChild(RuleForm, "rule-form")
+    form.text.setText("mcp__shelf__read")
+    find("form-submit").click()
+    await settle()
+    assert kept.rules[-1].text == "mcp__shelf__read"
+    assert find("toast").accessibleName().startswith("No server shelf with such a tool is here now")
 
 
 async def test_an_edit_is_tried_by_its_path_alone() -> None:

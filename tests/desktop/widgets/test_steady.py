@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import invalidate
 
 from atelier_desk.desktop.widgets.steady import OverlayBar
 
@@ -37,3 +38,21 @@ def test_a_list_keeps_its_width_and_its_bar_moves_it(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: bar.value() == bar.maximum() > 20)
     view.clear()
     qtbot.waitUntil(bar.isHidden)
+
+
+def test_the_bar_follows_when_the_wrapper_of_the_lists_own_bar_is_lost(qtbot: QtBot) -> None:
+    """It happens in long sessions: the bar of Qt lives on, and only what Python held of it does not."""
+    rows = QListWidget()
+    qtbot.addWidget(rows)
+    bar = OverlayBar(rows)
+    rows.resize(200, 100)
+    rows.show()
+    invalidate(rows.verticalScrollBar())
+
+    rows.addItems([str(number) for number in range(50)])
+
+    qtbot.waitUntil(lambda: bar.isVisible() and bar.maximum() > 0)
+    bar.setValue(5)
+    assert rows.verticalScrollBar().value() == 5
+    rows.verticalScrollBar().setValue(9)
+    assert bar.value() == 9

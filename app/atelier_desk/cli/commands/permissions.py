@@ -119,7 +119,7 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         PermissionRule, _("rule"), text=arguments.rule, action=arguments.action, match=tuple(arguments.match),
         not_match=tuple(arguments.not_match), **await _scope(atelier, arguments, out),
     )  # fmt: skip
-    away = atelier.permissions.missing(rule.text)
+    away = await atelier.permissions.missing(rule.text)
     _told(out, await atelier.permissions.add(rule))
     if away:
         out.note(_("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away), "warn")

@@ -140,11 +140,16 @@ def rule_text(rule: PermissionRule) -> str:
 
 
 def choices(request: ApprovalRequest) -> list[Choice]:
-    """The wider ways to say yes: for this run, and always for the like of it, the tool, its section or its server."""
+    """The wider ways to say yes: for this run, and always for the like of it, the tool, its section or its server.
+
+    What asks each time (a protected file, a rule that asks) no rule allows: a yes for ever would open the tool and still ask about this.
+    """
     name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
     found = [Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN)]
+    if not request.always:
+        return found
     where = partial(always_words, request.holds)
-    if request.always and request.always != (request.tool,):
+    if request.always != (request.tool,):
         narrow = " · ".join(shorten(text, LONGEST_RULE) for text in request.always)
         found.append(Choice("always", where(narrow), ApprovalScope.ALWAYS, request.always))
     found.append(Choice("tool", where(name), ApprovalScope.ALWAYS, (request.tool,)))

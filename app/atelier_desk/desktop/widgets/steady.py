@@ -19,15 +19,15 @@ class SteadyWidth(QObject):
 
     def __init__(self, area: QScrollArea, layout: QLayout) -> None:
         super().__init__(area)
-        self._bar, self._layout = area.verticalScrollBar(), layout
+        self._area, self._layout = area, layout
         self._right = layout.contentsMargins().right()
-        self._bar.rangeChanged.connect(self._fit)
+        area.verticalScrollBar().rangeChanged.connect(self._fit)
 
     def _fit(self, least: int, most: int) -> None:
-        if not isValid(self._bar):  # the whole window is being destroyed
+        if not isValid(self._area) or not isValid(self._layout):  # the whole window is being destroyed
             return
         margins = self._layout.contentsMargins()
-        margins.setRight(max(0, self._right - (self._bar.sizeHint().width() if most > least else 0)))
+        margins.setRight(max(0, self._right - (self._area.verticalScrollBar().sizeHint().width() if most > least else 0)))
         if margins != self._layout.contentsMargins():
             self._layout.setContentsMargins(margins)
 
@@ -42,18 +42,23 @@ class OverlayBar(QScrollBar):
     def __init__(self, area: QAbstractScrollArea) -> None:
         super().__init__(Qt.Orientation.Vertical, area)
         self.setObjectName("overlay-bar")
-        self._area, self._own = area, area.verticalScrollBar()
+        self._area = area
         area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._own.rangeChanged.connect(self._follow)
-        self._own.valueChanged.connect(self.setValue)
-        self.valueChanged.connect(self._own.setValue)
+        own = area.verticalScrollBar()
+        own.rangeChanged.connect(self._follow)
+        own.valueChanged.connect(self.setValue)
+        self.valueChanged.connect(own.setValue)
         area.viewport().installEventFilter(self)
-        self._follow(self._own.minimum(), self._own.maximum())
+        self._follow(own.minimum(), own.maximum())
 
     def _follow(self, least: int, most: int) -> None:
-        value = self._own.value()  # the new range may cut this bar's, which must not move the list
-        self.setPageStep(self._own.pageStep())
-        self.setSingleStep(self._own.singleStep())
+        if not isValid(self) or not isValid(self._area):  # the whole window is being destroyed
+            return
+        # Asked for each time: the wrapper of a bar that Qt itself made can become invalid while the bar lives.
+        own = self._area.verticalScrollBar()
+        value = own.value()  # the new range may cut this bar's, which must not move the list
+        self.setPageStep(own.pageStep())
+        self.setSingleStep(own.singleStep())
         self.setRange(least, most)
         self.setValue(value)
         self.setVisible(most > least)

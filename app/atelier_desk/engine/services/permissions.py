@@ -85,7 +85,7 @@ class PermissionService:
         self._context.bus.changed("settings", "approvals")
         return changed
 
-    def missing(self, text: str) -> str:
+    async def missing(self, text: str) -> str:
         """The server whose tools a rule's text names and that has none here; empty where what it names is there.
 
         Raises:

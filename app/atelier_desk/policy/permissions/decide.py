@@ -20,7 +20,7 @@ from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host,
 from atelier_desk.policy.permissions.pattern import Pattern
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same facts under the same rules may come to another verdict."""
 _NAME = 16
 """Hexadecimal digits of a level's name: it tells the levels of one run apart."""
@@ -71,8 +71,8 @@ def _of_level(level: Level, facts: Facts) -> Verdict:
     return verdict
 
 
-_NOT_IN_AUTO = frozenset({Concern.TAINTED, Concern.REPAIRED})
-"""Who chose "auto" gave these up; protected names, installations and what cannot be read still ask. Source: the specification."""
+_NOT_IN_AUTO = frozenset({Concern.TAINTED})
+"""Who chose "auto" gave it up; all else that asks even when allowed still does. Source: the specification."""
 
 
 def _first(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.base import offer_undo
+from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.settings.audit_trail import AuditTrail
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.registry import settings_page
@@ -246,7 +246,10 @@ class ApprovalsPage(RowsPage):
         return form
 
     async def _save(self, form: RuleForm, rule: PermissionRule | None, fields: dict[str, Any]) -> None:
+        away = ""
         try:
+            if rule is None or fields["text"] != rule.text:  # the name of a tool that is gone may stay
+                away = await self.bridge.engine.permissions.missing(fields["text"])
             if rule is None:
                 await self.bridge.engine.permissions.add(PermissionRule(**fields))
             else:
@@ -256,10 +259,14 @@ class ApprovalsPage(RowsPage):
             return
         form.close_done()
         await self.load()
+        told = _("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away) if away else ""
         if rule is not None:
             before = rule.model_dump(include=set(fields))
             undo = partial(self.bridge.engine.permissions.change, rule.id, **before)
-            offer_undo(self, _("Changed: {rule}", rule=rule.text), lambda: self.call(undo()))
+            words = " · ".join(filter(None, (_("Changed: {rule}", rule=rule.text), told)))
+            offer_undo(self, words, lambda: self.call(undo()))
+        elif told:
+            toast(self, told)
 
     def _ask_file(self) -> None:
         kinds = _("Settings of other programs ({patterns})", patterns="*.json")
