@@ -104,9 +104,14 @@ class UsageTable(Translated, QTableWidget):
         self.setColumnWidth(0, max(least, room - taken))
         for row in range(self.rowCount()):
             name = self.item(row, 0)
-            told = [f"{self._heads[column]}: {self.item(row, column).toolTip()}" for column in sorted(gone)]
-            name.setToolTip("\n".join((name.text(), *told)))
-            name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join((name.text(), *told)))
+            if name is not None:
+                told = [name.text(), *(self._figure(row, column) for column in sorted(gone))]
+                name.setToolTip("\n".join(told))
+                name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(told))
+
+    def _figure(self, row: int, column: int) -> str:
+        item = self.item(row, column)
+        return f"{self._heads[column]}: {item.toolTip()}" if item is not None else ""
 
     def retranslate(self) -> None:
         words = self._heads = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))
