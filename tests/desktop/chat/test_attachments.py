@@ -102,6 +102,7 @@ async def test_files_are_dropped_kept_in_the_draft_sent_and_opened_large(qtbot: 
         await room.until(lambda: len(room.bridge.errors) == 2, "two are refused")
         assert any("a.zip is neither text" in error for error in room.bridge.errors)
         assert any("gone.txt cannot be read" in error for error in room.bridge.errors)
+        assert room.bridge.errors[-1].count("\n") == 1, "the last message says both: it takes the place of the first"
         room.drop(tmp_path / "dot.png")
         await room.until(lambda: any("dot.png is attached already" in error for error in room.bridge.errors))
         await room.attached("dot.png", "notes.txt")
@@ -337,6 +338,9 @@ async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_
     await room.attached("dot.png", "long.txt")
     assert "Mole cannot see pictures" in room.note
     assert "excerpts of about 10" in room.note
+    choices.models = [ModelInfo(provider=provider, name=name, label="Mole")]
+    room.panel.composer.attachments.chips[0].remove.click()
+    assert "may be given excerpts alone" in room.note, "a window that nobody knows is a small one"
     await room.bridge.jobs.settled()
 
 

@@ -399,6 +399,32 @@ async def test_tab_visits_a_found_server_where_it_stands(guide: FirstStart, find
     assert find("radio-ollama").nextInFocusChain() is find("models-ollama")
 
 
+async def test_tab_goes_down_the_cards_each_with_its_fields(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+    atelier.set("providers", "detect", [])
+    await forward(find)
+    stops, stop = ["radio-starter"], find("radio-starter")
+    while stops[-1] != "model-test" and len(stops) < 20:
+        stop = stop.nextInFocusChain()
+        if stop.focusPolicy() & Qt.FocusPolicy.TabFocus and stop.objectName() and stop is not guide.model.findChild(QScrollArea):
+            stops.append(stop.objectName())
+    hosted = [name for kind in ("mistral", "anthropic", "google", "responses") for name in (f"radio-{kind}", f"{kind}-key")]
+    assert stops == ["radio-starter", *hosted, "radio-other", "other-url", "other-key", "other-model", "other-services", "model-test"]
+
+
+async def test_enter_after_a_key_tries_it(guide: FirstStart, find: Find, server: Server, qtbot: QtBot) -> None:
+    await forward(find)
+    find("radio-anthropic").click()
+    qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
+    await settle()
+    assert server.asked == []
+    qtbot.keyClicks(find("anthropic-key"), "sk-ant-x")
+    qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
+    await settle()
+    assert len(server.asked) == 1
+    assert guide.step is guide.model, "the answer is read before it goes on"
+    assert find("first-start-next").isEnabled()
+
+
 async def test_the_chosen_card_is_seen_whole_when_no_server_is_found(
     guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:

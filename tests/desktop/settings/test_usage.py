@@ -16,7 +16,9 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
 from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, blend, contrast
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.chat import Usage
@@ -190,3 +192,26 @@ async def test_the_heads_of_the_table_end_where_their_figures_end(page: Any, fin
         heads = last_ink(header.grab().toImage(), QRect(left + 2, 0, wide - 3, header.height()))
         figures = last_ink(table.viewport().grab().toImage(), QRect(left + 2, 0, wide - 3, table.rowHeight(0)))
         assert abs(heads - figures) <= 1, column
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+async def test_in_a_narrow_window_the_cost_is_seen_and_what_goes_is_told(
+    page: Any, window: SettingsWindow, find: Find, qtbot: QtBot, language: str
+) -> None:
+    table = find("usage-table")
+    whole = [head for head in range(7) if not table.isColumnHidden(head)]
+    assert whole == list(range(7)), "there is room for all"
+    theme().set_scale(150)
+    switch_language(language)
+    try:
+        window.resize(1000, 700)
+        await settle()
+        qtbot.waitUntil(lambda: table.isColumnHidden(1) and table.horizontalScrollBar().maximum() == 0)
+        assert table.visualItemRect(table.item(0, 5)).right() <= table.viewport().width()
+        assert f"{table.horizontalHeaderItem(1).text()}: {table.item(0, 1).toolTip()}" in table.item(0, 0).toolTip()
+    finally:
+        theme().set_scale(100)
+        switch_language("en")
+    window.resize(1300, 800)
+    await settle()
+    qtbot.waitUntil(lambda: not any(table.isColumnHidden(head) for head in range(7)))

@@ -25,6 +25,12 @@ def test_a_colon_in_a_value_is_mended() -> None:
     assert found.text("description") == "Use when: the user has a PDF"
 
 
+@pytest.mark.parametrize("value", ["[file] [focus]", "[--all] <path>", "*.py files", '"a" or b', "{{file}} now", "@file", "`cmd`"])
+def test_a_value_that_begins_like_yaml_and_is_none_is_text(value: str) -> None:
+    found = read(f"---\ndescription: Reviews\nargument-hint: {value}\nallowed-tools: [Read, Grep]\n---\nB")
+    assert (found.text("argument-hint"), found.words("allowed-tools"), found.mended) == (value, ("Read", "Grep"), True)
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [

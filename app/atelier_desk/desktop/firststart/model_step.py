@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer
@@ -65,6 +66,9 @@ class ModelStep(Step):
         for card in self.cards:
             card.chosen.connect(partial(self._only, card))
         self.starter.radio.setChecked(True)
+        self._order()
+        # A card that opens is as high as it will be when the area has the new height, not before.
+        area.verticalScrollBar().rangeChanged.connect(lambda _least, _most: self._reveal(self.current()))
         say(self.title, N_("Which model shall answer?"))
         say(self.intro, N_("You can change this at any time in the settings, where larger models can also be downloaded."))
         for _entry, _card, key in self._hosted.values():
@@ -87,6 +91,7 @@ class ModelStep(Step):
         for name, line in lines.items():
             line.setObjectName(name)
             line.textEdited.connect(lambda _text: self._chosen())
+            line.returnPressed.connect(self._entered)
             if name.endswith("-key"):
                 line.setEchoMode(QLineEdit.EchoMode.Password)
         self._lines = list(lines.values())
@@ -102,6 +107,18 @@ class ModelStep(Step):
         self.services = control(QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset)
         self.services.setAutoDefault(False)
         grid.addWidget(self.services, 2, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _order(self) -> None:
+        """Tab goes down the cards as they stand, each with its fields."""
+        hosted = [widget for _entry, card, key in self._hosted.values() for widget in (card.radio, key)]
+        last = (self.other.radio, self.url, self.key, self.model, self.services, self.test)
+        for before, after in pairwise((self.starter.radio, *hosted, *last)):
+            QWidget.setTabOrder(before, after)
+
+    def _entered(self) -> None:
+        """Enter after a key or an address tries it; once it has answered, the dialog goes on with Enter."""
+        if self._complete() and not self.ready():
+            self.run_test()
 
     def _ask_preset(self) -> None:
         """Services and programs to search through, for whoever knows the name and not the address."""

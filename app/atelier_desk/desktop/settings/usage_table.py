@@ -21,11 +21,16 @@ LEAST_ROWS, MOST_ROWS = 3, 14
 NAME = 130
 """Least width of the names, in pixels at 100 %."""
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+LESSER = (1, 6, 4)
+"""Columns that go first where not all have room: requests, time, received. Their figures are in the tool tip of the name."""
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class UsageTable(Translated, QTableWidget):
-    """``usage-table``: rounded figures, exact ones in the tool tips. ``show_groups`` fills it; ``named`` says what a group is called."""
+    """``usage-table``: rounded figures, exact ones in the tool tips. ``show_groups`` fills it; ``named`` says what a group is called.
+
+    What was used and what it cost is seen without scrolling sideways: in a narrow window lesser columns go (``LESSER``).
+    """
 
     def __init__(self, named: Callable[[UsageGroup], str], parent: QWidget | None = None) -> None:
         super().__init__(0, 7, parent)
@@ -33,6 +38,7 @@ class UsageTable(Translated, QTableWidget):
         self._named = named
         self._groups: Sequence[UsageGroup] = ()
         self._whole = UsageSum()
+        self._wanted: dict[int, int] = {}
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
@@ -72,6 +78,8 @@ class UsageTable(Translated, QTableWidget):
     def _fit(self) -> None:
         self.horizontalHeader().setMinimumSectionSize(theme().px(48))
         self.verticalHeader().setDefaultSectionSize(theme().px(30))
+        for column in LESSER:
+            self.setColumnHidden(column, False)  # to be measured again
         rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)
         self.setMinimumHeight(self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4)
         self._widen_names()
@@ -81,13 +89,32 @@ class UsageTable(Translated, QTableWidget):
         self._widen_names()
 
     def _widen_names(self) -> None:
-        """The names have what the figures leave, and enough to be told apart; in a narrow window the table is scrolled sideways."""
-        header, figures = self.horizontalHeader(), range(1, self.columnCount())
-        taken = sum(max(self.sizeHintForColumn(column), header.sectionSizeHint(column)) for column in figures)
-        self.setColumnWidth(0, max(theme().px(NAME), self.viewport().width() - taken))
+        """The names have what the figures leave, and enough to be told apart."""
+        header, least, room = self.horizontalHeader(), theme().px(NAME), self.viewport().width()
+        for column in range(1, self.columnCount()):
+            if not self.isColumnHidden(column):  # one that is hidden says that it wants nothing
+                self._wanted[column] = max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
+        taken, gone = sum(self._wanted.values()), set()
+        for column in LESSER:
+            if least + taken > room:
+                gone.add(column)
+                taken -= self._wanted[column]
+        for column in LESSER:
+            self.setColumnHidden(column, column in gone)
+        self.setColumnWidth(0, max(least, room - taken))
+        for row in range(self.rowCount()):
+            name = self.item(row, 0)
+            if name is not None:
+                told = [name.text(), *(self._figure(row, column) for column in sorted(gone))]
+                name.setToolTip("\n".join(told))
+                name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(told))
+
+    def _figure(self, row: int, column: int) -> str:
+        item = self.item(row, column)
+        return f"{self._heads[column]}: {item.toolTip()}" if item is not None else ""
 
     def retranslate(self) -> None:
-        words = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))
+        words = self._heads = ("", _("Requests"), _("Sent"), _("Cached"), _("Received"), _("Cost"), _("Time"))
         for column, text in enumerate(words):
             item = QTableWidgetItem(text)
             item.setTextAlignment(RIGHT if column else LEFT)

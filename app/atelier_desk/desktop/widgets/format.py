@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from PySide6.QtCore import QLocale
 
-from atelier_desk.i18n import language
+from atelier_desk.i18n import _, language
 
 
 def locale() -> QLocale:
@@ -16,6 +16,8 @@ def locale() -> QLocale:
 
 def size(count: int) -> str:
     """Bytes in the locale's short form."""
+    if count == 1:
+        return _("1 byte")  # Qt says "1 bytes"
     return locale().formattedDataSize(count, 1, QLocale.DataSizeFormat.DataSizeTraditionalFormat)
 
 

@@ -20,8 +20,10 @@ _BEGINS = re.compile(r"\A---[ \t]*(?:\n|\Z)")
 _HEADER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 MOST_NESTED = 100
 """Lists and mappings in brackets that a header may begin: each costs the parser more than the one before."""
-_PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![\"'|>\[{&*!#])(\S.*)")
-"""A field with a plain value on its line."""
+_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![|>#&!])(\S.*)")
+"""A field with its value on its line."""
+_MARKS = tuple("\"'[{*")
+"""A value that begins so is no plain text to YAML: it stays as it is where it can be read by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def read(text: str) -> Document:
-    """Take a file apart. A header whose values hold colons, as people write them, is read with its values in quotes.
+    """Take a file apart. A header whose values hold colons or brackets, as people write them, is read with its values in quotes.
 
     Raises:
         UsageError: the header does not end, is no YAML, or is no list of names and values.
@@ -110,11 +112,29 @@ def _fields(header: str) -> dict[str, Any]:
 
 
 def _quoted(header: str) -> str:
-    def quote(line: str) -> str:
-        plain = _PLAIN.fullmatch(line.rstrip())
-        return f"{plain[1]}: {json.dumps(plain[2], ensure_ascii=False)}" if plain else line
+    return "\n".join(map(_quoted_line, header.split("\n")))
 
-    return "\n".join(map(quote, header.split("\n")))
+
+def _quoted_line(line: str) -> str:
+    """Its value in quotes: a plain one, and one that is whole and no YAML, such as ``[file] [focus]``."""
+    found = _LINE.fullmatch(line.rstrip())
+    if found is None or (found[2].startswith(_MARKS) and (_open(found[2]) or _readable(found[2]))):
+        return line
+    return f"{found[1]}: {json.dumps(found[2], ensure_ascii=False)}"
+
+
+def _open(value: str) -> bool:
+    return any(value.count(begins) > value.count(ends) for begins, ends in ("[]", "{}"))
+
+
+def _readable(value: str) -> bool:
+    import yaml
+
+    try:
+        yaml.load(value, Loader=yaml.BaseLoader)  # noqa: S506
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return False
+    return True
 
 
 def _said(error: YAMLError) -> str:

@@ -69,7 +69,8 @@ def skill(text: str, folder: str) -> Text:
         raise UsageError(N_("It has no header with a name and a description."), code="header")
     warnings: list[AtelierError] = []
     if found.mended:
-        warnings.append(UsageError(N_("The header is no YAML as it stands: values with a colon belong in quotes."), code="mended"))
+        said = N_("The header is no YAML as it stands: values with a colon or brackets belong in quotes.")
+        warnings.append(UsageError(said, code="mended"))
     written, name = found.text("name"), found.text("name")
     if not written:
         warnings.append(UsageError(N_("The header gives no name: that of the folder is taken."), code="name"))

@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject
 
 from atelier_desk.desktop.chat.compose.attachments import THUMBNAIL, Item, encoded, opened, smaller
 from atelier_desk.desktop.chat.compose.completion import Completed, Completion
-from atelier_desk.domain.limits import ATTACHED_FILES, ATTACHED_TEXT, PICTURE_PIXELS
+from atelier_desk.desktop.jobs import error_text
+from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -44,6 +45,8 @@ class AttachmentDesk(QObject):
         self._row = composer.attachments
         self.workflow_id = ""
         self.popup: Completion | None = None
+        self._reading = 0
+        self._wrong: list[str] = []
         composer.files_given.connect(self.add_files)
         composer.pictures_given.connect(self.add_pictures)
         composer.text_given.connect(self.add_text)
@@ -86,22 +89,31 @@ class AttachmentDesk(QObject):
     def _begin(self, name: str, reading: Coroutine[Any, Any, Prepared]) -> None:
         item = Item(" ".join(name.split()))
         self._row.add(item)
+        if not self._reading:
+            self._wrong.clear()
+        self._reading += 1
         self._bridge.jobs.start(self._read(item, reading))
 
     async def _read(self, item: Item, reading: Coroutine[Any, Any, Prepared]) -> None:
         try:
             what = await reading
-        except BaseException:
+            thumbnail = await _thread(opened, what.data, _SIDE) if what.width else None
+        except BaseException as error:
             self._row.remove(item)
-            raise
+            if not isinstance(error, Exception):
+                raise
+            # One message takes the place of another: what goes wrong with several things given at once is said in one.
+            self._wrong.append(error_text(error))
+            self._bridge.failed.emit("\n".join(self._wrong[-_NAMED:]))
+            return
+        finally:
+            self._reading -= 1
         same = next((each for each in self._row.items if each is not item and _same(each, what)), None)
         if same is not None:
             self._row.remove(item)
             self._bridge.failed.emit(_("{name} is attached already.", name=what.name))
             return
-        item.name, item.what = what.name, what
-        if what.width:
-            item.thumbnail = await _thread(opened, what.data, _SIDE)
+        item.name, item.what, item.thumbnail = what.name, what, thumbnail
         self._row.refresh(item)
 
     async def _read_file(self, path: Path) -> Prepared:
@@ -127,8 +139,6 @@ class AttachmentDesk(QObject):
                 if each.width:
                     item.thumbnail = await _thread(opened, await self._bridge.engine.attachments.data(workflow_id, each), _SIDE)
             except Exception as error:
-                from atelier_desk.desktop.jobs import error_text
-
                 self._bridge.failed.emit(error_text(error))
                 continue
             found.append(item)
@@ -157,7 +167,13 @@ class AttachmentDesk(QObject):
             told.append(words)
         characters = sum(item.characters for item in items)
         room = _room_for_text(self._choices.window)
-        if characters > room:
+        if characters > room and not self._choices.window:
+            text = _(
+                "The attached texts have {count} characters: the model may be given excerpts alone, and can read on.",
+                count=number(characters),
+            )
+            told.append(text)
+        elif characters > room:
             told.append(
                 _(
                     "The attached texts have {count} characters: the model is given excerpts of about {room}, and can read on.",
@@ -228,10 +244,11 @@ def shown_of(item: Item) -> dict[str, Any]:
 
 
 def _room_for_text(window: int) -> int:
-    """Characters of texts that fit, as the engine reckons; a window nobody knows is not told of."""
+    """Characters of texts that fit, as the engine reckons; it takes a window that nobody knows for a small one."""
+    from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
     from atelier_desk.engine.runs.attaching import text_room
 
-    return text_room(window) if window else ATTACHED_TEXT
+    return text_room(window or DEFAULT_WINDOW)
 
 
 def _same(item: Item, what: Prepared) -> bool:
