@@ -68,7 +68,7 @@ def read(path: Path, stamp: str, embedder: tuple[str, int] | None) -> MemoryInde
             return _index(head, _read_parts(file, head))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, MemoryError) as error:
         log.warning("the index file of the memories is not used: %s", error)
         return None
 

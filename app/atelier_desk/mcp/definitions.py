@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,22 @@ LONGEST_DEFINITION = 64 * 1024
 """Characters of a definition as JSON; a longer one is not used."""
 DESCRIPTION = 8_000
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
-_PATTERNS = frozenset({"pattern", "patternProperties", "format"})
+_LEFT_OUT = frozenset({"pattern", "patternProperties", "format", "uniqueItems", "unevaluatedProperties", "unevaluatedItems"})
+"""What a server checks itself: each can be made to take for ever."""
+REFERENCES = 2_000
+"""References that the check of a call's arguments follows: a few of them, each naming another twice, unfold to more than can ever be looked
+at."""
+REFERENCES_OF_ALL = 500
+"""And those that the check of a definition follows, all its parameters together: it is made for each tool at every start."""
 _PROBLEM = 400
 
 
 class Unusable(Exception):
     """A definition that cannot be used; the text says why, in English."""
+
+
+class _TooMuch(Exception):
+    """A check follows more references than it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +132,14 @@ def parameters(definition: Mapping[str, Any]) -> dict[str, Any]:
 def misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
     """What does not fit of a call's arguments, in words for the model; empty when they fit.
 
-    Patterns are left to the server: one can be written that takes for ever to be checked.
+    What can take for ever to be checked, as a pattern, is left to the server.
     """
     from jsonschema.exceptions import best_match
 
-    worst = best_match(_validator(_plain(schema)).iter_errors(dict(arguments)))
+    try:
+        worst = best_match(_validator(_plain(schema)).iter_errors(dict(arguments)))
+    except _TooMuch:
+        return ""
     if worst is None:
         return ""
     place = worst.json_path.removeprefix("$").removeprefix(".")
@@ -138,12 +151,14 @@ def _check(schema: dict[str, Any]) -> None:
 
     plain = _plain(schema)
     try:
-        validator = _validator(plain)
+        validator = _validator(plain, REFERENCES_OF_ALL)
         type(validator).check_schema(plain)
         # A reference to itself for ever, or to what is not there, shows only when it is followed.
         list(validator.iter_errors({}))
         for name in plain["properties"]:
             list(validator.iter_errors({name: None}))
+    except _TooMuch:
+        raise Unusable(f"its parameters unfold to more than {REFERENCES_OF_ALL} references") from None
     except SchemaError as error:
         raise Unusable(f"its parameters are no JSON Schema ({shorten(error.message, _PROBLEM)})") from None
     except RecursionError:
@@ -161,7 +176,7 @@ def _plain(node: Any, depth: int = 0) -> Any:
         named = {"properties", "$defs", "definitions", "dependentSchemas"}
         made: dict[str, Any] = {}
         for key, value in node.items():
-            if key in _PATTERNS:
+            if key in _LEFT_OUT:
                 continue
             if key in named and isinstance(value, dict):
                 made[key] = {name: _plain(each, depth + 1) for name, each in value.items()}
@@ -171,9 +186,29 @@ def _plain(node: Any, depth: int = 0) -> Any:
     return [_plain(each, depth + 1) for each in node] if isinstance(node, list) else node
 
 
-def _validator(schema: Mapping[str, Any]) -> Any:
-    """With a registry of its own nothing is ever fetched."""
+def _validator(schema: Mapping[str, Any], most: int = REFERENCES) -> Any:
+    """For one check. With a registry of its own nothing is ever fetched.
+
+    Raises:
+        _TooMuch: (while it checks) it follows more than ``most`` references.
+    """
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
     from referencing import Registry
 
-    return Draft202012Validator(schema, registry=Registry())
+    followed = 0
+
+    def counted(keyword: str) -> Callable[..., Iterable[Any]]:
+        follow = Draft202012Validator.VALIDATORS[keyword]
+
+        def check(*given: Any) -> Iterable[Any]:
+            nonlocal followed
+            followed += 1
+            if followed > most:
+                raise _TooMuch
+            return follow(*given) or ()
+
+        return check
+
+    bounded: Any = extend(Draft202012Validator, {keyword: counted(keyword) for keyword in ("$ref", "$dynamicRef")})
+    return bounded(schema, registry=Registry())

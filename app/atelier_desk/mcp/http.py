@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
 LONGEST_ANSWER = 16 * 1024 * 1024
 """Bytes of one answer, or of one event of a stream."""
 CONNECT_S = 15.0
+
+
+_PIECE = 1024 * 1024
+_ANY_FORM = 47
+"""zlib's ``wbits`` for both gzip and deflate."""
 
 
 class Answered:
@@ -38,31 +44,56 @@ async def talk(
         if response.status_code >= 400:
             answered.status = response.status_code
             answered.challenge = response.headers.get("www-authenticate", "")[:500]
+        # The client would unpack as much as there is: a few packed kilobytes can be gigabytes.
+        content = _unpacked(response.stream, response.headers.pop("content-encoding", ""))
         if "text/event-stream" not in response.headers.get("content-type", ""):
-            response.stream = _capped(response.stream)
+            content = _capped(content)
+        response.stream = _as_stream(content, response.stream)
 
     timeout = httpx2.Timeout(timeout_s, connect=CONNECT_S, read=max(timeout_s, 300.0))
     # The SDK decides which redirects are followed: those that stay at the server.
+    sent = {"accept-encoding": "gzip", **headers}
     async with (
-        httpx2.AsyncClient(headers=dict(headers), timeout=timeout, auth=auth, event_hooks={"response": [look]}) as client,
+        httpx2.AsyncClient(headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [look]}) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as streams,
     ):
         yield streams
 
 
-def _capped(stream: Any) -> Any:
+def _as_stream(content: AsyncIterator[bytes], source: Any) -> Any:
     import httpx2
 
-    class Capped(httpx2.AsyncByteStream):
+    class Read(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for chunk in stream:
-                size += len(chunk)
-                if size > LONGEST_ANSWER:
-                    raise TooLargeError
-                yield chunk
+            async for piece in content:
+                yield piece
 
         async def aclose(self) -> None:
-            await stream.aclose()
+            await source.aclose()
 
-    return Capped()
+    return Read()
+
+
+async def _capped(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    size = 0
+    async for chunk in stream:
+        size += len(chunk)
+        if size > LONGEST_ANSWER:
+            raise TooLargeError
+        yield chunk
+
+
+async def _unpacked(stream: Any, encoding: str) -> AsyncIterator[bytes]:
+    """The bytes of an answer, a piece at a time; raises ``ValueError`` for one that is packed in another way than was asked for."""
+    encoding = encoding.strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise ValueError(f"content-encoding {encoding[:60]}")
+    unpack = zlib.decompressobj(_ANY_FORM) if encoding not in ("", "identity") else None
+    async for chunk in stream:
+        while chunk:
+            try:
+                piece = unpack.decompress(chunk, _PIECE) if unpack is not None else chunk
+            except zlib.error as error:
+                raise ValueError(str(error)) from None
+            chunk = unpack.unconsumed_tail if unpack is not None else b""
+            yield piece

@@ -471,6 +471,23 @@ async def test_a_yes_for_ever_to_a_command_holds_in_its_folder_alone(open_atelie
         assert again.holds == (RuleScope.FOLDER, str(tmp_path / "there"))
 
 
+async def test_a_yes_for_ever_in_a_folder_does_not_go_along_when_a_link_is_turned_to_another(open_atelier: Opener, tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "here")
+    call = {"command": "make", "modifies_files": True}
+    async with open_atelier() as atelier:
+        rule = PermissionRule(text="run_command(make)", action=Action.ALLOW, scope=RuleScope.FOLDER, scope_id=str(link))
+        [kept] = await atelier.permissions.add(rule)
+        assert kept.scope_id == str(tmp_path / "here")
+        assert (await atelier.permissions.test("run_command", call, workspace=(str(link),))).action is Action.ALLOW
+        link.unlink()
+        link.symlink_to(tmp_path / "there")
+        assert (await atelier.permissions.test("run_command", call, workspace=(str(link),))).action is Action.ASK
+        assert (await atelier.permissions.test("run_command", call, workspace=(str(tmp_path / "here"),))).action is Action.ALLOW
+
+
 async def test_a_yes_for_ever_to_one_command_does_not_let_the_others_run_that_wait_beside_it(open_atelier: Opener, tmp_path: Path) -> None:
     lines = ("touch one.txt", "touch one.txt", "touch two.txt", "echo $(touch three.txt)")
     calls = [ToolCall(id=f"c{n}", name="run_command", arguments={"command": each, "modifies_files": True}) for n, each in enumerate(lines)]

@@ -69,6 +69,15 @@ def test_nothing_lands_outside_and_nothing_is_left(tmp_path: Path, name: str) ->
     assert not list(tmp_path.rglob("evil.py"))
 
 
+def test_what_is_there_already_stays(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.mcpb", {"server.py": "print(1)"})
+    (tmp_path / "place").mkdir()
+    (tmp_path / "place" / "server.py").write_text("another one's")
+    with pytest.raises(UsageError, match="read again"):
+        bundle.unpack(path, tmp_path / "place")
+    assert (tmp_path / "place" / "server.py").read_text() == "another one's"
+
+
 def test_a_link_is_refused(tmp_path: Path) -> None:
     path = made(tmp_path / "a.mcpb", {})
     link = zipfile.ZipInfo("link")

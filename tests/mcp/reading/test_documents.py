@@ -255,3 +255,21 @@ def test_files_are_known_by_their_place() -> None:
     assert places.program_of(Path("/home/me/p/.vscode/mcp.json")) == "VS Code"
     assert places.program_of(Path("/x/claude_desktop_config.json")) in ("Claude Desktop", "")
     assert len({place.program for place in (*places.of_user(), *places.of_folder(Path("/p")))}) >= 11
+
+
+@pytest.mark.parametrize("start", ["/*a", '\\"', '"\\'])
+def test_what_never_ends_is_looked_for_once(start: str) -> None:
+    with pytest.raises(UsageError, match="JSON"):
+        documents.servers('{"a":1' + start * 200_000)
+
+
+def test_many_empty_lines_are_no_work() -> None:
+    with pytest.raises(UsageError, match="No MCP server"):
+        documents.servers("a" + "\n" * 1_000_000 + "b")
+
+
+def test_a_few_lines_that_name_one_another_are_not_unfolded() -> None:
+    lines = ["a0: &a0 [{command: x}, {command: y}]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 50)}]" for n in range(1, 9)]
+    with pytest.raises(UsageError, match="too much"):
+        documents.servers("\n".join([*lines, "mcp:", "  x: 1", "servers: *a8"]))

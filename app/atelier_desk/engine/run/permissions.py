@@ -241,6 +241,11 @@ def _acts(described: Call, risk: str) -> bool:
     return not (described.effect is Effect.WRITE and described.kind is ApprovalKind.TOOL and risk == "low")
 
 
+def really(folders: Sequence[str]) -> tuple[str, ...]:
+    """The folders with every link followed: a rule of a folder must not go along when a link is turned to another one."""
+    return tuple(os.path.realpath(folder) for folder in folders)
+
+
 class _Disk:
     """Where the paths of one call really lie; each is looked up once."""
 

@@ -32,7 +32,7 @@ from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, host_arguments, refusal, unreachable
+from atelier_desk.engine.run.permissions import Judge, host_arguments, really, refusal, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
@@ -283,7 +283,8 @@ class ToolCalls:
         described, tool = prepared.described, prepared.tool
         assert described is not None
         touches = described.subjects.command or described.subjects.paths
-        where = scope.holds(state.workflow_id, state.workspace, local=bool(touches or (tool is not None and tool.needs_workspace)))
+        local = bool(touches or (tool is not None and tool.needs_workspace))
+        where = scope.holds(state.workflow_id, really(state.workspace), local=local)
         if where.scope is RuleScope.ALWAYS:
             return described.details
         return {**described.details, "always_in": {"scope": where.scope.value, "scope_id": where.scope_id}}

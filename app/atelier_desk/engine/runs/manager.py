@@ -25,6 +25,7 @@ from atelier_desk.engine.choosing import other_agent
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
+from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attaching import Attaching
 from atelier_desk.engine.runs.editing import ContextEditing
@@ -313,7 +314,12 @@ class RunManager:
             correlation_id=run_id,
             max_depth=settings.max_depth,
             approvals=for_run(
-                settings.approvals, who.agent.approval, run_id=run_id, workflow_id=row.id, agent_id=who.agent_id, workspace=row.workspace
+                settings.approvals,
+                who.agent.approval,
+                run_id=run_id,
+                workflow_id=row.id,
+                agent_id=who.agent_id,
+                workspace=really(row.workspace),
             ),
             language=language(),
             workspace=row.workspace,

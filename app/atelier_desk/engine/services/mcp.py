@@ -595,7 +595,12 @@ def checked(config: McpServer) -> McpServer:
 
 def _same_place(before: McpServer, after: McpServer) -> bool:
     """Whether it is still the same server: what was approved of another one says nothing."""
-    return (before.transport, before.command, before.args, before.url) == (after.transport, after.command, after.args, after.url)
+    return _place(before) == _place(after)
+
+
+def _place(config: McpServer) -> tuple[object, ...]:
+    """What is started or asked: ``./server`` of another folder is another one."""
+    return config.transport, config.command, config.args, config.folder, config.url
 
 
 def _title(info: Any) -> str:

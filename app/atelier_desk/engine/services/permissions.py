@@ -13,7 +13,7 @@ from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.permissions import facts, unreachable, verdict
+from atelier_desk.engine.run.permissions import facts, really, unreachable, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.figures import number
@@ -55,7 +55,7 @@ class PermissionService:
         kept = await self.rules()
         new: list[PermissionRule] = []
         found: list[PermissionRule] = []
-        for rule in rules:
+        for rule in map(_followed, rules):
             await self._check(rule)
             same = next((each for each in (*kept, *new) if _place(each) == _place(rule) and each.id != rule.id), None)
             if same is not None and same.action is not rule.action:
@@ -77,7 +77,7 @@ class PermissionService:
         """Change fields of a rule: ``text``, ``action``, ``scope`` with ``scope_id``, ``match``, ``not_match``; raises as ``add``, and
         NotFoundError."""
         before = await self._get(rule_id)
-        changed = PermissionRule.model_validate({**before.model_dump(), **fields, "id": before.id})
+        changed = _followed(PermissionRule.model_validate({**before.model_dump(), **fields, "id": before.id}))
         await self._check(changed)
         if any(_place(each) == _place(changed) for each in await self.rules() if each.id != rule_id):
             raise ConflictError(N_("There is a rule “{rule}” already."), code="exists", rule=changed.text)
@@ -154,7 +154,7 @@ class PermissionService:
         agent_id = (await self.agent(agent)).id if agent else ""
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
-        folder = first(tuple(workspace))
+        folder = first(really(tuple(workspace)))
         holding = tuple(rule for rule in await self.rules() if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
         state = await self._state(mode, workspace, holding, agent_id)
         own = (self._context.datadir.root.resolve().as_posix(),)
@@ -250,6 +250,13 @@ class PermissionService:
         policy = ApprovalPolicy(**{**settings.approvals.__dict__, "rules": rules}, mode=mode)
         nobody = AgentConfig(name="-", provider="-", model="-")
         return RunState(run_id="", workflow_id="", agent_id=agent_id, agent=nobody, approvals=policy, workspace=tuple(workspace))
+
+
+def _followed(rule: PermissionRule) -> PermissionRule:
+    """A rule of a folder, links followed: as runs name their folder."""
+    if rule.scope is not RuleScope.FOLDER or not Path(rule.scope_id).is_absolute():
+        return rule
+    return rule.model_copy(update={"scope_id": really([rule.scope_id])[0]})
 
 
 def covers_example(read: pattern.Pattern, example: str) -> bool:

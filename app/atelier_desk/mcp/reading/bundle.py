@@ -93,6 +93,7 @@ def unpack(path: Path, folder: Path) -> None:
     Raises:
         UsageError: it is not what a bundle may be; nothing is left of it.
     """
+    made = False
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -103,11 +104,16 @@ def unpack(path: Path, folder: Path) -> None:
                     files=MOST_FILES,
                     most=MOST_BYTES // 1024**2,
                 )
-            folder.mkdir(parents=True)
+            try:
+                folder.mkdir(parents=True)
+            except FileExistsError:
+                raise UsageError(N_("The bundle has to be read again.")) from None  # what is there is another one's
+            made = True
             for member in members:
                 _unpack(archive, member, folder)
     except (UsageError, OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError) as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        if made:
+            shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, UsageError):
             raise
         raise UsageError(N_("{file} is no bundle that can be read: {detail}"), file=path.name, detail=str(error)[:200]) from None

@@ -19,6 +19,8 @@ from atelier_desk.mcp.reading.found import FoundServer, rows
 
 LONGEST = 2 * 1024 * 1024
 """Characters of a text that is read."""
+MOST_VALUES = 200_000
+"""Values of one text, each as often as it is named."""
 MOST = 200
 """Servers of one text."""
 NO_SERVER = N_(
@@ -51,6 +53,7 @@ def servers(text: str, source: str = "") -> list[FoundServer]:
         if words and (words[0].rpartition("/")[2] in _COMMANDS or words[0].startswith(("/", "~/", "./"))):
             return [entry(_name_of_command(words), {"command": words[0], "args": words[1:]}, source)]
         raise UsageError(NO_SERVER)
+    _count(value)
     found = of_value(value, source)
     if not found:
         raise UsageError(NO_SERVER)
@@ -88,6 +91,18 @@ def of_value(value: Any, source: str = "") -> list[FoundServer]:
     if value and all(_is_entry(each) for each in value.values()):
         return [entry(str(name), said, source, inputs) for name, said in value.items()]
     return []
+
+
+def _count(value: Any) -> None:
+    """Refuse what is more than any such file holds: a few lines of YAML can name one another until they are more than all memory."""
+    left, waiting = MOST_VALUES, [value]
+    while waiting:
+        each = waiting.pop()
+        inner = list(each.values()) if isinstance(each, Mapping) else each if isinstance(each, list) else []
+        left -= 1 + len(inner)
+        if left < 0:
+            raise UsageError(N_("The text holds too much: at most {most} values are read."), most=MOST_VALUES)
+        waiting += [item for item in inner if isinstance(item, Mapping | list)]
 
 
 def link(text: str) -> FoundServer:
@@ -129,7 +144,7 @@ def _parsed(text: str) -> Any:
         value = _json("{" + text.rstrip().rstrip(",") + "}")
         if value is not None:
             return value
-    if re.search(r"^\s*\[\[?[\w.\"'-]+\]\]?\s*(?:#.*)?$", text, re.MULTILINE):
+    if re.search(r"^[ \t]*\[\[?[\w.\"'-]+\]\]?[ \t]*(?:#.*)?$", text, re.MULTILINE):
         import tomllib
 
         try:
@@ -158,15 +173,12 @@ def _json(text: str) -> Any:
 
 def plain_json(text: str) -> str:
     """JSON with comments without them, and without commas before a closing bracket."""
-    out: list[str] = []
-    for match in re.finditer(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[^"/]+|.', text, re.DOTALL):
-        part = match[0]
-        if not part.startswith(("//", "/*")):
-            out.append(part)
-    joined = "".join(out)
+    # What has no end is taken to the end of the text: looking for it again from each place on would take for ever.
+    parts = re.findall(r'"(?:[^"\\]|\\.)*(?:"|\\?$)|//[^\n]*|/\*(?:.*?\*/|.*$)|[^"/]+|/', text, re.DOTALL)
+    joined = "".join(part for part in parts if not part.startswith(("//", "/*")))
     return "".join(
         part if part.startswith('"') else re.sub(r",(\s*[}\]])", r"\1", part)
-        for part in re.findall(r'"(?:[^"\\]|\\.)*"|[^"]+|"', joined, re.DOTALL)
+        for part in re.findall(r'"(?:[^"\\]|\\.)*(?:"|\\?$)|[^"]+', joined, re.DOTALL)
     )
 
 

@@ -32,6 +32,25 @@ async def test_what_says_the_same_is_merged_and_taken_apart_again(open_atelier: 
             await atelier.memories.undo_merge(other.id)
 
 
+async def test_merging_takes_no_pin_and_no_later_words_away(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        one = await atelier.memories.add("The staging server is called heron", "context", workflow.id)
+        other = await atelier.memories.add("the staging server is called Heron.", "context", workflow.id)
+        await atelier.memories.pin(other.id)
+        assert one.expires_at is not None
+        assert (await atelier.memories.merge(one.id, other.id)).expires_at is None
+        assert await atelier.memories.pinned() == [one.id]
+        await atelier.memories.undo_merge(other.id)
+        assert await atelier.memories.pinned() == [other.id]
+        assert (await atelier.memories.get(one.id)).expires_at == one.expires_at
+        await atelier.memories.merge(one.id, other.id)
+        await atelier.memories.update(one.id, content="The staging server is called heron, port 8443")
+        await atelier.memories.undo_merge(other.id)
+        assert "8443" in (await atelier.memories.get(one.id)).content
+        assert (await atelier.memories.get(other.id)).content == other.content
+
+
 async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         old = await atelier.memories.add("The staging server listens on port 8443")

@@ -34,7 +34,8 @@ class MemoryCare:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
-        self._merged: OrderedDict[str, tuple[Memory, Memory]] = OrderedDict()
+        self._merged: OrderedDict[str, tuple[Memory, Memory, Memory, bool]] = OrderedDict()
+        """By the id of the one that went: both as they were, what was made of them, and whether its pin moved."""
 
     async def pairs(self, workflow_id: str | None = None, limit: int = 50) -> list[MemoryPair]:
         """Memories that say the same or contradict one another, the most alike first; with a workflow its own and the general ones, without
@@ -59,8 +60,8 @@ class MemoryCare:
         return found[:limit]
 
     async def merge(self, keep_id: str, other_id: str) -> Memory:
-        """Keep one of two memories and forget the other, whose tags, runs, age and importance it takes over. ``undo_merge`` takes it back
-        while the program runs.
+        """Keep one of two memories and forget the other, whose tags, runs, age, importance, pin and longer life it takes over.
+        ``undo_merge`` takes it back while the program runs.
 
         Raises:
             UsageError: they are the same one, or of different places.
@@ -75,29 +76,46 @@ class MemoryCare:
             "retrieved_by": tuple(dict.fromkeys((*other.retrieved_by, *kept.retrieved_by)))[-50:],
             "tainted": tuple(dict.fromkeys((*kept.tainted, *other.tainted))),
             "created_at": min(kept.created_at, other.created_at),
+            # What was to be kept longer is: two say the same, and the one that goes may be the pinned one.
+            "expires_at": max(kept.expires_at, other.expires_at) if kept.expires_at and other.expires_at else None,
             "updated_at": self._context.clock.now(),
         }
         stored = await self._context.memory_search.index(kept.model_copy(update=changes))
+        moved = await self._move_pin(other.id, kept.id)
         await repo.delete(other.id)
-        self._merged[other.id] = (kept, other)
+        self._merged[other.id] = (kept, other, stored, moved)
         while len(self._merged) > UNDO_KEPT:
             self._merged.popitem(last=False)
         self._context.bus.changed("memory", stored.id)
         return stored
 
     async def undo_merge(self, other_id: str) -> Memory:
-        """Have both memories again as they were; gives the one that was forgotten.
+        """Have both memories again as they were, but for what was written into the one that stayed since; gives the one that was forgotten.
 
         Raises:
             NotFoundError: it was not merged since the program started.
         """
-        both = self._merged.pop(other_id, None)
-        if both is None:
+        found = self._merged.get(other_id)
+        if found is None:
             raise NotFoundError(N_("The deleted memory {id} can no longer be brought back."), id=other_id)
-        for memory in both:
+        kept, other, made, moved = found
+        now = next(iter(await self._context.repos.memories.get_many([kept.id])), None)
+        written = now is not None and (now.content, now.tags, now.type) != (made.content, made.tags, made.type)
+        for memory in (other,) if written else (kept, other):
             await self._context.memory_search.index(memory)
             self._context.bus.changed("memory", memory.id)
-        return both[1]
+        if moved:
+            await self._move_pin(kept.id, other.id)
+        self._merged.pop(other_id, None)
+        return other
+
+    async def _move_pin(self, before: str, after: str) -> bool:
+        """Have the pin of one memory on another; False when there is none to move."""
+        pinned = (await self._context.settings.get()).memories_pinned
+        if before not in pinned or after in pinned:
+            return False
+        await self._context.settings.update(memories_pinned=tuple(after if each == before else each for each in pinned))
+        return True
 
     async def keep_both(self, first_id: str, second_id: str) -> None:
         """Both may stand: they are not shown as a pair again."""

@@ -1,0 +1,37 @@
+"""Definitions of tools: what a server wrote to take for ever is not used, or not looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atelier_desk.mcp import definitions
+from atelier_desk.mcp.definitions import Unusable
+
+
+def of(**schema: Any) -> dict[str, Any]:
+    return definitions.parameters({"name": "x", "inputSchema": {"type": "object", **schema}})
+
+
+def test_references_that_unfold_without_end_are_not_used() -> None:
+    defs: dict[str, Any] = {"a0": {"type": "integer"}}
+    defs |= {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n - 1}"}] * 2} for n in range(1, 60)}
+    with pytest.raises(Unusable, match="unfold"):
+        of(properties={"v": {"$ref": "#/$defs/a59"}}, **{"$defs": defs})
+
+
+def test_arguments_of_a_schema_that_names_itself_twice_are_left_to_the_server() -> None:
+    below = {"properties": {"next": {"$ref": "#/$defs/node"}}}
+    schema = of(properties={"v": {"$ref": "#/$defs/node"}}, **{"$defs": {"node": {"type": "object", "allOf": [below, below]}}})
+    deep: Any = {}
+    for _step in range(60):
+        deep = {"next": deep}
+    assert definitions.misfit(schema, {"v": deep}) == ""
+    assert "is not of type 'object'" in definitions.misfit(schema, {"v": {"next": 1}}), "what can be checked is"
+
+
+def test_lists_are_not_compared_each_with_each() -> None:
+    schema = of(properties={"v": {"type": "array", "uniqueItems": True, "items": {"type": "object"}}})
+    assert definitions.misfit(schema, {"v": [{"a": n} for n in range(2_000)] * 2}) == ""
+    assert definitions.misfit(schema, {"v": [1]}).startswith("v[0]")

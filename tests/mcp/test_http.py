@@ -1,0 +1,53 @@
+"""Servers over HTTP: what they pack is unpacked under a cap."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from atelier_desk.domain.mcp import McpError, McpServer
+from atelier_desk.mcp import http
+from atelier_desk.mcp.connection import Connection
+from atelier_desk.mcp.resolving import Resolved
+from tests.support.clock import ManualClock
+
+
+@asynccontextmanager
+async def answering(body: bytes, encoding: str, clock: ManualClock) -> AsyncIterator[Connection]:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: {encoding}\r\ncontent-length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+
+    async def resolve(_server: McpServer) -> Resolved:
+        return Resolved(url=config.url)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    config = McpServer(name="remote", transport="http", url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp")
+    connection = Connection(config, resolve, clock)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+        server.close()
+
+
+async def test_a_few_packed_bytes_do_not_become_gigabytes(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "LONGEST_ANSWER", 100_000)
+    answer = json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"x": "a" * 5_000_000}}).encode()
+    async with answering(gzip.compress(answer), "gzip", clock) as connection:
+        with pytest.raises(McpError) as caught:
+            await connection.tools()
+        assert caught.value.code == "too_large"
+
+
+async def test_a_way_of_packing_that_was_not_asked_for_is_refused(clock: ManualClock) -> None:
+    async with answering(b"{}", "br", clock) as connection:
+        with pytest.raises(McpError, match="content-encoding br"):
+            await connection.tools()
