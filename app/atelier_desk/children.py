@@ -6,8 +6,19 @@ import os
 from pathlib import Path
 
 
+_NEEDED = frozenset(
+    "HOME LANG LANGUAGE LD_LIBRARY_PATH DYLD_LIBRARY_PATH PATH PATHEXT SYSTEMROOT TEMP TMP TMPDIR TZ USERPROFILE VIRTUAL_ENV WINDIR".split()
+)
+_NEEDED_BEGINNINGS = "ATELIER_", "LC_", "PYTHON"
+
+
 def environment() -> dict[str, str]:
     """This process's environment, with this very package importable whatever the child's working directory is."""
     root = str(Path(__file__).resolve().parents[1])
     inherited = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, inherited] if inherited else [root])}
+
+
+def reader_environment() -> dict[str, str]:
+    """The same with nothing but what a Python needs to start: for children that read what strangers wrote, who should find no keys there."""
+    return {name: value for name, value in environment().items() if name.upper() in _NEEDED or name.upper().startswith(_NEEDED_BEGINNINGS)}

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from atelier_desk.children import environment
+from atelier_desk.children import reader_environment
 
 LIMIT_S = 25.0
 """Seconds after which the process is ended, wherever it is."""
@@ -37,7 +37,7 @@ async def output_of(module: str, arguments: tuple[str, ...], data: bytes, *, lim
     pipe = asyncio.subprocess.PIPE
     # -P as the frozen program knows it, which has no Python beside it.
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", module, *arguments, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, env=environment()
+        sys.executable, "-P", "-m", module, *arguments, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, env=reader_environment()
     )
     try:
         async with asyncio.timeout(limit_s):

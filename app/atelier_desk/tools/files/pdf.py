@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from atelier_desk.children import environment
+from atelier_desk.children import reader_environment
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.places import Place
 
@@ -69,7 +69,7 @@ def _output(order: Sequence[str], data: bytes, stopped: Callable[[], object]) ->
     """What a process makes of the data; None when it was ended because its time was over or the call was stopped."""
     pipe, until = subprocess.PIPE, time.monotonic() + LIMIT_S
     given: bytes | None = data
-    with subprocess.Popen(order, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment()) as process:
+    with subprocess.Popen(order, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=reader_environment()) as process:
         try:
             while not stopped() and time.monotonic() < until:
                 with suppress(subprocess.TimeoutExpired):

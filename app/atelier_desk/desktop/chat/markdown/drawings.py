@@ -82,7 +82,7 @@ class Drawings(QObject):
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=children.environment(),
+                env=children.reader_environment(),
                 text=True,
                 encoding="ascii",
                 creationflags=_NO_WINDOW,
