@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-
-_NEEDED = frozenset(
-    "HOME LANG LANGUAGE LD_LIBRARY_PATH DYLD_LIBRARY_PATH PATH PATHEXT SYSTEMROOT TEMP TMP TMPDIR TZ USERPROFILE VIRTUAL_ENV WINDIR".split()
-)
+_NEEDED = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PATH", "PATHEXT", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ",
+           "USERPROFILE", "VIRTUAL_ENV", "WINDIR")  # fmt: skip
 _NEEDED_BEGINNINGS = "ATELIER_", "LC_", "PYTHON"
 
 
@@ -21,4 +19,5 @@ def environment() -> dict[str, str]:
 
 def reader_environment() -> dict[str, str]:
     """The same with nothing but what a Python needs to start: for children that read what strangers wrote, who should find no keys there."""
-    return {name: value for name, value in environment().items() if name.upper() in _NEEDED or name.upper().startswith(_NEEDED_BEGINNINGS)}
+    names = [name for name in (given := environment()) if name.upper() in _NEEDED or name.upper().startswith(_NEEDED_BEGINNINGS)]
+    return {name: given[name] for name in names}
