@@ -275,7 +275,7 @@ async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScen
 
 
 async def test_no_bar_comes_and_goes_by_itself(scene: MakeScene) -> None:
-    """As needed, each change of the height can start layouts in layouts, and Qt crashed in them; the very first layout counts too."""
+    """As needed, Qt resizes without end at some widths, until the stack is full; the very first layout counts too."""
     s = scene(asks(arguments={"content": "word " * 4_000}))
     area = s.find("approval-scroll")
     assert area.verticalScrollBarPolicy() is Qt.ScrollBarPolicy.ScrollBarAlwaysOff

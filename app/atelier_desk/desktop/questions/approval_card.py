@@ -95,7 +95,7 @@ class ApprovalCard(Translated, QFrame):
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Never as needed: a bar that comes and goes wraps the text anew each time, and Qt may crash in the layouts that follow.
+        # Never as needed: a bar that comes and goes wraps the text anew each time, and Qt resizes without end, until the stack is full.
         self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setWidget(self._make_body())
