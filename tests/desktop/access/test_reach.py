@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -36,6 +37,8 @@ from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report, Workflow
 from tests.desktop.chat.conftest import Team
+from tests.desktop.chat.test_message_commands import menu_of
+from tests.desktop.chat.test_panel import Desk
 from tests.desktop.questions.approvals import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
 from tests.desktop.settings.conftest import Engine
@@ -216,3 +219,18 @@ async def test_a_message(name: str, qtbot: QtBot) -> None:
     frame.show()
     await settle()
     check(frame)
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["own", "answer"])
+async def test_the_menu_of_a_message(place: int, qtbot: QtBot) -> None:
+    desk = Desk(qtbot)
+    await desk.open()
+    menu = menu_of(desk, place)
+    entries = [each for each in menu.actions() if not each.isSeparator()]
+    assert all(each.text().strip() for each in entries)
+    met = [menu.activeAction()]
+    for _entry in entries[1:]:
+        qtbot.keyClick(menu, Qt.Key.Key_Down)
+        met.append(menu.activeAction())
+    assert met == [each for each in entries if each.isEnabled()], "Down comes to each of them"
+    menu.close()

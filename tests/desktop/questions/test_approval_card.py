@@ -280,6 +280,19 @@ async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScen
         assert s.find(name).width() >= s.find(name).minimumSizeHint().width(), name
 
 
+async def test_no_bar_comes_and_goes_by_itself(scene: MakeScene) -> None:
+    """As needed, Qt resizes without end at some widths, until the stack is full; the very first layout counts too."""
+    s = scene(asks(arguments={"content": "word " * 4_000}))
+    area = s.find("approval-scroll")
+    assert area.verticalScrollBarPolicy() is Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+    s.card.limit_height(240)
+    await settle(30)
+    assert area.verticalScrollBarPolicy() is Qt.ScrollBarPolicy.ScrollBarAlwaysOn
+    s.card.limit_height(None)
+    s.card.fit(700)
+    assert area.verticalScrollBarPolicy() is not Qt.ScrollBarPolicy.ScrollBarAsNeeded
+
+
 async def test_in_a_low_pane_the_buttons_go_before_the_content(scene: MakeScene) -> None:
     s = scene(asks(arguments={"content": "word " * 4_000}), 276)
     s.card.set_where("Build the shelf")

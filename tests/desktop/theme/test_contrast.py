@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
+from atelier_desk.desktop.panes.rows import quiet
+from atelier_desk.desktop.panes.timeline.paint import BAR_COLOURS
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import resource_dir
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, contrast
 
@@ -52,3 +56,39 @@ def test_text_can_be_read_on_every_ground(tokens: Tokens, ground: str) -> None:
 @pytest.mark.parametrize("ground", ["bg", "surface", "raised", "sunken"])
 def test_focus_can_be_found(tokens: Tokens, ground: str) -> None:
     assert contrast(tokens.accent, getattr(tokens, ground)) >= FOUND
+
+
+PAINTED = (
+    *((text, "accent_soft") for text in ("text", "muted_text", "accent", "ok_text", "warn_text", "err_text")),
+    *((text, "hover") for text in ("text", "muted", "warn_text", "err_text")),
+    *((text, ground) for text in ("accent", "ok", "warn", "err") for ground in ("bg", "surface")),
+    *((text, ground) for text in ("text", "keyword", "function", "number", "ok_text") for ground in ("ok_soft", "err_soft")),
+    *((text, "code") for text in ("text", "muted", "keyword", "function", "number", "ok")),
+    *(("text", ground) for ground in ("ok_strong", "err_strong", "warn_soft", "user")),
+    ("warn_text", "warn_soft"),
+    ("ok_text", "ok_soft"),
+    ("err_text", "err_soft"),
+)
+"""Text and ground of what delegates and painters draw: rows, bars of the timeline, code and diffs."""
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
+def test_what_is_painted_can_be_read(tokens: Tokens) -> None:
+    measured = {(text, ground): round(contrast(getattr(tokens, text), getattr(tokens, ground)), 2) for text, ground in PAINTED}
+    assert {pair: value for pair, value in measured.items() if value < TEXT} == {}
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
+def test_the_bars_of_the_timeline_can_be_read(tokens: Tokens) -> None:
+    weak = {
+        name: text for name, (ground, _edge, text) in BAR_COLOURS.items() if contrast(getattr(tokens, text), getattr(tokens, ground)) < TEXT
+    }
+    assert weak == {}
+
+
+@pytest.mark.parametrize("selected", [True, False])
+def test_a_row_says_quietly_what_can_be_read_on_its_ground(selected: bool) -> None:
+    option = QStyleOptionViewItem()
+    option.state = QStyle.StateFlag.State_Selected if selected else QStyle.StateFlag.State_None
+    ground = theme().tokens.accent_soft if selected else theme().tokens.surface
+    assert contrast(quiet(option).name(), ground) >= TEXT

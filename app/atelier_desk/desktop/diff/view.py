@@ -226,7 +226,7 @@ class DiffView(Translated, QWidget):
                     continue
                 row = self._rows[place]
                 if row.kind in ("hunk", "note"):
-                    text.colour(number, [(0, len(text.document().findBlockByNumber(number).text()), tokens.muted)], ())
+                    text.colour(number, [(0, len(text.document().findBlockByNumber(number).text()), tokens.muted_text)], ())
                 elif place in self._syntax or place in self._marks:
                     syntax = self._syntax.get(place, [])
                     if row.kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QContextMenuEvent, QPainter
+from PySide6.QtGui import QColor, QContextMenuEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
 
 from atelier_desk.desktop.theme import theme
@@ -24,6 +24,11 @@ def paint_ground(painter: QPainter, option: QStyleOptionViewItem, edge: int = 0)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(QRectF(area.adjusted(2, edge, -2, -edge)).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
     return area
+
+
+def quiet(option: QStyleOptionViewItem) -> QColor:
+    """The colour of what is said quietly in a row, which can be read on the ground of a selected one too."""
+    return theme().colour("muted_text" if option.state & QStyle.StateFlag.State_Selected else "muted")
 
 
 def menu_place(view: QAbstractItemView, event: QContextMenuEvent) -> QPoint | None:

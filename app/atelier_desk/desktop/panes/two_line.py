@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QStyledItemDelegate, QStyleOptionViewItem
 
-from atelier_desk.desktop.panes.rows import paint_ground
+from atelier_desk.desktop.panes.rows import paint_ground, quiet
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
@@ -61,7 +61,7 @@ class TwoLineDelegate(QStyledItemDelegate):
         facts = index.data(FactsRole)
         if facts:
             painter.setFont(small)
-            painter.setPen(QColor(tokens.muted))
+            painter.setPen(quiet(option))
             below = QRect(left, line.bottom() + 1, width, QFontMetrics(small).height())
             painter.drawText(below, centre, QFontMetrics(small).elidedText(facts, Qt.TextElideMode.ElideRight, width))
         painter.restore()

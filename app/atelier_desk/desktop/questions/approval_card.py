@@ -95,6 +95,8 @@ class ApprovalCard(Translated, QFrame):
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Never as needed: a bar that comes and goes wraps the text anew each time, and Qt resizes without end, until the stack is full.
+        self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setWidget(self._make_body())
         self._column.addWidget(self._area, 1)
@@ -186,8 +188,7 @@ class ApprovalCard(Translated, QFrame):
             shown = max(min(wanted, theme().px(LEAST_BODY)), wanted - over)
             total -= wanted - shown
             self._area.setFixedHeight(shown)
-        bar = Qt.ScrollBarPolicy.ScrollBarAsNeeded if over > 0 else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
-        self._area.setVerticalScrollBarPolicy(bar)  # a bar that comes and goes would wrap the text anew each time
+        self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn if over > 0 else Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._fitting = False
         if total != self.minimumHeight() or total != self.maximumHeight():
             self.setFixedHeight(total)

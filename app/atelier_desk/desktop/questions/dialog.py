@@ -68,6 +68,7 @@ class QuestionDialog(QDialog):
         self._body.setWidgetResizable(True)
         self._body.setFrameShape(QFrame.Shape.NoFrame)
         self._body.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._body.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # never as needed: see ``ApprovalCard``
         self._body.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._body.setWidget(self._make_content())
         column.addWidget(self._body, 1)
@@ -219,6 +220,8 @@ class QuestionDialog(QDialog):
         total = column.totalHeightForWidth(width) if column.hasHeightForWidth() else column.totalMinimumSize().height()
         self._body.setMinimumHeight(min(wanted, theme().px(44)))
         height = min(total, host.height() - 2 * margin)
+        bar = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if total > height else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self._body.setVerticalScrollBarPolicy(bar)
         self.setGeometry((host.width() - width) // 2, max(margin, (host.height() - height) // 2), width, max(height, 120))
 
     def _arrange(self, width: int) -> None:

@@ -33,6 +33,7 @@ _DERIVED = (
     "ok_text",
     "warn_text",
     "err_text",
+    "muted_text",
     "hover",
     "accent_hover",
     "field_border",

@@ -78,6 +78,11 @@ class Tokens:
     def err_text(self) -> str:
         return self._on_soft(self.err)
 
+    @property
+    def muted_text(self) -> str:
+        """Quiet text on ``accent_soft``, the ground of a chosen row."""
+        return self._on_soft(self.muted)
+
     def _on_soft(self, colour: str) -> str:
         return colour if self.dark else blend("#000000", colour, 0.14)
 

@@ -117,7 +117,8 @@ class _Delegate(QStyledItemDelegate):
         upper = body.adjusted(0, look.px(4), 0, -body.height() // 2) if choice.detail else body
         self._line(painter, upper, choice.text, 14, "text")
         if choice.detail:
-            self._line(painter, body.adjusted(0, body.height() // 2, 0, -look.px(4)), choice.detail, 12, "muted")
+            quiet = "muted_text" if option.state & QStyle.StateFlag.State_Selected else "muted"
+            self._line(painter, body.adjusted(0, body.height() // 2, 0, -look.px(4)), choice.detail, 12, quiet)
         painter.restore()
 
     @staticmethod

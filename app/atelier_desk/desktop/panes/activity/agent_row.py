@@ -102,7 +102,9 @@ class AgentRow(QWidget):
         # Why one failed is told in words where it happened: in its card, and in the list below.
         self._doing.setText(("" if member.over else doing(member)) or task(member))
         self._state.setText(state_words(member))
-        mark(self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small"))
+        mark(
+            self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small-chosen" if self.chosen else "small")
+        )
         self._paused = member.held
         self.pause.set_icon("play" if self._paused else "pause")
         running = not member.over and member.status != "planned"
@@ -128,6 +130,8 @@ class AgentRow(QWidget):
         policy = Qt.FocusPolicy.StrongFocus if chosen else Qt.FocusPolicy.ClickFocus
         for button in (self.message, self.opener, self.pause, self.stop):
             button.setFocusPolicy(policy)
+        for said in (self._doing, self._figures):
+            mark(said, "small-chosen" if chosen else "small")
         self.buttons.update()
 
     # -- writing --------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate,
 from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.chat.transcript.call_texts import telling
 from atelier_desk.desktop.panes.activity.log import Entry
-from atelier_desk.desktop.panes.rows import paint_ground
+from atelier_desk.desktop.panes.rows import paint_ground, quiet
 from atelier_desk.desktop.panes.wording import clock_time, duration, number
 from atelier_desk.desktop.questions.approval_wording import bare_tool, tool_title
 from atelier_desk.desktop.team.words import RUN_WORDS
@@ -293,7 +293,7 @@ class ActivityDelegate(QStyledItemDelegate):
         right = area.right() - theme().px(12)  # the scroll bar lies over the end
         centre = int(Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(small)
-        painter.setPen(QColor(tokens.muted))
+        painter.setPen(quiet(option))
         painter.drawText(QRect(right - time_width, area.top(), time_width, area.height()), centre, time)
         font = theme().font(13, 500 if entry.is_call else 400)
         metrics = QFontMetrics(font)
@@ -305,7 +305,7 @@ class ActivityDelegate(QStyledItemDelegate):
         used = metrics.horizontalAdvance(title) + theme().px(8)
         if room - used > theme().px(24):
             painter.setFont(small)
-            painter.setPen(QColor(tokens.muted))
+            painter.setPen(quiet(option))
             text = QFontMetrics(small).elidedText(entry_summary(entry), Qt.TextElideMode.ElideRight, room - used)
             painter.drawText(QRect(left + used, area.top(), room - used, area.height()), centre, text)
         painter.restore()

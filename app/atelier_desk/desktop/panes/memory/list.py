@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QResizeEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from atelier_desk.desktop.panes.rows import menu_place, paint_ground
+from atelier_desk.desktop.panes.rows import menu_place, paint_ground, quiet
 from atelier_desk.desktop.panes.wording import ago, decimal
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.steady import OverlayBar
@@ -157,7 +157,7 @@ class MemoryDelegate(QStyledItemDelegate):
         small = theme().font(12)
         metrics = QFontMetrics(small)
         painter.setFont(small)
-        painter.setPen(QColor(tokens.muted))
+        painter.setPen(quiet(option))
         line = QRect(left, top + 2, width, metrics.height())
         painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(facts(row), Qt.TextElideMode.ElideRight, width))
         if row.hit is not None:

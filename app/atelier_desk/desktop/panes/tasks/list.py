@@ -21,7 +21,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from atelier_desk.desktop.panes.rows import menu_place, paint_ground
+from atelier_desk.desktop.panes.rows import menu_place, paint_ground, quiet
 from atelier_desk.desktop.panes.tasks.order import TaskRow, moved
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
@@ -168,14 +168,14 @@ class TaskDelegate(QStyledItemDelegate):
         width = area.right() - theme().px(8) - left
         font = theme().font(14)
         painter.setFont(font)
-        painter.setPen(QColor(tokens.muted if row.shown_status is TaskStatus.COMPLETED else tokens.text))
+        painter.setPen(quiet(option) if row.shown_status is TaskStatus.COMPLETED else QColor(tokens.text))
         metrics = QFontMetrics(font)
         line = QRect(left, area.top() + theme().px(5), width, metrics.height())
         painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), metrics.elidedText(row.task.name, Qt.TextElideMode.ElideRight, width))
         if row.waits_for:
             small = theme().font(12)
             painter.setFont(small)
-            painter.setPen(QColor(tokens.muted))
+            painter.setPen(quiet(option))
             below = QRect(left, line.bottom() + 1, width, QFontMetrics(small).height())
             text = QFontMetrics(small).elidedText(waits_text(row), Qt.TextElideMode.ElideRight, width)
             painter.drawText(below, int(Qt.AlignmentFlag.AlignVCenter), text)
