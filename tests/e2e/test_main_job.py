@@ -193,4 +193,4 @@ def test_a_command_in_the_background_is_seen_and_stopped(open_desk: OpenDesk, se
     keep(desk, "background")
     desk.click("command-stop")
     desk.gone("command-rows")
-    assert ended(desk) == ["stopped"]
+    assert ended(desk) == ["user"]

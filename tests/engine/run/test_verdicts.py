@@ -13,6 +13,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalScope
+from atelier_desk.domain.audit import AuditDecision, AuditFilter
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.permission import Action, Grounds, PermissionRule
@@ -98,6 +99,21 @@ async def test_other_rules_say_otherwise_of_the_same_calls(open_atelier: Opener,
         old = await replayed(without_grounds(), settings.approvals)
         assert len(old) == len(found)
         assert not any(one.again or one.today or one.differs or one.same for one in old), "nothing is known of them, and nothing claimed"
+
+
+async def test_who_tries_to_leave_the_folders_stands_in_the_audit_trail(open_atelier: Opener, tmp_path: Path) -> None:
+    (folder := tmp_path / "garden").mkdir()
+    async with open_atelier([calls(write("../out.txt")), "done"]) as atelier:
+        workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
+        agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.AUTO)
+        await atelier.runs.wait(await atelier.runs.send(workflow.id, "go", agent=agent))
+        [line] = (await atelier.audit.page(AuditFilter())).lines
+        said = (line.entry.decision, line.entry.reason, line.entry.detail)
+        assert said == (AuditDecision.DENIED, "outside", "../out.txt")
+        [again] = await atelier.permissions.replay(workflow.id)
+        assert again.same
+        assert not again.differs, "no rule lets it out"
+    assert not (tmp_path / "out.txt").exists()
 
 
 def test_what_says_nothing_is_not_written_down() -> None:

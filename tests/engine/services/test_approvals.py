@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -65,6 +66,7 @@ class Engine:
         self.bus = EventBus()
         self.registry = create_default_tool_registry()
         self.runs = Runs(repos)
+        self.searcher, self.maker, self.seer = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
         self.settings = SettingsService(self)  # type: ignore[arg-type]
         self.approvals = ApprovalService(self)  # type: ignore[arg-type]
         self.permissions = PermissionService(self)  # type: ignore[arg-type]

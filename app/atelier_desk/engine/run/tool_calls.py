@@ -179,7 +179,10 @@ class ToolCalls:
         asks: Verdict | None = None
         always: tuple[str, ...] = ()
         away = unreachable(state, tool, described) if described is not None and tool is not None else None
-        if away is not None:
+        if away is not None and described is not None:
+            # Nothing was decided by rules, but who tries to get out stands in the audit trail.
+            said = Verdict(action=Action.DENY, reason="outside", about=", ".join(described.subjects.paths))
+            intent = intent.model_copy(update={"verdict": said})
             failure, described = ToolResult.failure(str(away), away.code), None
         elif described is not None and tool is not None and self._is_judged(tool, described):
             tainted = self._teams.tainted(state)

@@ -136,7 +136,8 @@ def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) 
         call, said = body, body.verdict
         before = run.state.call(call.call_id)
         answered = before is not None and before.allowed
-    anew = today = None
+    # No rule and no setting is about what lies outside of the granted folders: it would be refused today as well.
+    anew = today = said if said.reason == "outside" else None
     if body.grounds is not None and body.grounds.version == VERSION:
         named = Named(call.tool, call.section, call.server, call.risk)
         risk = run.now.policy.risks.get(call.tool, call.risk)

@@ -154,5 +154,6 @@ def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:
         return f"{what} was not allowed: nobody decided in time. Go on without it, or ask the user."
     if note == NOBODY_TO_ASK:
         return f"{what} was not allowed: nobody is there to ask in this run. Do not try the same again; go on without it."
-    reason = f" Reason: {note}" if note else ""
+    stop = "" if note.endswith((".", "!", "?", "…")) else "."
+    reason = f" Reason: {note}{stop}" if note else ""
     return f"{what} was rejected by the user.{reason} Do not try the same again; go on without it or do it another way."

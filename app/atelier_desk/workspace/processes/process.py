@@ -66,7 +66,7 @@ class Process:
         output: what it printed so far.
         status: its exit status, 128 and the number for a signal; None while it runs.
         put_back: what it changed in a repository that runs outside of the sandbox, by name; it is as it was before.
-        ended_by: ``stopped``, ``timeout``, ``processes``, ``memory`` or ``output`` when it did not end by itself.
+        ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory`` or ``output`` when it did not end by itself.
     """
 
     def __init__(self, order: Order, output: Output) -> None:

@@ -1,0 +1,21 @@
+"""What an agent reads about a call that a person did not allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
+from atelier_desk.engine.runs.answering import rejection
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ("Use the other file", "write_file was rejected by the user. Reason: Use the other file. Do not try"),
+        ("Why this one?", "write_file was rejected by the user. Reason: Why this one? Do not try"),
+        ("", "write_file was rejected by the user. Do not try"),
+    ],
+)
+def test_a_persons_reason_stands_as_a_sentence_of_its_own(note: str, said: str) -> None:
+    asked = ApprovalRequest(workflow_id="w", run_id="r", call_id="c", kind=ApprovalKind.FILE_OP, tool="write_file", reason="selective")
+    assert rejection(asked, note, "user").startswith(said)
