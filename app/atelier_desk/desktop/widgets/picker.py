@@ -48,6 +48,7 @@ class PickerItem:
         key: what ``chosen`` tells.
         group: the heading it stands under; empty for none. Choices of a group stand together.
         detail: a second, quieter line.
+        also: what else it is found by, and is not shown.
         marks: icons of what it can do, each with its word.
         starred: whether it is a favourite; None: it cannot be one.
     """
@@ -58,6 +59,7 @@ class PickerItem:
     detail: str = ""
     marks: tuple[tuple[str, str], ...] = ()
     starred: bool | None = None
+    also: str = ""
 
     @property
     def spoken(self) -> str:
@@ -68,7 +70,7 @@ class PickerItem:
 
 def matching(choices: Sequence[PickerItem], needle: str) -> list[PickerItem]:
     """Those in which every word of ``needle`` occurs, without case and accents, in their order."""
-    return [each for each in choices if fits(needle, f"{each.text} {each.group} {each.spoken}")]
+    return [each for each in choices if fits(needle, f"{each.text} {each.group} {each.spoken} {each.also}")]
 
 
 class _Delegate(QStyledItemDelegate):

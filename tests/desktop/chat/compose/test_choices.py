@@ -6,6 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.choices import WorkflowChoices, abilities, describe, model_choices
 from atelier_desk.desktop.chat.header import ChatHeader
+from atelier_desk.desktop.widgets.picker import matching
 from atelier_desk.domain.agent import Agent, AgentConfig, Choices, Thinking
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
@@ -31,6 +32,12 @@ def test_favourites_come_first_then_the_recent_ones_then_each_provider_s() -> No
         ("p/t", "Recent", False),
         ("p/m", "p", False),
     ]
+
+
+def test_a_model_is_found_by_what_its_maker_calls_it_and_by_its_label() -> None:
+    listed = model_choices([ModelInfo(provider="p", name="claude-sonnet-5", label="Claude Sonnet 5"), MODELS[0]], [], [])
+    for needle in ("claude-sonnet", "sonnet 5"):
+        assert [each.key for each in matching(listed, needle)] == ["p/claude-sonnet-5"]
 
 
 def test_what_is_known_of_a_model_is_told() -> None:

@@ -64,6 +64,8 @@ class NoticeCard(Translated, EntryWidget):
         self._buttons.setVisible(bool(offered))
         if self.entry.topic == "error":
             self._show_details()
+        self._buttons.updateGeometry()
+        self._card.body.activate()  # the height that is asked for next is that with the new buttons
         self.height_changed.emit()
 
     def _toggle_details(self) -> None:

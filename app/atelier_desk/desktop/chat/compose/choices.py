@@ -56,7 +56,7 @@ def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent
     def made(key: str, group: str, detail: str) -> PickerItem:
         info = chat[key]
         words = " · ".join(filter(None, (detail, describe(info))))
-        return PickerItem(key, info.label or info.name, group, words, abilities(info), starred=key in favourites)
+        return PickerItem(key, info.label or info.name, group, words, abilities(info), starred=key in favourites, also=info.name)
 
     starred = [made(key, _("Favourites"), chat[key].provider) for key in favourites if key in chat]
     latest = [made(key, _("Recent"), chat[key].provider) for key in recent if key in chat and key not in favourites]

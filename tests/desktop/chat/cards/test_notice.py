@@ -1,0 +1,44 @@
+"""An error's card after the theme or the size of text changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.notice import NoticeCard
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.theme import theme
+
+
+@pytest.fixture
+def _theme() -> Iterator[None]:
+    yield
+    theme().set_scale(100)
+    theme().set_mode("light")
+
+
+@pytest.mark.usefixtures("_theme")
+def test_its_button_is_whole_after_the_theme_changed(qtbot: QtBot) -> None:
+    entry = Entry("n", "notice", run_id="r", topic="error", content="No.", details={"code": "auth"}, actionable=True)
+    card = NoticeCard(entry, TranscriptHost())
+    qtbot.addWidget(card)
+    card.height_changed.connect(lambda: card.resize(600, card.fit(600)))
+    card.resize(600, card.fit(600))
+    card.show()
+
+    def whole() -> None:
+        retry = card.findChildren(QPushButton, "notice-retry")[-1]  # the ones before it go soon
+        assert retry.height() >= retry.sizeHint().height()
+        row = retry.parentWidget()
+        assert row is not None
+        assert row.height() >= retry.mapTo(row, QPoint(0, retry.height())).y()
+        assert card.height() >= retry.mapTo(card, QPoint(0, retry.height())).y()
+
+    for change in (lambda: theme().set_scale(150), lambda: theme().set_scale(100), lambda: theme().set_mode("dark")):
+        change()
+        qtbot.waitUntil(whole, timeout=2000)
