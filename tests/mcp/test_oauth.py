@@ -168,7 +168,7 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
         assert "access_token" not in str(await atelier.store.query("SELECT * FROM mcp_server"))
         await atelier.mcp.sign_out("guarded")
         assert (await atelier.mcp.test("guarded")).code == "sign_in"
-        assert atelier.vault.get("mcp:guarded/oauth") is None
+        assert atelier.vault.get("mcp:guarded/oauth/") is None
 
 
 @pytest.mark.parametrize("how", ["refused", "wrong issuer"])

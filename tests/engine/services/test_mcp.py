@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +38,27 @@ async def ended(atelier: Atelier, config: Any, text: str = "Go") -> dict[str, An
 
 
 FREE = agent(tools=(), mcp_servers=("plain",), approval=ApprovalMode.AUTO)
+
+
+async def test_another_address_gets_no_token_and_another_folder_no_approval_of_the_one_before(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        remote = McpServer(name="remote", transport="http", url="https://one.example/mcp")
+        await atelier.mcp.save(remote, new=True)
+        atelier.vault.keep("mcp:remote/oauth/", '{"tokens": {"access_token": "abc"}}')
+        await atelier.mcp.save(remote.model_copy(update={"timeout_s": 5.0}))
+        assert atelier.vault.get("mcp:remote/oauth/") is not None
+        await atelier.mcp.save(remote.model_copy(update={"url": "https://two.example/mcp"}))
+        assert atelier.vault.get("mcp:remote/oauth/") is None
+        local = McpServer(name="local", command="./server", folder=str(tmp_path))
+        await atelier.mcp.save(local, new=True)
+        entry = (await atelier.repos.mcp_servers.list())[0]
+        assert entry.name == "local"
+        known = entry.known.model_copy(update={"approved": (ECHO,), "seen": (ECHO,)})
+        await atelier.repos.mcp_servers.save(entry.model_copy(update={"known": known}))
+    async with open_atelier() as atelier:
+        assert [row.state for row in await atelier.mcp.tools("local")] == ["approved"]
+        await atelier.mcp.save(local.model_copy(update={"folder": str(tmp_path / "other")}))
+        assert await atelier.mcp.tools("local") == []
 
 
 async def test_an_agent_uses_a_server_in_this_session_and_the_next(open_atelier: Opener, plain: Make) -> None:

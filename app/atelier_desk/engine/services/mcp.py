@@ -115,7 +115,10 @@ class McpService:
             entries[config.name] = entry
             if before is not None:
                 kept = set(resolving.secrets_of(config))
-                await self._forget(each for each in resolving.secrets_of(before.config) if each not in kept)
+                gone = [each for each in resolving.secrets_of(before.config) if each not in kept]
+                if before.config.url != config.url:
+                    gone.append(resolving.entry(config.name, "oauth"))  # its token would be sent to whoever is there now
+                await self._forget(gone)
             await self._drop(config.name)
             await self._register(entry)
         self._told(config.name)

@@ -6,8 +6,10 @@ text stays the words it is. A word that names no file does, too, as ``@param`` o
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.root import ConfinedRoot
@@ -49,10 +51,17 @@ def _files(names: dict[str, None], roots: Sequence[ConfinedRoot], secret: Callab
         if any(map(secret, name.split("/"))):
             continue
         for root in roots:
+            if any(map(secret, _led_to(root, name))):
+                continue  # a link with a harmless name
             if (content := _read(root, name)) is not None:
                 # A frame that the text could close by itself would be none.
                 yield f'<named_file path="{name}">\n{content.replace("</named_file", "</ named_file").rstrip()}\n</named_file>'
                 break
+
+
+def _led_to(root: ConfinedRoot, name: str) -> Sequence[str]:
+    """The names on the way to a file below its folder, links followed."""
+    return Path(os.path.relpath(os.path.realpath(root.folder / name), os.path.realpath(root.folder))).parts
 
 
 def _read(root: ConfinedRoot, name: str) -> str | None:
