@@ -105,10 +105,16 @@ async def test_waiting_for_a_prompt_can_be_cancelled(open_atelier: Opener, plain
         server.say(mode="hangs")
         workflow = await atelier.workflows.create()
         sending = asyncio.create_task(atelier.runs.send(workflow.id, "/plain:poem sea", agent=FREE))
-        while (await atelier.mcp.get("plain")).state is not McpState.STARTING:
+        while not sending.done() and (await atelier.mcp.get("plain")).state is not McpState.STARTING:
             await asyncio.sleep(0)
         sending.cancel()
         with pytest.raises(asyncio.CancelledError):
+            await sending
+        sending = asyncio.create_task(atelier.runs.send(workflow.id, "/plain:poem sea", agent=FREE))
+        while not sending.done() and (await atelier.mcp.get("plain")).state is not McpState.STARTING:
+            await asyncio.sleep(0)
+        await atelier.mcp.stop_waiting()
+        with pytest.raises(McpError, match="You stopped waiting for the MCP server plain"):
             await sending
         server.say(mode="")
         run_id = await atelier.runs.send(workflow.id, "/plain:poem sea", agent=FREE)

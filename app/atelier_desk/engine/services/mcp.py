@@ -56,6 +56,7 @@ class McpService:
         self._registered: dict[str, list[str]] = {}
         self._changing = asyncio.Lock()
         self._listing: dict[str, asyncio.Lock] = {}
+        self._making: set[asyncio.Task[tuple[McpPrompt, str]]] = set()
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._folder: Path | None = None
         self._signing: dict[str, tuple[Kept, Callback, Callable[[str], object] | None]] = {}
@@ -377,6 +378,25 @@ class McpService:
         found = _prompt(entry, call)
         if found is not None:
             prompts.given(name, found, given)  # what can be said against it now starts no server
+        making = asyncio.create_task(self._prompt_made(name, call, given))
+        self._making.add(making)
+        making.add_done_callback(self._making.discard)
+        try:
+            return await making
+        except asyncio.CancelledError:
+            waiter = asyncio.current_task()
+            if waiter is not None and waiter.cancelling():
+                raise
+            raise McpError(N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name) from None
+
+    async def stop_waiting(self) -> None:
+        """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
+        for making in builtins.list(self._making):
+            making.cancel()
+
+    async def _prompt_made(self, name: str, call: str, given: str) -> tuple[McpPrompt, str]:
+        from atelier_desk.mcp import prompts
+
         await self._refresh(name)
         if _prompt(await self._entry(name), call) is None:
             await self._refresh(name, anew=True)
