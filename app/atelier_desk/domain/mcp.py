@@ -98,6 +98,28 @@ class McpServer(Model):
         return " ".join((self.command, *self.args)) if self.transport == "stdio" else self.url
 
 
+class McpArgument(Model):
+    """What a prompt is given; always a text."""
+
+    name: str
+    about: str = ""
+    required: bool = False
+
+
+class McpPrompt(Model):
+    """A prompt that a server offers to people.
+
+    Attributes:
+        call: how it is called, behind its server: its name without blanks.
+    """
+
+    name: str
+    call: str
+    title: str = ""
+    about: str = ""
+    arguments: tuple[McpArgument, ...] = ()
+
+
 class McpKnown(Model):
     """What a server said of itself.
 
@@ -109,6 +131,7 @@ class McpKnown(Model):
         latency_ms: what the newest connection took.
         resources, prompts: whether it offers any.
         listed: its resources as it listed them last: ``uri``, ``name``, ``about``, ``media_type``.
+        offered: its prompts as it listed them last.
     """
 
     title: str = ""
@@ -121,6 +144,7 @@ class McpKnown(Model):
     resources: bool = False
     prompts: bool = False
     listed: tuple[dict[str, str], ...] = ()
+    offered: tuple[McpPrompt, ...] = ()
     latency_ms: int = 0
     checked_at: Timestamp | None = None
 

@@ -43,13 +43,18 @@ class Invocation(Model):
     """What a person called with ``/name arguments``, as it goes to the model with the message.
 
     Attributes:
-        kind: a skill, or a command: a file with a prompt.
-        source: the file, absolute.
+        kind: a skill; a command: a file with a prompt; or a prompt that an MCP server made.
+        source: the file, absolute; of a prompt its server.
         text: its instructions with the arguments filled in.
     """
 
-    kind: Literal["skill", "command"]
+    kind: Literal["skill", "command", "prompt"]
     use: SkillUse
     source: str
     text: str
     arguments: str = ""
+
+    @property
+    def outside(self) -> str:
+        """What was read from outside with it, empty for nothing: a server wrote a prompt at this moment, and no person a file before."""
+        return self.use.name if self.kind == "prompt" else ""

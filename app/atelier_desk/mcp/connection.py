@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.mcp import MOST_TOOLS, START_S, McpError, McpServer, McpState
+from atelier_desk.domain.mcp import MOST_TOOLS, START_S, McpError, McpPrompt, McpServer, McpState
 from atelier_desk.i18n import N_
-from atelier_desk.mcp import errors, http, stdio
+from atelier_desk.mcp import errors, http, prompts, stdio
 from atelier_desk.mcp.resolving import Resolved
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.threads import in_tool_thread
@@ -162,6 +162,25 @@ class Connection:
 
         return await self.request(ask)
 
+    async def prompts(self) -> list[McpPrompt]:
+        """The prompts it lists; of several that are called the same the first. Raises ``McpError``."""
+
+        async def ask(client: Client) -> list[McpPrompt]:
+            if client.server_capabilities.prompts is None:
+                return []
+            found: dict[str, McpPrompt] = {}
+            cursor: str | None = None
+            for _page in range(MOST_PAGES):
+                listed = await client.list_prompts(cursor=cursor)
+                for each in filter(None, map(prompts.listed, listed.prompts)):
+                    found.setdefault(each.call, each)
+                cursor = listed.next_cursor
+                if not cursor or len(found) > prompts.MOST_PROMPTS:
+                    break
+            return list(found.values())[: prompts.MOST_PROMPTS]
+
+        return await self.request(ask)
+
     async def client(self) -> Client:
         """The SDK's client of a running server. Raises ``McpError``."""
         async with self._starting:
@@ -288,7 +307,7 @@ class Connection:
 
     async def _heard(self, message: Any) -> None:
         """A notification of the server; what is none of ours is left alone."""
-        if type(message).__name__ == "ToolListChangedNotification":
+        if type(message).__name__ in ("ToolListChangedNotification", "PromptListChangedNotification"):
             self._listed()
 
     async def _listen(self, client: Client) -> None:

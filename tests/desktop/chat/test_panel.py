@@ -186,6 +186,30 @@ async def test_another_agent_is_kept_in_the_workflow(desk: Desk) -> None:
     assert desk.panel.header.models.whole_text == "m"
 
 
+async def test_stop_ends_the_waiting_for_a_prompt_and_the_message_is_put_back(desk: Desk) -> None:
+    stopped = asyncio.Event()
+
+    async def refused(*_args: Any, **_fields: Any) -> str:
+        await stopped.wait()
+        raise UsageError("You stopped waiting.")
+
+    desk.engine.set("runs", "send", refused)
+    await desk.open()
+    composer = desk.panel.composer
+    composer.set_draft("/made:poem topic=sea")
+    composer.send.click()
+    await settle()
+    assert not composer.stop.isHidden()
+    composer.stop.click()
+    await settle()
+    assert desk.engine.calls("mcp.stop_waiting") == [((), {})]
+    assert desk.engine.calls("workflows.stop") == []
+    stopped.set()
+    await settle()
+    assert composer.stop.isHidden()
+    assert composer.field.toPlainText() == "/made:poem topic=sea"
+
+
 async def test_stop_cancels_the_run(desk: Desk) -> None:
     await desk.open()
     desk.event("workflow_start", run_id="r9")

@@ -326,7 +326,9 @@ class ChatPanel(Translated, QWidget):
 
     # -- what a person does to it ---------------------------------------------------------------------------------------------
     def stop(self) -> None:
-        """Cancel the run of the workflow in view."""
+        """Cancel the run of the workflow in view; before that a message that still waits for what it calls."""
+        if self.sending.stop_waiting():
+            return
         workflow_id = self.workflow_id
         if workflow_id:
             self.steering.stop_workflow(workflow_id)

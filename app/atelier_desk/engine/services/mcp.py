@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
-from atelier_desk.domain.mcp import MOST_SERVERS, START_S, McpEntry, McpError, McpKnown, McpServer, McpState
+from atelier_desk.domain.mcp import MOST_SERVERS, START_S, McpEntry, McpError, McpKnown, McpPrompt, McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import checks
@@ -56,6 +56,7 @@ class McpService:
         self._registered: dict[str, list[str]] = {}
         self._changing = asyncio.Lock()
         self._listing: dict[str, asyncio.Lock] = {}
+        self._making: set[asyncio.Task[tuple[McpPrompt, str]]] = set()
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._folder: Path | None = None
         self._signing: dict[str, tuple[Kept, Callback, Callable[[str], object] | None]] = {}
@@ -359,6 +360,62 @@ class McpService:
             raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
         return text, data, kind
 
+    async def prompts(self) -> builtins.list[tuple[str, McpPrompt]]:
+        """The prompts of all servers that are on, each with its server's name, as they were listed last. No server is started."""
+        entries = await self._all()
+        return [(name, each) for name in sorted(entries) if entries[name].config.enabled for each in entries[name].known.offered]
+
+    async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None:
+        """A prompt of a server and its text, made with ``given``: ``argument=value …``. None when there is no such server, or it has none.
+
+        Raises:
+            NotFoundError: it has no such prompt; the error names those it has.
+            UsageError: an argument is missing, or not one of its.
+            McpError: the server is off or gone, refuses, takes too long or gives nothing.
+        """
+        from atelier_desk.mcp import prompts
+
+        entry = (await self._all()).get(name)
+        if entry is None or not entry.known.prompts:
+            return None
+        found = _prompt(entry, call)
+        if found is not None:
+            prompts.given(name, found, given)  # what can be said against it now starts no server
+        making = asyncio.create_task(self._prompt_made(name, call, given))
+        self._making.add(making)
+        making.add_done_callback(self._making.discard)
+        try:
+            return await making
+        except asyncio.CancelledError:
+            waiter = asyncio.current_task()
+            if waiter is not None and waiter.cancelling():
+                raise
+            raise McpError(N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name) from None
+
+    async def stop_waiting(self) -> None:
+        """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
+        for making in builtins.list(self._making):
+            making.cancel()
+
+    async def _prompt_made(self, name: str, call: str, given: str) -> tuple[McpPrompt, str]:
+        from atelier_desk.mcp import prompts
+
+        await self._refresh(name)
+        if _prompt(await self._entry(name), call) is None:
+            await self._refresh(name, anew=True)
+        entry = await self._entry(name)
+        found = _prompt(entry, call)
+        if found is None:
+            known = ", ".join(each.call for each in entry.known.offered) or "-"
+            raise NotFoundError(N_("The MCP server {server} has no prompt {name}. Known: {known}."), server=name, name=call, known=known)
+        values = prompts.given(name, found, given)
+        wanted = found.name
+        connection = await self._connection(entry.config)
+        text = prompts.text_of(await connection.request(lambda client: client.get_prompt(wanted, values)))
+        if not text:
+            raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=call)
+        return found, text
+
     async def load(self) -> None:
         """Register the tools of all servers as they were approved. No server is started."""
         async with self._changing:
@@ -451,6 +508,8 @@ class McpService:
                 }
                 if offered.resources is not None:
                     told["listed"] = await self._listed(connection)
+                if offered.prompts is not None or entry.known.offered:
+                    told["offered"] = await self._offered(connection)
                 if first:
                     told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
                 known = entry.known.model_copy(update=told)
@@ -464,6 +523,15 @@ class McpService:
         """Its resources; a server that cannot list them still has its tools."""
         try:
             return tuple(await connection.resources())
+        except McpError as error:
+            log.warning("%s", error)
+            return ()
+
+    @staticmethod
+    async def _offered(connection: Connection) -> tuple[McpPrompt, ...]:
+        """Its prompts; a server that cannot list them still has its tools."""
+        try:
+            return tuple(await connection.prompts())
         except McpError as error:
             log.warning("%s", error)
             return ()
@@ -570,6 +638,10 @@ LOOK_AGAIN_S = 0.5
 """Seconds between a server's word that its tools changed and a look at them."""
 _INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""
+
+
+def _prompt(entry: McpEntry, call: str) -> McpPrompt | None:
+    return next((each for each in entry.known.offered if each.call == call), None)
 
 
 def checked(config: McpServer) -> McpServer:

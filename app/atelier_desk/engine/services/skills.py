@@ -27,6 +27,8 @@ from atelier_desk.workspace.skills.skill import FILE, Text
 
 log = logging.getLogger(__name__)
 
+PROMPT = re.compile(r"/([A-Za-z0-9][\w-]{0,31}):(\S+)(?:\s+(.*))?\Z", re.DOTALL)
+"""A message that calls a prompt of an MCP server: ``/server:prompt``, then its arguments."""
 CALLED = re.compile(r"/([A-Za-z0-9_][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 """A message that calls something: ``/name``, then its arguments."""
 OFF_MOST = 2_000
@@ -170,7 +172,27 @@ class SkillService:
         return places
 
     async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
-        """What a message calls with ``/name arguments``; None when it calls nothing that can be called."""
+        """What a message calls with ``/name arguments``: a skill or command, else the prompt of an MCP server; None when it calls nothing
+        that can be called.
+
+        Raises:
+            NotFoundError, UsageError, McpError: the server cannot make the prompt of this; the error names it.
+        """
+        return await self._called(content, folders) or await self._prompted(content)
+
+    async def _prompted(self, content: str) -> Invocation | None:
+        called = PROMPT.match(content.strip())
+        if called is None:
+            return None
+        server, given = called[1], called[3] or ""
+        made = await self._context.mcp.prompt(server, called[2], given)
+        if made is None:
+            return None
+        prompt, text = made
+        use = SkillUse(name=f"{server}:{prompt.call}", digest=digest(text.encode()))
+        return Invocation(kind="prompt", use=use, source=server, text=text, arguments=given.strip())
+
+    async def _called(self, content: str, folders: Sequence[str]) -> Invocation | None:
         called = CALLED.match(content.strip())
         if called is None:
             return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from atelier_desk.domain import limits
 
@@ -33,6 +33,11 @@ def split(arguments: str) -> tuple[str, ...]:
 def joined(values: Sequence[str]) -> str:
     """The inverse of ``split``: values with blanks in double quotes."""
     return " ".join(_quoted(value) for value in values)
+
+
+def joined_by_name(values: Mapping[str, str]) -> str:
+    """Values that are given as ``name=value``."""
+    return " ".join(f"{_quoted(name)}={_quoted(value)}" for name, value in values.items())
 
 
 def _quoted(value: str) -> str:

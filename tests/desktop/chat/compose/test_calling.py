@@ -7,9 +7,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.compose.calling import CallingDesk
+from atelier_desk.desktop.chat.compose.calling import CallingDesk, PromptDialog
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.mcp import McpArgument, McpPrompt
 from atelier_desk.engine.services.skills import Listed
 from atelier_desk.workspace.skills.find import Found
 from atelier_desk.workspace.skills.skill import Text
@@ -26,11 +27,20 @@ ROWS = [
     row("prefix", Text("prefix", "Prefixes.", "Do $ARGUMENTS.", hint="[what]")),
 ]
 
+POEM = McpPrompt(
+    name="poem",
+    call="poem",
+    title="A poem",
+    about="Writes one.",
+    arguments=(McpArgument(name="topic", about="What it is about.", required=True), McpArgument(name="style")),
+)
+PROMPTS = [("made", POEM), ("made", McpPrompt(name="tidy up", call="tidy_up", title="Tidy up"))]
+
 
 class Bench:
     def __init__(self, qtbot: QtBot) -> None:
         self.qtbot = qtbot
-        self.engine = FakeAtelier(skills={"callable": ROWS})
+        self.engine = FakeAtelier(skills={"callable": ROWS}, mcp={"prompts": PROMPTS})
         self.composer = Composer()
         qtbot.addWidget(self.composer)
         self.composer.resize(600, 200)
@@ -64,7 +74,7 @@ def bench(qtbot: QtBot) -> Bench:
 
 async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard(bench: Bench) -> None:
     await bench.write("/")
-    assert [each.split()[0] for each in bench.shown()] == ["/fix", "/notes", "/prefix"]
+    assert [each.split()[0] for each in bench.shown()] == ["/fix", "/notes", "/prefix", "/made:poem", "/made:tidy_up"]
     assert bench.engine.calls("skills.callable")[-1] == ((("/work",),), {})
     await bench.write("fix")
     assert [each.split()[0] for each in bench.shown()] == ["/fix", "/prefix"]
@@ -140,3 +150,31 @@ async def test_what_cannot_be_looked_up_completes_nothing(bench: Bench) -> None:
     bench.engine.set("skills", "callable", UsageError("no"))
     await bench.write("/")
     assert bench.shown() == []
+
+
+async def test_a_prompt_of_a_server_asks_for_what_it_needs_before_it_stands_in_the_message(bench: Bench, qtbot: QtBot) -> None:
+    await bench.write("/po")
+    assert bench.shown() == ["/made:poem"]
+    assert "A poem — Writes one." in bench.desk.popup.list.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    bench.press(Qt.Key.Key_Return)
+    dialog = bench.desk.dialog
+    assert isinstance(dialog, PromptDialog)
+    labels = {each.text() for each in dialog.findChildren(QLabel)}
+    assert {"topic", "style (optional)", "What it is about.", "A prompt of the MCP server made."} <= labels
+    topic, style = dialog.fields
+    qtbot.keyClicks(style, "haiku")
+    qtbot.keyClick(style, Qt.Key.Key_Return)
+    assert bench.field.toPlainText() == "/made:poem "
+    assert "Fill in what the prompt needs: topic." in {each.text() for each in dialog.findChildren(QLabel)}
+    qtbot.keyClicks(topic, 'the "wide" sea')
+    qtbot.keyClick(topic, Qt.Key.Key_Return)
+    await settle()
+    assert bench.field.toPlainText() == '/made:poem topic="the \\"wide\\" sea" style=haiku'
+    assert bench.desk.dialog is None
+
+
+async def test_a_prompt_without_arguments_is_taken_at_once(bench: Bench) -> None:
+    await bench.write("/made:t")
+    bench.press(Qt.Key.Key_Return)
+    assert bench.field.toPlainText() == "/made:tidy_up "
+    assert bench.desk.dialog is None

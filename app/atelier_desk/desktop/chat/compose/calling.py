@@ -1,8 +1,9 @@
-"""``/`` in the composer: the skills and commands that can be called, and their arguments asked for."""
+"""``/`` in the composer: the skills, commands and prompts of MCP servers that can be called, and their arguments asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
@@ -19,6 +20,7 @@ from atelier_desk.skill_words import KINDS
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.compose.composer import Composer
+    from atelier_desk.domain.mcp import McpArgument, McpPrompt
     from atelier_desk.engine.services.skills import Listed
 
 MOST = 50
@@ -61,32 +63,92 @@ class ArgumentsDialog(FormDialog):
         self.close_done()
 
 
+class PromptDialog(FormDialog):
+    """``arguments-dialog`` for a prompt of an MCP server: a field for each argument; the required ones have to be filled in. ``then`` gets
+    what was written, by name."""
+
+    def __init__(self, row: Prompted, then: Callable[[str], object], parent: QWidget) -> None:
+        super().__init__(f"/{row.name}", parent)
+        self.setObjectName("arguments-dialog")
+        self._then = then
+        about = " — ".join(dict.fromkeys(filter(None, (row.prompt.title, row.prompt.about))))
+        self._column.addWidget(label(_("A prompt of the MCP server {server}.", server=row.server), "muted", self, wrap=True))
+        if about:
+            self._column.addWidget(label(about, "muted", self, wrap=True))
+        self._column.addSpacing(6)
+        self._arguments = row.prompt.arguments
+        self.fields: list[QLineEdit] = []
+        for number, each in enumerate(self._arguments):
+            field = control(QLineEdit(self), f"argument-{number}")
+            self.add_field(_asked(each), field, each.about)
+            self.fields.append(field)
+        self.finish(_("Insert"))
+        for field in self.fields:
+            field.textChanged.connect(self.check)
+        self.fields[0].setFocus()
+
+    def problem(self) -> str:
+        filled = zip(self._arguments, self.fields, strict=True)
+        missing = [each.name for each, field in filled if each.required and not field.text().strip()]
+        return _("Fill in what the prompt needs: {missing}.", missing=", ".join(missing)) if missing else ""
+
+    def submit(self) -> None:
+        from atelier_desk.workspace.skills.arguments import joined_by_name
+
+        written = {each.name: field.text().strip() for each, field in zip(self._arguments, self.fields, strict=True)}
+        self._then(joined_by_name({name: text for name, text in written.items() if text}))
+        self.close_done()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """A prompt of an MCP server."""
+
+    server: str
+    prompt: McpPrompt
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}:{self.prompt.call}"
+
+
 class CallingDesk(QObject):
-    """Completes ``/`` in a composer from what the folders in view and the user's own places have."""
+    """Completes ``/`` in a composer from what the folders in view, the user's own places and MCP servers have."""
 
     def __init__(self, bridge: Bridge, composer: Composer, folders: Callable[[], Sequence[str]]) -> None:
         super().__init__(composer)
         self._bridge, self._composer, self._folders = bridge, composer, folders
         self._jobs = Jobs(self, lambda _text: None)  # what cannot be looked up completes nothing
-        self.dialog: ArgumentsDialog | None = None
-        self.popup = Completion(composer.field, "completion", "/", self._found, self._jobs, N_("Skills and commands"), at_start=True)
+        self.dialog: ArgumentsDialog | PromptDialog | None = None
+        self.popup = Completion(
+            composer.field, "completion", "/", self._found, self._jobs, N_("Skills, commands and prompts"), at_start=True
+        )
         self.popup.chosen.connect(self._on_chosen)
 
     async def _found(self, typed: str) -> list[Completed]:
         if not self._bridge.ready:
             return []
-        rows = await self._bridge.engine.skills.callable(tuple(self._folders()))
+        engine = self._bridge.engine
+        rows: list[Listed | Prompted] = [*await engine.skills.callable(tuple(self._folders()))]
+        taken = {row.name for row in rows}
+        prompts = [Prompted(server, prompt) for server, prompt in await engine.mcp.prompts()]
+        rows += [each for each in prompts if each.name not in taken]  # a file of the same name is what is called
         wanted = plain(typed)
         begin = [row for row in rows if plain(row.name).startswith(wanted)]
         inside = [row for row in rows if wanted in plain(row.name) and row not in begin]
-        return [_completed(row) for row in (begin + inside)[:MOST]]
+        return [_prompted(row) if isinstance(row, Prompted) else _completed(row) for row in (begin + inside)[:MOST]]
 
     def _on_chosen(self, taken: Completed) -> None:
-        row: Listed = taken.data
-        said = row.found.text
-        if said is None or not said.takes_arguments:
+        row: Listed | Prompted = taken.data
+        dialog: ArgumentsDialog | PromptDialog
+        if isinstance(row, Prompted):
+            if not row.prompt.arguments:
+                return
+            dialog = PromptDialog(row, self._insert, self._composer)
+        elif row.found.text is None or not row.found.text.takes_arguments:
             return
-        dialog = ArgumentsDialog(row, self._insert, self._composer)
+        else:
+            dialog = ArgumentsDialog(row, self._insert, self._composer)
         self.dialog = dialog
         dialog.finished.connect(self._closed)
         dialog.open()
@@ -101,6 +163,24 @@ class CallingDesk(QObject):
     def _closed(self) -> None:
         self.dialog = None
         self._composer.field.setFocus()
+
+
+def _asked(each: McpArgument) -> str:
+    return each.name if each.required else _("{name} (optional)", name=each.name)
+
+
+def _prompted(row: Prompted) -> Completed:
+    prompt = row.prompt
+    hint = " ".join(each.name if each.required else f"[{each.name}]" for each in prompt.arguments)
+    about = " — ".join(dict.fromkeys(filter(None, (prompt.title, prompt.about))))
+    where = _("A prompt of the MCP server {server}.", server=row.server)
+    return Completed(
+        text=f"/{row.name}",
+        detail=" · ".join(filter(None, (about, hint))) or where,
+        about="\n".join(filter(None, (about, where))),
+        icon="plug",
+        data=row,
+    )
 
 
 def _completed(row: Listed) -> Completed:

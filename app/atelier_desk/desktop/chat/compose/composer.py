@@ -61,6 +61,7 @@ class Composer(Translated, QFrame):
         self.setAcceptDrops(pictures)
         self._pictures = pictures
         self._running = False
+        self._waiting = False
         self._agent = ""
         self._enabled = True
         self.attachments = AttachmentRow(self)
@@ -89,9 +90,14 @@ class Composer(Translated, QFrame):
     def set_running(self, running: bool) -> None:
         """The agent works: Stop is offered, and a message is queued instead of starting a turn."""
         self._running = running
-        self.stop.setVisible(running)
+        self.stop.setVisible(running or self._waiting)
         self.strategies.setVisible(running)
         self._refresh()
+
+    def set_waiting(self, waiting: bool) -> None:
+        """What a message calls is waited for, before it is sent: Stop is offered."""
+        self._waiting = waiting
+        self.stop.setVisible(self._running or waiting)
 
     def set_enabled(self, enabled: bool) -> None:
         """Whether messages can be sent at all (an agent and the engine are there)."""

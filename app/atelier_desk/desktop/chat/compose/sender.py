@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QObject, Signal
@@ -12,6 +13,7 @@ from atelier_desk.desktop.chat.compose.attaching import AttachmentDesk, shown_of
 from atelier_desk.desktop.chat.compose.queue_desk import joined
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.domain.limits import MESSAGE
+from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
     import asyncio
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.workflow import RunMode, Workflow
 
+SAY_MS = 1_000
+"""Milliseconds a message may wait for what it calls before that is said."""
 DRAFT_MS = 600
 """Milliseconds after the last key before a draft is kept."""
 
@@ -75,6 +79,9 @@ class Sender(QObject):
         self._opening: asyncio.Task[Any] | None = None
         self._shown_yet = False
         """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
+        self._calling: list[str] = []
+        """Workflows in which a message waits for the prompt that it calls."""
+        self._say_soon = Soon(self, SAY_MS, lambda: self.told.emit(_("Waiting for the MCP server to make the prompt…")))
         self._draft_timer = Soon(self, DRAFT_MS, lambda: self._keep(True))
         self.attaching = AttachmentDesk(bridge, composer, choices, folders, self)
         composer.field.history = self._sent_before
@@ -108,6 +115,7 @@ class Sender(QObject):
             self._opening.cancel()  # one that was chosen a moment before would come over it
         self.keep_draft()
         self.workflow_id = self.attaching.workflow_id = ""
+        self._show_waiting()
         self._composer.set_draft(self._new_draft)
         self._show_items(self._new_items)
 
@@ -116,6 +124,7 @@ class Sender(QObject):
         if workflow.id != self.workflow_id:
             self.keep_draft()  # what was typed while this one was read
             self.workflow_id = self.attaching.workflow_id = workflow.id
+            self._show_waiting()
             self._composer.set_draft(workflow.draft)
             self._show_items(())
             self._read_items(workflow)
@@ -245,7 +254,8 @@ class Sender(QObject):
             self._view.scroll_to_end()
         try:
             what = [item.what for item in items if item.what is not None]
-            await engine.runs.send(workflow_id, text, agent_id=agent_id, attachments=what, strategy=strategy, mode=mode)
+            with self._stoppable(workflow_id, text):
+                await engine.runs.send(workflow_id, text, agent_id=agent_id, attachments=what, strategy=strategy, mode=mode)
         except Exception:
             await self._put_back(workflow_id, own, text, items)
             raise
@@ -253,6 +263,33 @@ class Sender(QObject):
             self._draft_timer.stop()
             now, self._items_changed = self._composer.attachments.items, False
             await self._store(workflow_id, self._composer.field.toPlainText(), now if items or now else None)
+
+    @contextmanager
+    def _stoppable(self, workflow_id: str, text: str) -> Iterator[None]:
+        """Offer Stop while a server may be making the prompt that a message calls."""
+        if not text.lstrip().startswith("/") or ":" not in text.split(maxsplit=1)[0]:
+            yield
+            return
+        self._calling.append(workflow_id)
+        self._show_waiting()
+        self._say_soon.start()
+        try:
+            yield
+        finally:
+            self._calling.remove(workflow_id)
+            self._show_waiting()
+            if not self._calling:
+                self._say_soon.stop()
+
+    def _show_waiting(self) -> None:
+        self._composer.set_waiting(bool(self.workflow_id) and self.workflow_id in self._calling)
+
+    def stop_waiting(self) -> bool:
+        """Wait no longer for what a message calls: it is put back. False when nothing is waited for here."""
+        if not self.workflow_id or self.workflow_id not in self._calling:
+            return False
+        self._bridge.jobs.once(("stop waiting",), self._bridge.engine.mcp.stop_waiting)
+        return True
 
     async def _first_opened(self) -> None:
         """A message written before anything was shown is put below what is being read, and not lost from view with it."""

@@ -54,7 +54,8 @@ def _texts(body: UserMessage) -> tuple[TextFile, ...]:
     if body.invoked is None:
         return body.files
     source = PurePosixPath(body.invoked.source)
-    name = f"{source.parent.name}/{source.name}" if body.invoked.kind == "skill" else source.name
+    kind = body.invoked.kind
+    name = f"{source.parent.name}/{source.name}" if kind == "skill" else source.name if kind == "command" else body.invoked.use.name
     return (*body.files, TextFile(name=name[-limits.ATTACHED_NAME :], text=body.invoked.text))
 
 

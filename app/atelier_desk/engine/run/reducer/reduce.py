@@ -167,6 +167,12 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
     return _said(state, body, user_entry(event.seq, body, origin_of(event)))
 
 
+def _outside(message: UserMessage) -> tuple[str, ...]:
+    """What is read from outside with a message."""
+    called = (message.invoked.outside,) if message.invoked is not None else ()
+    return (*(each.name for each in message.attachments if each.source in OUTSIDE), *called)
+
+
 def _said(state: RunState, message: UserMessage, entry: Entry) -> RunState:
     """A message enters the conversation, to be answered by whom it names."""
     return evolve(
@@ -174,7 +180,7 @@ def _said(state: RunState, message: UserMessage, entry: Entry) -> RunState:
         agent=message.agent or state.agent,
         agent_id=message.agent_id if message.agent is not None else state.agent_id,
         entries=(*state.entries, entry),
-        tainted=taint.merged(state.tainted, (each.name for each in message.attachments if each.source in OUTSIDE)),
+        tainted=taint.merged(state.tainted, _outside(message)),
         needs_model=True,
         iterations=0,
         ending=None,
@@ -211,7 +217,7 @@ def _flush_silent(state: RunState, seq: int) -> RunState:
     if not state.silent or state.open_calls:
         return state
     added = tuple(user_entry(seq, message, f"{state.run_id}:{seq}#{number}") for number, message in enumerate(state.silent, 1))
-    read = (each.name for message in state.silent for each in message.attachments if each.source in OUTSIDE)
+    read = (name for message in state.silent for name in _outside(message))
     return evolve(state, entries=state.entries + added, silent=(), tainted=taint.merged(state.tainted, read))
 
 

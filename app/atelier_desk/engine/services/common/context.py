@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.clock import Clock
-    from atelier_desk.domain.mcp import McpServer
+    from atelier_desk.domain.mcp import McpPrompt, McpServer
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.settings import Settings
@@ -80,6 +80,8 @@ class McpAccess(Protocol):
     async def list(self) -> list[McpStatus]: ...
 
     async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]: ...
+
+    async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None: ...
 
     async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus: ...
 

@@ -1,0 +1,101 @@
+"""Prompts of servers: how they are listed and called, what they are given, and the text they give. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.mcp import McpArgument, McpPrompt
+from atelier_desk.i18n import N_
+from atelier_desk.llm.secrets import redact
+from atelier_desk.mcp.results import MOST_PARTS
+from atelier_desk.workspace.skills.arguments import split
+
+if TYPE_CHECKING:
+    from mcp_types import GetPromptResult, Prompt
+
+MOST_PROMPTS = 200
+MOST_ARGUMENTS = 20
+_CALL = 128
+_ABOUT = 300
+
+
+def listed(prompt: Prompt) -> McpPrompt | None:
+    """A prompt as its server listed it; None for one that nobody could call or fill in."""
+    call = re.sub(r"\s+", "_", prompt.name.strip())
+    arguments = prompt.arguments or []
+    if not call or len(call) > _CALL or not call.isprintable() or len(arguments) > MOST_ARGUMENTS:
+        return None
+    return McpPrompt(
+        name=prompt.name,
+        call=call,
+        title=_line(prompt.title),
+        about=_line(prompt.description),
+        arguments=tuple(McpArgument(name=each.name, about=_line(each.description), required=bool(each.required)) for each in arguments),
+    )
+
+
+def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
+    """What a prompt gets of ``name=value …``; values without a name go to the arguments that are left, in their order, the last takes all
+    the rest.
+
+    Raises:
+        UsageError: one has another name, or a required one is missing; the text names server, prompt and what it takes.
+    """
+    names = [each.name for each in prompt.arguments]
+    values: dict[str, str] = {}
+    plain: list[str] = []
+    for value in split(arguments):
+        name = next((each for each in names if value.startswith(f"{each}=") and each not in values), None)
+        if name is not None:
+            values[name] = value[len(name) + 1 :]
+        elif (found := re.match(r"([A-Za-z_][\w-]*)=", value)) or not names:
+            said = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
+            raise UsageError(said, prompt=prompt.call, server=server, given=found[1] if found else value[:80], takes=takes(prompt))
+        else:
+            plain.append(value)
+    free = [name for name in names if name not in values]
+    if plain and not free:
+        said = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
+        raise UsageError(said, prompt=prompt.call, server=server, given=plain[0][:80], takes=takes(prompt))
+    for place, name in enumerate(free[: len(plain)]):
+        values[name] = " ".join(plain[place:]) if place == len(free) - 1 else plain[place]
+    missing = ", ".join(each.name for each in prompt.arguments if each.required and not values.get(each.name, "").strip())
+    if missing:
+        said = N_("The prompt {prompt} of the MCP server {server} needs {missing}. It takes: {takes}.")
+        raise UsageError(said, prompt=prompt.call, server=server, missing=missing, takes=takes(prompt))
+    return values
+
+
+def takes(prompt: McpPrompt) -> str:
+    """Its arguments as one writes them, optional ones in brackets: ``topic=… [style=…]``."""
+    return " ".join(f"{each.name}=…" if each.required else f"[{each.name}=…]" for each in prompt.arguments) or "-"
+
+
+def text_of(result: GetPromptResult) -> str:
+    """The messages a prompt consists of as one text; who says what is told when it is more than the user. Secrets of ours are hidden."""
+    messages = result.messages[:MOST_PARTS]
+    alone = all(each.role == "user" for each in messages)
+    parts = [(each.role, _content(each.content)) for each in messages]
+    if len(result.messages) > MOST_PARTS:
+        parts.append(("user", f"[{len(result.messages) - MOST_PARTS} more messages were left out]"))
+    text = redact("\n\n".join(said if alone else f"{role}:\n{said}" for role, said in parts if said.strip()))
+    most = limits.RESULT_TO_MODEL
+    return text if len(text) <= most else f"{text[:most]}\n[… {len(text) - most} characters more]"
+
+
+def _content(block: Any) -> str:
+    if block.type == "text":
+        return str(block.text)
+    if block.type == "resource_link":
+        return f"[{block.uri}] {block.title or block.name}"
+    if block.type == "resource":
+        text = getattr(block.resource, "text", None)
+        return f"[{block.resource.uri}]\n{text}" if text is not None else f"[{block.resource.uri} is no text and was left out]"
+    return f"[{block.type} ({block.mime_type}) was left out]"
+
+
+def _line(text: str | None) -> str:
+    return " ".join((text or "").split())[:_ABOUT]
