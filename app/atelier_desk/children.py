@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_NEEDED = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PATH", "PATHEXT", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ",
-           "USERPROFILE", "VIRTUAL_ENV", "WINDIR")  # fmt: skip
+_NEEDED = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PATH", "PATHEXT", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR",
+           "TZ", "USERPROFILE", "VIRTUAL_ENV", "WINDIR")  # fmt: skip
 _NEEDED_BEGINNINGS = "ATELIER_", "LC_", "PYTHON"
 
 
@@ -18,6 +18,6 @@ def environment() -> dict[str, str]:
 
 
 def reader_environment() -> dict[str, str]:
-    """The same with nothing but what a Python needs to start: for children that read what strangers wrote, who should find no keys there."""
-    names = [name for name in (given := environment()) if name.upper() in _NEEDED or name.upper().startswith(_NEEDED_BEGINNINGS)]
-    return {name: given[name] for name in names}
+    """The same with nothing but what a Python needs to start: children that read what strangers wrote should find no keys there."""
+    given = environment()
+    return {name: given[name] for name in given if name.upper() in _NEEDED or name.upper().startswith(_NEEDED_BEGINNINGS)}
