@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.page import SettingsPage
@@ -65,7 +65,8 @@ class SettingsWindow(Translated, QWidget):
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.search = control(QLineEdit(self._side), "settings-search", look="search", hint=N_("Search settings"))
         self.search.setClearButtonEnabled(True)
-        self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self._lens = QAction(theme().icon("search"), "", self.search)  # made here: Qt's own objects can be lost to Python while they live
+        self.search.addAction(self._lens, QLineEdit.ActionPosition.LeadingPosition)
         self.list = control(QListWidget(self._side), "settings-pages", look="plain", name=N_("Pages"))
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.nothing = control(label("", "small", self._side, wrap=True), "", N_("No setting is called that."))

@@ -45,11 +45,14 @@ class MemoryFilters(Translated, QWidget):
         self._menu = QMenu(self.button)
         self.menus: dict[str, QMenu] = {}
         for name in ANY:
-            menu = self._menu.addMenu("")
+            menu = QMenu(self._menu)  # made here: Qt's own objects can be lost to Python while they live
+            self._menu.addMenu(menu)
             menu.setObjectName(f"memory-{name}-filter")
             self.menus[name] = menu
         self._menu.addSeparator()
-        self._clear_action = self._menu.addAction("", self.clear)
+        self._clear_action = QAction(self._menu)
+        self._clear_action.triggered.connect(lambda *_: self.clear())
+        self._menu.addAction(self._clear_action)
         self.button.setMenu(self._menu)
         self._said = control(ElidedLabel("", self), "memory-filter-summary", look="small")
         self._clear = control(IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear)

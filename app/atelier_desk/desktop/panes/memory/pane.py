@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.jobs import error_text
@@ -57,7 +58,8 @@ class MemoryPane(Pane):
         self._is_on = True
         self.search = control(QLineEdit(self), "memory-search", look="search", hint=N_("Search memories"))
         self.search.setClearButtonEnabled(True)
-        self._lens = self.search.addAction(theme().icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self._lens = QAction(theme().icon("search"), "", self.search)  # made here: Qt's own objects can be lost to Python while they live
+        self.search.addAction(self._lens, QLineEdit.ActionPosition.LeadingPosition)
         self.filters = MemoryFilters(self)
         row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
         fill(self.column, row, self.filters)
