@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,13 +21,20 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, 
 from atelier_desk.domain.mcp import MOST_SERVERS, START_S, McpEntry, McpError, McpKnown, McpPrompt, McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
-from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.mcp_content import McpContent
+from atelier_desk.engine.services.common.mcp_rules import (
+    checked,
+    known_tool,
+    same_place,
+    title_of,
+    tool_statuses,
+    with_pictures_that_can_be_shown,
+)
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions, resolving
-from atelier_desk.mcp.reading.found import is_secret
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.sections import Section, of_server
@@ -40,8 +46,6 @@ if TYPE_CHECKING:
     from atelier_desk.mcp.results import Answer
 
 log = logging.getLogger(__name__)
-HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
-OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
 
 
 class McpService:
@@ -56,7 +60,7 @@ class McpService:
         self._registered: dict[str, list[str]] = {}
         self._changing = asyncio.Lock()
         self._listing: dict[str, asyncio.Lock] = {}
-        self._making: set[asyncio.Task[tuple[McpPrompt, str]]] = set()
+        self._content = McpContent(self._all, self._entry, self._refresh, self._connection)
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._folder: Path | None = None
         self._signing: dict[str, tuple[Kept, Callback, Callable[[str], object] | None]] = {}
@@ -76,7 +80,7 @@ class McpService:
         """The tools of a server, as it listed them last. Nothing is started."""
         entry = await self._entry(name)
         said = {rule.text: rule.action.value for rule in await self._context.permissions.rules() if rule.scope is RuleScope.ALWAYS}
-        return [replace(row, rule=said.get(row.name, "")) for row in _tool_statuses(entry)]
+        return [replace(row, rule=said.get(row.name, "")) for row in tool_statuses(entry)]
 
     async def calls(self, name: str, limit: int = 100) -> builtins.list[ToolExecution]:
         """The newest calls that agents made of a server's tools, newest first."""
@@ -107,7 +111,7 @@ class McpService:
                 raise ConflictError(N_("There is an MCP server {name} already."), name=config.name)
             if before is None and len(entries) >= MOST_SERVERS:
                 raise LimitError(N_("There can be {most} MCP servers at most."), most=MOST_SERVERS)
-            known = before.known if before is not None and _same_place(before.config, config) else McpKnown()
+            known = before.known if before is not None and same_place(before.config, config) else McpKnown()
             entry = McpEntry(name=config.name, config=config, known=known, **({"created_at": before.created_at} if before else {}))
             for key, value in (secrets or {}).items():
                 kind, _colon, part = key.partition(":")
@@ -144,7 +148,7 @@ class McpService:
     async def switch_tool(self, name: str, tool: str, on: bool) -> None:
         """Give one of its tools to agents, or to none."""
         entry = await self._entry(name)
-        self._known_tool(entry, tool)
+        known_tool(entry, tool)
         off = builtins.list(entry.config.tools_off)
         if (tool not in off) != on:
             changed = [each for each in off if each != tool] if on else [*off, tool]
@@ -156,7 +160,7 @@ class McpService:
         async with self._changing:
             entry = await self._entry(name)
             for tool in tools or ():
-                self._known_tool(entry, tool)
+                known_tool(entry, tool)
             seen = {str(each["name"]): each for each in entry.known.seen}
             if tools is None:
                 approved = entry.known.seen
@@ -174,7 +178,7 @@ class McpService:
         Raises:
             NotFoundError: it is no tool that agents can have.
         """
-        ours = next((row.name for row in _tool_statuses(await self._entry(name)) if row.tool == tool and row.name), "")
+        ours = next((row.name for row in tool_statuses(await self._entry(name)) if row.tool == tool and row.name), "")
         if not ours:
             raise NotFoundError(N_("The MCP server {server} has no tool {tool} that agents can have."), server=name, tool=tool)
         rules = self._context.repos.rules
@@ -240,7 +244,7 @@ class McpService:
                 resources=offered.resources is not None,
                 prompts=offered.prompts is not None,
                 protocol=client.protocol_version,
-                title=_title(client.server_info),
+                title=title_of(client.server_info),
             )
         except McpError as error:
             return McpHealth(ok=False, message=error.localized(_), code=error.code)
@@ -342,79 +346,7 @@ class McpService:
             )  # fmt: skip
         connection = await self._connection(entry.config)
         answer = results.read(await connection.call(tool, arguments, progress))
-        return await in_tool_thread(_with_pictures_that_can_be_shown, answer)
-
-    async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]:
-        """A resource of a server: its text, or its bytes where it is none, and its media type. Secrets of ours are hidden in a text.
-
-        Raises:
-            McpError: the server has it no more, or gives nothing.
-        """
-        from atelier_desk.mcp import results
-
-        entry = await self._entry(name)
-        await self._refresh(name)
-        connection = await self._connection(entry.config)
-        text, data, kind = results.contents(await connection.request(lambda client: client.read_resource(uri)))
-        if not text and not data:
-            raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
-        return text, data, kind
-
-    async def prompts(self) -> builtins.list[tuple[str, McpPrompt]]:
-        """The prompts of all servers that are on, each with its server's name, as they were listed last. No server is started."""
-        entries = await self._all()
-        return [(name, each) for name in sorted(entries) if entries[name].config.enabled for each in entries[name].known.offered]
-
-    async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None:
-        """A prompt of a server and its text, made with ``given``: ``argument=value …``. None when there is no such server, or it has none.
-
-        Raises:
-            NotFoundError: it has no such prompt; the error names those it has.
-            UsageError: an argument is missing, or not one of its.
-            McpError: the server is off or gone, refuses, takes too long or gives nothing.
-        """
-        from atelier_desk.mcp import prompts
-
-        entry = (await self._all()).get(name)
-        if entry is None or not entry.known.prompts:
-            return None
-        found = _prompt(entry, call)
-        if found is not None:
-            prompts.given(name, found, given)  # what can be said against it now starts no server
-        making = asyncio.create_task(self._prompt_made(name, call, given))
-        self._making.add(making)
-        making.add_done_callback(self._making.discard)
-        try:
-            return await making
-        except asyncio.CancelledError:
-            waiter = asyncio.current_task()
-            if waiter is not None and waiter.cancelling():
-                raise
-            raise McpError(N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name) from None
-
-    async def stop_waiting(self) -> None:
-        """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
-        for making in builtins.list(self._making):
-            making.cancel()
-
-    async def _prompt_made(self, name: str, call: str, given: str) -> tuple[McpPrompt, str]:
-        from atelier_desk.mcp import prompts
-
-        await self._refresh(name)
-        if _prompt(await self._entry(name), call) is None:
-            await self._refresh(name, anew=True)
-        entry = await self._entry(name)
-        found = _prompt(entry, call)
-        if found is None:
-            known = ", ".join(each.call for each in entry.known.offered) or "-"
-            raise NotFoundError(N_("The MCP server {server} has no prompt {name}. Known: {known}."), server=name, name=call, known=known)
-        values = prompts.given(name, found, given)
-        wanted = found.name
-        connection = await self._connection(entry.config)
-        text = prompts.text_of(await connection.request(lambda client: client.get_prompt(wanted, values)))
-        if not text:
-            raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=call)
-        return found, text
+        return await in_tool_thread(with_pictures_that_can_be_shown, answer)
 
     async def load(self) -> None:
         """Register the tools of all servers as they were approved. No server is started."""
@@ -430,6 +362,22 @@ class McpService:
         await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)
         if self._folder is not None:
             await in_storage_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]:
+        """A resource of a server; see ``McpContent.resource``."""
+        return await self._content.resource(name, uri)
+
+    async def prompts(self) -> builtins.list[tuple[str, McpPrompt]]:
+        """The prompts of all servers that are on; see ``McpContent.prompts``."""
+        return await self._content.prompts()
+
+    async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None:
+        """A prompt of a server and its text; see ``McpContent.prompt``."""
+        return await self._content.prompt(name, call, given)
+
+    async def stop_waiting(self) -> None:
+        """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
+        self._content.stop_waiting()
 
     # -- within ------------------------------------------------------------------------------------------------------------------------
 
@@ -498,7 +446,7 @@ class McpService:
                 offered = client.server_capabilities
                 first = entry.known.approved is None
                 told = {
-                    "title": _title(client.server_info),
+                    "title": title_of(client.server_info),
                     "version": shorten(str(getattr(client.server_info, "version", "") or ""), 64),
                     "protocol": client.protocol_version,
                     "seen": tuple(tools),
@@ -622,15 +570,6 @@ class McpService:
     def _told(self, name: str) -> None:
         self._context.bus.changed("mcp", name)
 
-    @staticmethod
-    def _known_tool(entry: McpEntry, tool: str) -> None:
-        names = dict.fromkeys(str(each["name"]) for each in (*entry.known.seen, *(entry.known.approved or ())))
-        if tool not in names:
-            raise NotFoundError(
-                N_("The MCP server {server} has no tool {tool}. Its tools: {names}."),
-                server=entry.name, tool=tool, names=", ".join(names) or _("none"),
-            )  # fmt: skip
-
 
 WAIT_S = 300.0
 """Seconds a person has to sign in."""
@@ -638,105 +577,3 @@ LOOK_AGAIN_S = 0.5
 """Seconds between a server's word that its tools changed and a look at them."""
 _INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""
-
-
-def _prompt(entry: McpEntry, call: str) -> McpPrompt | None:
-    return next((each for each in entry.known.offered if each.call == call), None)
-
-
-def checked(config: McpServer) -> McpServer:
-    """Refuse what can never work, and what would put a secret into the configuration. Raises ``UsageError``."""
-    checks.build(McpServer, _("MCP server"), **config.model_dump())
-    for header in config.headers:
-        if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
-            raise UsageError(
-                N_("{header} cannot be the name of a header of yours: letters, digits and dashes, and none of {own}."),
-                code="invalid_header", header=header[:40], own=", ".join(sorted(OWN_HEADERS)),
-            )  # fmt: skip
-    for name, text in config.headers.items():
-        if text and "$" not in text:
-            raise UsageError(
-                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored as text."),
-                code="invalid_header", header=name,
-            )  # fmt: skip
-    for name, text in config.env.items():
-        if text and is_secret(name, text):
-            raise UsageError(
-                N_("The value of {name} looks like a secret: it is kept in the keyring or named as ${{VARIABLE}}, never stored as text."),
-                code="secret", name=name,
-            )  # fmt: skip
-    return config
-
-
-def _same_place(before: McpServer, after: McpServer) -> bool:
-    """Whether it is still the same server: what was approved of another one says nothing."""
-    return _place(before) == _place(after)
-
-
-def _place(config: McpServer) -> tuple[object, ...]:
-    """What is started or asked: ``./server`` of another folder is another one."""
-    return config.transport, config.command, config.args, config.folder, config.url
-
-
-def _title(info: Any) -> str:
-    said = getattr(info, "title", None) or getattr(info, "name", None) or ""
-    return shorten(" ".join(str(said).split()), 120)
-
-
-def _tool_statuses(entry: McpEntry) -> builtins.list[McpToolStatus]:
-    known = entry.known
-    approved = {str(each["name"]): each for each in known.approved or ()}
-    seen = {str(each["name"]): each for each in known.seen}
-    waiting = definitions.difference(approved.values(), seen.values())
-    ours = definitions.names(entry.name, approved)
-    rows = []
-    for tool in dict.fromkeys([*seen, *approved]):
-        definition = seen.get(tool) or approved[tool]
-        problem, parameters = "", ()
-        try:
-            parameters = tuple(definitions.parameters(approved.get(tool, definition))["properties"])
-        except definitions.Unusable as error:
-            problem = str(error)
-        state = "new" if tool in waiting.new else "changed" if tool in waiting.changed else "gone" if tool in waiting.gone else "approved"
-        before = definitions.description(approved[tool]) if tool in approved else ""
-        told = definitions.description(definition)
-        rows.append(
-            McpToolStatus(
-                tool,
-                ours.get(tool, "") if not problem else "",
-                definitions.title(definition),
-                redact(told),
-                "unusable" if problem and state == "approved" else state,
-                tool not in entry.config.tools_off,
-                before if state == "changed" and before != told else "",
-                tuple(each for each in HINTS if definitions.hint(definition, each)),
-                parameters,
-                problem,
-            )
-        )
-    return rows
-
-
-HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-
-
-def _with_pictures_that_can_be_shown(answer: Answer) -> Answer:
-    """Pictures are looked at before anybody draws them: a few bytes can be made to fill the memory. What is none is left out."""
-    import base64
-
-    from atelier_desk.domain import limits
-    from atelier_desk.engine.pictures import picture_of
-
-    kept, left = [], builtins.list(answer.left_out)
-    for each in answer.pictures:
-        try:
-            found = picture_of("picture", base64.b64decode(each.data))
-        except UsageError:
-            found = None
-        if found is None:
-            left.append(f"a picture ({each.media_type}) that is damaged")
-        elif found.width * found.height > limits.PICTURE_PIXELS:
-            left.append(f"a picture of {found.width} × {found.height} pixels, which is too large")
-        else:
-            kept.append(replace(each, media_type=found.media_type))
-    return replace(answer, pictures=tuple(kept), left_out=tuple(left))

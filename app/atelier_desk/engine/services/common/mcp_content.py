@@ -1,0 +1,117 @@
+"""What MCP servers hold besides tools: resources and prompts, read through a connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
+
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer
+from atelier_desk.domain.text import shorten
+from atelier_desk.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.mcp.connection import Connection
+
+
+class Refresh(Protocol):
+    """Compares a server with what is kept of it, starting it when it does not run; ``anew`` also when it was compared before."""
+
+    def __call__(self, name: str, *, anew: bool = False) -> Awaitable[None]: ...
+
+
+class McpContent:
+    """Reads resources and prompts.
+
+    Args:
+        entries: all servers by name.
+        entry: one of them; raises ``NotFoundError``.
+        connection: to a server, which is started when it does not run.
+    """
+
+    def __init__(
+        self,
+        entries: Callable[[], Awaitable[dict[str, McpEntry]]],
+        entry: Callable[[str], Awaitable[McpEntry]],
+        refresh: Refresh,
+        connection: Callable[[McpServer], Awaitable[Connection]],
+    ) -> None:
+        self._all, self._entry, self._refresh, self._connection = entries, entry, refresh, connection
+        self._making: set[asyncio.Task[tuple[McpPrompt, str]]] = set()
+
+    async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]:
+        """A resource of a server: its text, or its bytes where it is none, and its media type. Secrets of ours are hidden in a text.
+
+        Raises:
+            McpError: the server has it no more, or gives nothing.
+        """
+        from atelier_desk.mcp import results
+
+        entry = await self._entry(name)
+        await self._refresh(name)
+        connection = await self._connection(entry.config)
+        text, data, kind = results.contents(await connection.request(lambda client: client.read_resource(uri)))
+        if not text and not data:
+            raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
+        return text, data, kind
+
+    async def prompts(self) -> list[tuple[str, McpPrompt]]:
+        """The prompts of all servers that are on, each with its server's name, as they were listed last. No server is started."""
+        entries = await self._all()
+        return [(name, each) for name in sorted(entries) if entries[name].config.enabled for each in entries[name].known.offered]
+
+    async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None:
+        """A prompt of a server and its text, made with ``given``: ``argument=value …``. None when there is no such server, or it has none.
+
+        Raises:
+            NotFoundError: it has no such prompt; the error names those it has.
+            UsageError: an argument is missing, or not one of its.
+            McpError: the server is off or gone, refuses, takes too long or gives nothing.
+        """
+        from atelier_desk.mcp import prompts
+
+        entry = (await self._all()).get(name)
+        if entry is None or not entry.known.prompts:
+            return None
+        found = _prompt(entry, call)
+        if found is not None:
+            prompts.given(name, found, given)  # what can be said against it now starts no server
+        making = asyncio.create_task(self._prompt_made(name, call, given))
+        self._making.add(making)
+        making.add_done_callback(self._making.discard)
+        try:
+            return await making
+        except asyncio.CancelledError:
+            waiter = asyncio.current_task()
+            if waiter is not None and waiter.cancelling():
+                raise
+            raise McpError(N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name) from None
+
+    def stop_waiting(self) -> None:
+        """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
+        for making in list(self._making):
+            making.cancel()
+
+    async def _prompt_made(self, name: str, call: str, given: str) -> tuple[McpPrompt, str]:
+        from atelier_desk.mcp import prompts
+
+        await self._refresh(name)
+        if _prompt(await self._entry(name), call) is None:
+            await self._refresh(name, anew=True)
+        entry = await self._entry(name)
+        found = _prompt(entry, call)
+        if found is None:
+            known = ", ".join(each.call for each in entry.known.offered) or "-"
+            raise NotFoundError(N_("The MCP server {server} has no prompt {name}. Known: {known}."), server=name, name=call, known=known)
+        values = prompts.given(name, found, given)
+        wanted = found.name
+        connection = await self._connection(entry.config)
+        text = prompts.text_of(await connection.request(lambda client: client.get_prompt(wanted, values)))
+        if not text:
+            raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=call)
+        return found, text
+
+
+def _prompt(entry: McpEntry, call: str) -> McpPrompt | None:
+    return next((each for each in entry.known.offered if each.call == call), None)

@@ -1,0 +1,133 @@
+"""What may be kept of an MCP server, and what is told of its tools: no state, no connection."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.mcp import McpEntry, McpServer
+from atelier_desk.domain.text import shorten
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.mcp_status import McpToolStatus
+from atelier_desk.i18n import N_, _
+from atelier_desk.llm.secrets import redact
+from atelier_desk.mcp import definitions
+from atelier_desk.mcp.reading.found import is_secret
+
+if TYPE_CHECKING:
+    from atelier_desk.mcp.results import Answer
+
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
+
+
+def checked(config: McpServer) -> McpServer:
+    """Refuse what can never work, and what would put a secret into the configuration. Raises ``UsageError``."""
+    checks.build(McpServer, _("MCP server"), **config.model_dump())
+    for header in config.headers:
+        if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
+            raise UsageError(
+                N_("{header} cannot be the name of a header of yours: letters, digits and dashes, and none of {own}."),
+                code="invalid_header", header=header[:40], own=", ".join(sorted(OWN_HEADERS)),
+            )  # fmt: skip
+    for name, text in config.headers.items():
+        if text and "$" not in text:
+            raise UsageError(
+                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored as text."),
+                code="invalid_header", header=name,
+            )  # fmt: skip
+    for name, text in config.env.items():
+        if text and is_secret(name, text):
+            raise UsageError(
+                N_("The value of {name} looks like a secret: it is kept in the keyring or named as ${{VARIABLE}}, never stored as text."),
+                code="secret", name=name,
+            )  # fmt: skip
+    return config
+
+
+def same_place(before: McpServer, after: McpServer) -> bool:
+    """Whether it is still the same server: what was approved of another one says nothing."""
+    return place_of(before) == place_of(after)
+
+
+def place_of(config: McpServer) -> tuple[object, ...]:
+    """What is started or asked: ``./server`` of another folder is another one."""
+    return config.transport, config.command, config.args, config.folder, config.url
+
+
+def title_of(info: Any) -> str:
+    """What a server calls itself, in one line of at most 120 characters; empty when it says nothing."""
+    said = getattr(info, "title", None) or getattr(info, "name", None) or ""
+    return shorten(" ".join(str(said).split()), 120)
+
+
+def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:
+    """A server's tools as they were approved and as it says them now."""
+    known = entry.known
+    approved = {str(each["name"]): each for each in known.approved or ()}
+    seen = {str(each["name"]): each for each in known.seen}
+    waiting = definitions.difference(approved.values(), seen.values())
+    ours = definitions.names(entry.name, approved)
+    rows = []
+    for tool in dict.fromkeys([*seen, *approved]):
+        definition = seen.get(tool) or approved[tool]
+        problem, parameters = "", ()
+        try:
+            parameters = tuple(definitions.parameters(approved.get(tool, definition))["properties"])
+        except definitions.Unusable as error:
+            problem = str(error)
+        state = "new" if tool in waiting.new else "changed" if tool in waiting.changed else "gone" if tool in waiting.gone else "approved"
+        before = definitions.description(approved[tool]) if tool in approved else ""
+        told = definitions.description(definition)
+        rows.append(
+            McpToolStatus(
+                tool,
+                ours.get(tool, "") if not problem else "",
+                definitions.title(definition),
+                redact(told),
+                "unusable" if problem and state == "approved" else state,
+                tool not in entry.config.tools_off,
+                before if state == "changed" and before != told else "",
+                tuple(each for each in HINTS if definitions.hint(definition, each)),
+                parameters,
+                problem,
+            )
+        )
+    return rows
+
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+def known_tool(entry: McpEntry, tool: str) -> None:
+    """Refuse a tool that the server never had. Raises ``NotFoundError``, which names those it has."""
+    names = dict.fromkeys(str(each["name"]) for each in (*entry.known.seen, *(entry.known.approved or ())))
+    if tool not in names:
+        raise NotFoundError(
+            N_("The MCP server {server} has no tool {tool}. Its tools: {names}."),
+            server=entry.name, tool=tool, names=", ".join(names) or _("none"),
+        )  # fmt: skip
+
+
+def with_pictures_that_can_be_shown(answer: Answer) -> Answer:
+    """Pictures are looked at before anybody draws them: a few bytes can be made to fill the memory. What is none is left out."""
+    import base64
+
+    from atelier_desk.domain import limits
+    from atelier_desk.engine.pictures import picture_of
+
+    kept, left = [], list(answer.left_out)
+    for each in answer.pictures:
+        try:
+            found = picture_of("picture", base64.b64decode(each.data))
+        except UsageError:
+            found = None
+        if found is None:
+            left.append(f"a picture ({each.media_type}) that is damaged")
+        elif found.width * found.height > limits.PICTURE_PIXELS:
+            left.append(f"a picture of {found.width} × {found.height} pixels, which is too large")
+        else:
+            kept.append(replace(each, media_type=found.media_type))
+    return replace(answer, pictures=tuple(kept), left_out=tuple(left))
