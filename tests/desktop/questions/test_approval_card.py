@@ -82,6 +82,12 @@ async def test_it_says_what_why_how_risky_and_who_is_above(scene: MakeScene) -> 
         assert s.find(name).accessibleName(), name
 
 
+@pytest.mark.parametrize(("section", "what"), [("shell_ops", "commands are run"), ("file_ops", "files are touched")])
+async def test_it_says_of_commands_and_of_files_apart_what_is_asked_about(scene: MakeScene, section: str, what: str) -> None:
+    s = scene(asks(kind=ApprovalKind.FILE_OP, tool="run_command", section=section, reason="selective"))
+    assert s.find("approval-why").text() == f"You want to be asked before {what}."
+
+
 async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:
     s = scene(asks(kind=ApprovalKind.SUB_AGENT, tool="SpawnAgentTool", operation="spawn", details=SPAWN, reason="selective"))
     await settle()

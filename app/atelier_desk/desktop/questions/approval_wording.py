@@ -21,7 +21,7 @@ from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.rule_words import REASONS, always_words
-from atelier_desk.tools.sections import SectionRegistry
+from atelier_desk.tools.sections import SHELL, SectionRegistry
 
 _MCP = "mcp__"
 RISKS: dict[RiskName, str] = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
@@ -30,9 +30,10 @@ _SELECTIVE = {
     ApprovalKind.TOOL: N_("You want to be asked before tools are used."),
     ApprovalKind.SUB_AGENT: N_("You want to be asked before agents are started."),
     ApprovalKind.MCP: N_("You want to be asked before MCP servers are used."),
-    ApprovalKind.FILE_OP: N_("You want to be asked before files are touched or commands are run."),
+    ApprovalKind.FILE_OP: N_("You want to be asked before files are touched."),
     ApprovalKind.DB_OP: N_("You want to be asked before projects and their knowledge are touched."),
 }
+_COMMANDS = N_("You want to be asked before commands are run.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def title(request: ApprovalRequest) -> str:
 def why(request: ApprovalRequest) -> str:
     """The rule that asked."""
     if request.reason == "selective":
-        text = _(_SELECTIVE[request.kind])
+        text = _(_COMMANDS if request.section == SHELL else _SELECTIVE[request.kind])
     elif request.reason == "rule":
         text = _("Your rule “{rule}” asks about it.", rule=request.rule)
     else:
