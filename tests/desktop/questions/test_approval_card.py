@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.settings.language import switch_language
@@ -436,3 +437,18 @@ async def test_the_hint_of_the_reason_is_whole_in_a_card_of_usual_width(scene: M
     s = scene(asks(), 420)
     await settle()
     assert s.find("approval-reason").placeholderText() == "Reason to reject"
+
+
+async def test_what_qt_made_around_a_card_outlives_it_after_tab_went_through_it(scene: MakeScene) -> None:
+    s = scene(asks())
+    await settle()
+    around = QListWidget()
+    s.column.addWidget(around)
+    bar = around.verticalScrollBar()
+    names = [each.objectName() for each in s.card.stops()]
+    assert names[0] == "approval-card"
+    assert names.index("approval-reason") < names.index("approval-reject") < names.index("approval-approve") < names.index("approval-scope")
+    s.card.deleteLater()
+    QApplication.sendPostedEvents(s.card, QEvent.Type.DeferredDelete)
+    assert not isValid(s.card)
+    assert isValid(bar)

@@ -26,6 +26,7 @@ from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated, control, fill, label
+from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
@@ -200,13 +201,7 @@ class ApprovalCard(Translated, QFrame):
 
     def stops(self) -> list[QWidget]:
         """The card and what in it takes the keyboard, in the order of Tab."""
-        found: list[QWidget] = [self]
-        each = self.nextInFocusChain()
-        while each is not None and each is not self:
-            if self.isAncestorOf(each) and each.focusPolicy() & Qt.FocusPolicy.TabFocus:
-                found.append(each)
-            each = each.nextInFocusChain()
-        return found
+        return [self, *tab_stops(self)]
 
     def approve(self, scope: ApprovalScope = ApprovalScope.ONCE, rules: Sequence[str] = ()) -> None:
         """Allow, with the arguments as they are edited; wrong ones are shown and nothing is sent."""

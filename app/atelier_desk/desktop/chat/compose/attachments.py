@@ -230,6 +230,8 @@ class AttachmentRow(Translated, QWidget):
         self.setObjectName("attachment-row")
         self._flow = FlowLayout(self, 6)
         self.chips: list[Chip] = []
+        self.followed_by: QWidget | None = None
+        """What Tab visits after this row."""
         self.hide()
 
     @property
@@ -250,19 +252,20 @@ class AttachmentRow(Translated, QWidget):
         chip.removed.connect(lambda: self._on_removed(chip))
         chip.opened.connect(lambda: self.opened.emit(item) if item.what is not None else None)
         chip.step.connect(lambda by: self._step(chip, by))
-        QWidget.setTabOrder(self.chips[-1] if self.chips else self._before(), chip)  # where it stands, not when it came
+        self._order(chip)
         self.chips.append(chip)
         self._flow.addWidget(chip)
         chip.show()
         self.show()
         self.changed.emit()
 
-    def _before(self) -> QWidget:
-        """What Tab visits before this row: Qt puts nothing behind a widget that takes no focus itself, as the row."""
-        widget: QWidget | None = self.previousInFocusChain()
-        while widget is not None and widget is not self and not widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
-            widget = widget.previousInFocusChain()
-        return widget or self
+    def _order(self, chip: Chip) -> None:
+        """Let Tab visit it where it stands, not when it came: after the chip before it, the first one before what follows this row."""
+        if self.chips:
+            QWidget.setTabOrder(self.chips[-1], chip)
+        elif self.followed_by is not None:  # Qt only puts one after another: the chip after the field, then the field after the chip
+            QWidget.setTabOrder(self.followed_by, chip)
+            QWidget.setTabOrder(chip, self.followed_by)
 
     def refresh(self, item: Item) -> None:
         """It was read."""

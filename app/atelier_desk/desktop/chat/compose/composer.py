@@ -68,6 +68,7 @@ class Composer(Translated, QFrame):
         self._note = control(label("", "small-warn", self, wrap=True), "attachment-note")
         self._note.hide()
         self.field = MessageField(self)
+        self.attachments.followed_by = self.field
         self.field.takes_files = pictures
         self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach files or a folder"))
         self.attach.setVisible(pictures)

@@ -15,6 +15,7 @@ from atelier_desk.desktop.chat.transcript.thinking import ThinkingLine
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, control, say
+from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from atelier_desk.i18n import N_
 
 _SIDE = 24
@@ -360,9 +361,7 @@ class ChatView(QAbstractScrollArea):
         before: QWidget = self
         for entry in sorted(self._widgets, key=self._position):
             widget = self._widgets[entry]
-            inside = [each for each in widget.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
-            inside.sort(key=lambda each, within=widget: each.mapTo(within, QPoint()).toTuple()[::-1])  # type: ignore[misc]
-            for stop in (widget, *inside):
+            for stop in (widget, *tab_stops(widget)):
                 QWidget.setTabOrder(before, stop)
                 before = stop
 

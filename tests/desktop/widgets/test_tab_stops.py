@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QMainWindow, QPushButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
+
+import atelier_desk.desktop
+from atelier_desk.desktop.widgets.tab_stops import tab_stops
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QMainWindow:
+    shown = QMainWindow()
+    qtbot.addWidget(shown)
+    shown.setCentralWidget(QWidget())
+    QVBoxLayout(shown.centralWidget()).addWidget(QListWidget())
+    card = QWidget()
+    card.setObjectName("card")
+    shown.centralWidget().layout().addWidget(card)
+    column = QVBoxLayout(card)
+    second, first = QPushButton("second", card), QLineEdit("first", card)
+    column.addWidget(first)
+    column.addWidget(second)
+    shown.show()
+    return shown
+
+
+def test_they_come_from_top_to_bottom_and_what_qt_made_outlives_them(window: QMainWindow) -> None:
+    bar = window.findChild(QListWidget).verticalScrollBar()
+    card = window.findChild(QWidget, "card")
+    assert [each.text() for each in tab_stops(card)] == ["first", "second"]  # type: ignore[attr-defined]
+    card.deleteLater()
+    QApplication.sendPostedEvents(card, QEvent.Type.DeferredDelete)
+    assert not isValid(card)
+    assert isValid(bar)
+    assert bar.value() == 0
+
+
+def test_nothing_in_the_window_walks_the_focus_chain() -> None:
+    walks = re.compile(r"\.(next|previous)InFocusChain\(")
+    files = Path(atelier_desk.desktop.__file__).parent.rglob("*.py")
+    assert [each.name for each in files if walks.search(each.read_text("utf-8"))] == []
