@@ -102,18 +102,20 @@ def test_a_program_ends_while_a_given_function_hangs() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "ended")
 
 
-async def test_work_in_the_background_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    loop, over = asyncio.get_running_loop(), asyncio.Event()
+async def test_work_in_the_background_that_fails_is_logged() -> None:
+    loop, logged = asyncio.get_running_loop(), asyncio.Queue[logging.LogRecord]()
 
     class Told(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            loop.call_soon_threadsafe(over.set)
+            loop.call_soon_threadsafe(logged.put_nowait, record)
 
     told = Told()
     logging.getLogger("atelier_desk.threads").addHandler(told)
     try:
         in_background(int, "no number")
-        await asyncio.wait_for(over.wait(), 20)
+        record = await asyncio.wait_for(logged.get(), 20)
     finally:
         logging.getLogger("atelier_desk.threads").removeHandler(told)
-    assert "no number" in caplog.text
+    assert record.levelno == logging.ERROR
+    assert record.exc_info is not None
+    assert "no number" in str(record.exc_info[1])
