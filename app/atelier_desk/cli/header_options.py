@@ -1,0 +1,44 @@
+"""Request headers on the command line, and the secrets among them, for providers and MCP servers alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from atelier_desk.i18n import N_
+
+
+def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | None = None) -> tuple[dict[str, str], dict[str, str]]:
+    """``NAME: VALUE`` each: texts for the configuration (empty where the keyring has the value), and the values for the keyring.
+
+    Args:
+        named: whether a value only names a variable, and is kept as it is; None for ``$VARIABLE`` behind at most one word.
+
+    Raises:
+        UsageError: one is not of that form.
+    """
+    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.domain.provider import header_variable
+
+    forms: dict[str, str] = {}
+    values: dict[str, str] = {}
+    for header in given or ():
+        name, colon, value = (part.strip() for part in header.partition(":"))
+        if not (name and colon):
+            raise UsageError(N_("A header is given as 'NAME: $VARIABLE' or 'NAME: value'."), code="invalid_header")
+        forms[name] = value if (named or header_variable)(value) else ""
+        if not forms[name]:
+            values[name] = value
+    return forms, values
+
+
+def need_keyring(persistent: bool, names: Iterable[str], said: str) -> None:
+    """Refuse a secret that would be gone with this command, because there is no keyring. ``said`` names the first as ``{header}``.
+
+    Raises:
+        UsageError: there is one, and no keyring.
+    """
+    from atelier_desk.domain.errors import UsageError
+
+    name = next(iter(names), None)
+    if name is not None and not persistent:
+        raise UsageError(said, code="no_keyring", header=name)

@@ -1,0 +1,45 @@
+"""Qt's own dialog for files, where the system has none: in the window's language throughout, and wide enough for its columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QLocale, QSize
+from PySide6.QtWidgets import QFileDialog, QStyledItemDelegate, QToolButton, QTreeView
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.i18n import _
+
+_SIZE = QSize(880, 560)
+_WIDTHS = (290, 90, 160, 170)
+"""Pixels at 100 % of its columns: name, size, type, when it was changed."""
+_BUTTONS = {"backButton": "chevron-left", "forwardButton": "chevron-right", "toParentButton": "arrow-up"}
+_TYPE = 2
+"""The column that says what kind of thing a file is."""
+
+
+class _Kinds(QStyledItemDelegate):
+    """Qt has its word for a folder under another name than the one it translates."""
+
+    def displayText(self, value: Any, locale: QLocale | QLocale.Language) -> str:
+        text = super().displayText(value, locale)
+        return _("Folder") if text == "Folder" else text
+
+
+def dress(dialog: QFileDialog) -> QFileDialog:
+    """Before it is opened. Of Qt's texts, ``qtbase_fr`` lacks what has got a letter to jump to since; a dialog of the system is its own."""
+    tree = dialog.findChild(QTreeView, "treeView")
+    if tree is None:
+        return dialog
+    for which, text in ((QFileDialog.DialogLabel.LookIn, "Look in:"), (QFileDialog.DialogLabel.FileType, "Files of type:")):
+        dialog.setLabelText(which, QCoreApplication.translate("QFileDialog", text))
+    tree.setItemDelegateForColumn(_TYPE, _Kinds(tree))
+    look, above = theme(), dialog.parentWidget()
+    for name, icon in _BUTTONS.items():
+        if (button := dialog.findChild(QToolButton, name)) is not None:
+            button.setIcon(look.icon(icon, "text"))  # the style's own are black in the dark theme too
+    for column, width in enumerate(_WIDTHS):
+        tree.header().resizeSection(column, look.px(width))
+    size = QSize(look.px(_SIZE.width()), look.px(_SIZE.height()))
+    dialog.resize(size.boundedTo(above.window().size()) if above is not None else size)
+    return dialog
