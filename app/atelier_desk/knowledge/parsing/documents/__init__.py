@@ -1,0 +1,1 @@
+"""Documents: their sections and links."""

@@ -1,0 +1,87 @@
+"""Word documents: headings by their styles, paragraphs, lists and tables in their order, links."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.i18n import N_
+from atelier_desk.knowledge.parsing.documents.sections import Outline
+from atelier_desk.knowledge.parsing.errors import ParseError
+from atelier_desk.knowledge.parsing.parsed import Parsed
+
+if TYPE_CHECKING:
+    from docx.text.paragraph import Paragraph
+
+UNFOLDED = 64 << 20
+"""Bytes of all its parts but pictures: a small file may unfold to gigabytes."""
+LINES = 200_000
+_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+_PICTURES = ("word/media/", "word/embeddings/", "word/fonts/")
+
+
+def read(data: bytes) -> Parsed:
+    """Lines are paragraphs and table rows.
+
+    Raises:
+        ParseError: it is broken or unfolds to more than ``UNFOLDED``.
+    """
+    parsed = Parsed("document", "docx")
+    lines: list[str] = []
+    outline = Outline(parsed, lines)
+    links: list[tuple[int, str, str, bool]] = []
+    try:
+        _check(data)
+        for block in _blocks(data):
+            if len(lines) >= LINES:
+                break
+            if hasattr(block, "rows"):
+                lines.extend(_row(row) for row in block.rows)
+                continue
+            text, row = block.text.strip(), len(lines)
+            links.extend((row, link.address, link.text, False) for link in block.hyperlinks if link.address)
+            match = _HEADING.match(_style(block))
+            if text and (match or _style(block).lower() == "title"):
+                outline.heading(text, int(match[1]) if match else 1, row, row + 1)
+            lines.append(text)
+    except ParseError:
+        raise
+    except Exception as error:  # whatever a broken file makes of zipfile, lxml and docx
+        raise ParseError(N_("The Word document is broken."), code="broken") from error
+    parsed.lines = len(lines)
+    outline.finish()
+    for row, target, words, picture in links:
+        outline.link(target, words, row, picture)
+    return parsed
+
+
+def _check(data: bytes) -> None:
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        size = sum(each.file_size for each in archive.infolist() if not each.filename.startswith(_PICTURES))
+    if size > UNFOLDED:
+        raise ParseError(
+            N_("The Word document unfolds to {size} MB; at most {most} MB are read."),
+            code="too_large",
+            size=size >> 20,
+            most=UNFOLDED >> 20,
+        )
+
+
+def _blocks(data: bytes) -> Any:
+    from docx import Document
+
+    return Document(BytesIO(data)).iter_inner_content()
+
+
+def _row(row: Any) -> str:
+    cells: dict[Any, str] = {}
+    for cell in row.cells:
+        cells.setdefault(cell._tc, " ".join(cell.text.split()))  # a merged cell comes once for each of its places
+    return "| " + " | ".join(cells.values()) + " |"
+
+
+def _style(paragraph: Paragraph) -> str:
+    style = paragraph.style
+    return (style.name or "") if style is not None else ""

@@ -1,0 +1,69 @@
+"""Notebooks: a section a cell, headings of its Markdown above the cells after them, and what its code defines and imports."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from atelier_desk.i18n import N_
+from atelier_desk.knowledge.parsing.documents import markdown
+from atelier_desk.knowledge.parsing.errors import ParseError
+from atelier_desk.knowledge.parsing.parsed import Parsed, Section
+
+CELLS = 5_000
+CELL = 20_000
+"""Characters of one cell that are kept."""
+_MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
+
+
+def read(text: str, code: Callable[[str, str], Parsed]) -> Parsed:
+    """Lines count over the sources of all cells, one after the other; ``code`` reads a language.
+
+    Raises:
+        ParseError: it is no JSON, or no notebook.
+    """
+    try:
+        written: Any = json.loads(text)
+        cells = written.get("cells") or [cell for sheet in written.get("worksheets", ()) for cell in sheet.get("cells", ())]
+        language = str(((written.get("metadata") or {}).get("kernelspec") or {}).get("language") or "python").lower()
+        sources = [(str(cell.get("cell_type", "")), _source(cell)) for cell in cells[:CELLS]]
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise ParseError(N_("The notebook is not valid JSON."), code="broken") from error
+    parsed = Parsed("document", "notebook")
+    line, open_ = 1, list[tuple[int, int]]()
+    whole: list[str] = []
+    for kind, source in sources:
+        count = source.count("\n") + 1
+        if kind == "markdown":
+            found = markdown.read(source)
+            first = len(parsed.sections)
+            for section in found.sections:
+                while open_ and section.title and open_[-1][0] >= section.level:
+                    open_.pop()
+                parent = first + section.parent if section.parent >= 0 else open_[-1][1] if open_ else -1
+                if section.title:
+                    open_.append((section.level, len(parsed.sections)))
+                parsed.sections.append(
+                    section._replace(parent=parent, start_line=section.start_line + line - 1, end_line=section.end_line + line - 1)
+                )
+            parsed.links.extend(
+                link._replace(section=first + link.section if link.section >= 0 else -1, line=link.line + line - 1) for link in found.links
+            )
+        elif source.strip():
+            parsed.sections.append(
+                Section(source.strip().split("\n", 1)[0][:100], 7, open_[-1][1] if open_ else -1, line, line + count - 1, source[:CELL])
+            )
+        whole.append(_MAGIC.sub("", source) if kind == "code" else "\n" * (count - 1))
+        line += count
+    parsed.lines = line - 1
+    inner = code("python" if language not in {"javascript", "typescript", "rust", "go", "ruby", "bash"} else language, "\n".join(whole))
+    parsed.scopes, parsed.imports, parsed.references, parsed.bindings = inner.scopes, inner.imports, inner.references, inner.bindings
+    return parsed
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", cell.get("input", ""))
+    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    return text.replace("\0", "").rstrip("\n")

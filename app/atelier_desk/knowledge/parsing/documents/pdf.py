@@ -1,0 +1,80 @@
+"""PDF: a section a page, taken out by a process that has limits of memory and time; what strangers wrote can't end Atelier."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+from atelier_desk.children import reader_environment
+from atelier_desk.i18n import N_
+from atelier_desk.knowledge.parsing.errors import ParseError
+from atelier_desk.knowledge.parsing.parsed import Parsed, Section
+
+PAGES = 2_000
+"""Pages that are read of one file."""
+AT_ONCE = 100
+"""Pages of one process."""
+CHARACTERS = 2_000_000
+"""Of those pages together."""
+LIMIT_S = 25.0
+"""Seconds of one process."""
+TOTAL_S = 120.0
+"""Seconds of one file: what was read until then is kept."""
+_MODULE = "atelier_desk.workspace.pdf_text"
+
+
+def read(data: bytes) -> Parsed:
+    """Blocks while its processes read.
+
+    Raises:
+        ParseError: it is encrypted or broken, or its first page takes too long.
+    """
+    parsed = Parsed("document", "pdf")
+    first, total, until = 1, 1, time.monotonic() + TOTAL_S
+    while first <= min(total, PAGES) and time.monotonic() < until:
+        found = _extracted(data, first)
+        error = found.get("error")
+        if error and parsed.sections:
+            parsed.error_lines.append(first)
+            break
+        if error == "encrypted":
+            raise ParseError(N_("The PDF has a password."), code="encrypted")
+        if error == "timeout":
+            raise ParseError(N_("The PDF could not be read within {seconds} seconds."), code="timeout", seconds=int(LIMIT_S))
+        if error == "past_end":
+            break
+        if error:
+            raise ParseError(N_("The PDF is broken or asks for too much memory."), code="broken")
+        total, texts = int(found["total"]), [str(text) for text in found["pages"]]
+        for number, text in enumerate(texts, first):
+            parsed.sections.append(Section(_title(text), 1, -1, number, number, text))
+        first += max(1, len(texts))
+    parsed.lines = len(parsed.sections)
+    return parsed
+
+
+def _title(text: str) -> str:
+    """The first line of a page that has words."""
+    return next((line.strip()[:100] for line in text[:2_000].splitlines() if any(sign.isalpha() for sign in line)), "")
+
+
+def _extracted(data: bytes, first: int) -> dict[str, Any]:
+    # -P as the frozen program knows it, which has no Python beside it.
+    order = (sys.executable, "-P", "-m", _MODULE, str(first), str(AT_ONCE), str(CHARACTERS))
+    with subprocess.Popen(
+        order, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=reader_environment()
+    ) as process:
+        try:
+            out = process.communicate(data, timeout=LIMIT_S)[0]
+        except subprocess.TimeoutExpired:
+            return {"error": "timeout"}
+        finally:
+            process.kill()
+    try:
+        found: dict[str, Any] = json.loads(out)
+    except ValueError:
+        return {"error": "broken"}
+    return found

@@ -1,0 +1,1 @@
+"""One module a language, or a close family of languages."""

@@ -1,0 +1,210 @@
+"""From the bytes of a file to what is in it."""
+
+from __future__ import annotations
+
+import re
+import time
+from operator import attrgetter
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from atelier_desk.i18n import N_
+from atelier_desk.knowledge.parsing.charset import decode, is_binary
+from atelier_desk.knowledge.parsing.documents import docx, markdown, notebook, pdf, text
+from atelier_desk.knowledge.parsing.errors import ParseError as ParseError
+from atelier_desk.knowledge.parsing.languages import registry
+from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.knowledge.parsing.source import Source
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Query, Tree
+
+GRAMMARS_VERSION = "1"
+"""Changes whenever the same bytes would give another result, so that files are read again."""
+CODE_LIMIT = 1 << 20
+"""Bytes of code that a grammar is asked about: a tree takes some 50 times as much memory, and nobody writes such a file by hand. What is
+larger, or has lines of ``MEAN_LINE`` on average (minified), is read as one file without scopes."""
+TEXT_LIMIT = 32 << 20
+"""Bytes of any other file: its text, sections and vectors are kept in memory and in the database several times over."""
+MEAN_LINE = 500
+MOST_PARTS = 100_000
+"""Statements at the top of a file: of some 300 000, the search of the tree takes minutes."""
+DEADLINE_S = 5.0
+"""Seconds for the tree of one file, a hundred times what a large one takes."""
+DEEPEST = 500
+"""Brackets within brackets; the search of a tree is slower the deeper it is."""
+WIDEST = 10_000
+"""Parts that the grammar could make nothing of, side by side: the search of such a tree takes their number squared."""
+_MANIFESTS = {
+    "Cargo.toml": r"^\[package\][^\[]*?^name\s*=\s*\"([\w-]+)\"",
+    "go.mod": r"^module\s+(\S+)",
+    "package.json": r"^\s{0,4}\"name\"\s*:\s*\"([^\"]+)\"",
+}
+"""Files that name the package of their folder."""
+_SIGNS = bytes(sign for sign in range(256) if sign not in b"()[]{}")
+_EXTENSIONS = {".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".mkd": "markdown", ".pdf": "pdf", ".docx": "docx",
+               ".ipynb": "notebook"}  # fmt: skip
+_TEXTS = frozenset((
+    ".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".log", ".csv", ".tsv", ".json", ".json5", ".jsonl", ".ndjson", ".yaml",
+    ".yml", ".toml", ".ini", ".cfg", ".conf", ".xml", ".xsd", ".xsl", ".svg", ".tex", ".bib", ".srt", ".vtt", ".po", ".pot",
+    ".properties", ".gradle", ".cmake", ".mk", ".mak", ".diff", ".patch", ".env", ".lock", ".proto", ".graphql", ".gql", ".lua", ".kt",
+    ".kts", ".swift", ".scala", ".dart", ".r", ".jl", ".pl", ".pm", ".hs", ".ml", ".mli", ".ex", ".exs", ".erl", ".clj", ".lisp",
+    ".el", ".vim", ".bat", ".cmd", ".ps1", ".tf", ".hcl", ".nix", ".zig", ".v", ".vhd", ".f90", ".f", ".asm", ".s", ".less", ".sass",
+    ".vue", ".svelte", ".astro", ".jinja", ".j2", ".tmpl", ".tpl", ".ejs", ".hbs", ".textile", ".wiki", ".mediawiki", ".ics", ".vcf",
+    ".eml",
+))  # fmt: skip
+_NAMES = frozenset((
+    "readme", "license", "licence", "copying", "authors", "contributors", "changelog", "changes", "news", "todo", "install",
+    "makefile", "dockerfile", "containerfile", "procfile", "codeowners", "notice", "manifest", "jenkinsfile", "justfile",
+    "cmakelists.txt", ".gitignore", ".gitattributes", ".editorconfig", ".dockerignore",
+))  # fmt: skip
+_START = attrgetter("start_byte")
+_PROGRAM = re.compile(rb"#!\s*(?:\S*/)?([\w.+-]+)(?:[ \t]+(?:-\S+[ \t]+)*([\w.+-]+))?")
+
+
+def language_of(path: str, head: bytes) -> str | None:
+    """The language of a file by its name and its beginning (8 192 bytes are enough); ``text`` for other text, None for what is not read:
+    binary files, pictures too, whose text comes by ``parse_image``."""
+    name = PurePosixPath(path.replace("\\", "/")).name
+    extension = PurePosixPath(name.lower()).suffix
+    if head.startswith(b"%PDF-"):
+        return "pdf"
+    if extension == ".docx":
+        return "docx" if head.startswith(b"PK") else None
+    if extension == ".pdf" or is_binary(head):
+        return None
+    found = _EXTENSIONS.get(extension) or registry.by_extension().get(extension) or registry.by_name().get(name)
+    if found == "c" and extension == ".h" and re.search(rb"^\s*(class|namespace|template|public:|using)\b", head, re.MULTILINE):
+        return "cpp"
+    if found:
+        return found
+    if extension in _TEXTS or name.lower() in _NAMES:
+        return "text"
+    match = _PROGRAM.match(head)
+    if match is not None:
+        program = (match[2] or match[1] if match[1] == b"env" else match[1]).decode()
+        return registry.by_program().get(re.sub(r"[\d.]+$", "", program)) or registry.by_program().get(program) or "text"
+    return "text"
+
+
+def parse(path: str, data: bytes) -> Parsed:
+    """What is in a file. The same bytes always give the same.
+
+    Raises:
+        ParseError: it is binary, too large, encrypted or broken.
+    """
+    language = language_of(path, data[:8_192])
+    if language is None:
+        raise ParseError(N_("This is not a text file."), code="binary")
+    if len(data) > TEXT_LIMIT:
+        raise ParseError(
+            N_("The file has {size} MB; at most {most} MB are read."), code="too_large", size=len(data) >> 20, most=TEXT_LIMIT >> 20
+        )
+    if language == "pdf":
+        return pdf.read(data)
+    if language == "docx":
+        return docx.read(data)
+    written = decode(data)
+    if language == "notebook":
+        return notebook.read(written, code)
+    manifest = _MANIFESTS.get(PurePosixPath(path).name)
+    if language == "markdown":
+        return markdown.read(written)
+    if language == "text":
+        parsed = text.read(written)
+        if manifest is not None and (match := re.search(manifest, written[:100_000], re.MULTILINE)):
+            parsed.package = match[1]
+        return parsed
+    return code(language, written)
+
+
+def code(language: str, written: str) -> Parsed:
+    """What a grammar finds in source code."""
+    parsed = Parsed("code", language, lines=_lines(written))
+    data = written.encode("utf-8", "replace")
+    if len(data) > CODE_LIMIT or len(data) > MEAN_LINE * parsed.lines + 20_000 or _deep(data):
+        return parsed
+    parser, query = registry.loaded(language)
+    tree = _tree(parser, data)
+    if tree is None:
+        return parsed
+    root = tree.root_node
+    if root.child_count > MOST_PARTS:
+        return parsed
+    if root.has_error:
+        parsed.error_lines = _errors(root)
+        if any(node.is_error and node.child_count > WIDEST for node in (root, *root.children[:WIDEST])):
+            return parsed
+    found = _captures(query, root)
+    registry.grammars()[language].read(Source(data, tree, found, parsed))
+    return parsed
+
+
+def _tree(parser: Parser, data: bytes) -> Tree | None:
+    if len(data) < 100_000:
+        return parser.parse(data)
+    until = time.monotonic() + DEADLINE_S
+    try:
+        return parser.parse(
+            lambda place, _point: data[place : place + 65_536],
+            encoding="utf8",
+            progress_callback=lambda _place, _error: time.monotonic() > until,
+        )
+    except ValueError:
+        parser.reset()
+        return None
+
+
+def _captures(query: Query, root: Node) -> dict[str, list[Node]]:
+    from tree_sitter import QueryCursor
+
+    found = QueryCursor(query).captures(root)
+    for nodes in found.values():
+        nodes.sort(key=_START)  # they come in any order
+    return found
+
+
+def _lines(written: str) -> int:
+    return written.count("\n") + (not written.endswith("\n") and bool(written))
+
+
+def _deep(data: bytes) -> bool:
+    """Whether brackets are nested deeper than any person writes; those in strings count too."""
+    signs = data.translate(None, _SIGNS)
+    if len(signs) < 2 * DEEPEST:
+        return False
+    for _layer in range(8):
+        for pair in (b"()", b"[]", b"{}"):
+            signs = signs.replace(pair, b"")
+        if len(signs) < DEEPEST:
+            return False
+    depth = deepest = 0
+    for sign in signs:
+        depth = depth + 1 if sign in b"([{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+        if deepest > DEEPEST:
+            return True
+    return False
+
+
+def _errors(root: Node) -> list[int]:
+    """Lines of the first 20 places that the grammar did not understand."""
+    found: list[int] = []
+    waiting, looked = [root], 0
+    while waiting and len(found) < 20 and looked < 5_000:
+        node = waiting.pop()
+        looked += 1
+        if node.is_error or node.is_missing:
+            line = node.start_point[0] + 1
+            if line not in found:
+                found.append(line)
+            if node is not root:
+                continue
+        if node.child_count <= WIDEST:
+            waiting.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)
+    return sorted(found)
+
+
+def parse_image(said: str) -> Parsed:
+    """A picture by the text that was read in it."""
+    return Parsed("image", "image", lines=_lines(said), text=said[:200_000])

@@ -1,0 +1,124 @@
+"""What of a file matters to other files: what it defines, and what it refers to. Small, so that those of a whole project stay in memory."""
+
+from __future__ import annotations
+
+import marshal
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from atelier_desk.knowledge.parsing.parsed import Parsed, Reference
+
+MENTIONS = 200
+"""Names of code that a section is asked about."""
+_QUOTED = re.compile(r"`{1,2}([^`\n]{2,120})`{1,2}")
+_WORD = re.compile(r"(?<![\w./-])([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(\(\))?(?![\w/-])")
+_CAMEL = re.compile(r"[A-Z]\w*[a-z]\w*[A-Z]|[a-z]+[A-Z]")
+_PLAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*(?:\(.*\))?\Z")
+
+
+class Symbol(NamedTuple):
+    """A scope, or a section of a document (type ``section``), as others may refer to it. Its index is that in ``Parsed.scopes`` or
+    ``Parsed.sections``."""
+
+    type: str
+    name: str
+    qualified: str
+    parent: int
+
+
+class Imported(NamedTuple):
+    module: str
+    name: str
+    alias: str
+    scope: int
+    line: int
+
+
+class Bound(NamedTuple):
+    name: str
+    chain: tuple[str, ...]
+    scope: int
+
+
+class Target(NamedTuple):
+    """A link as written."""
+
+    target: str
+    section: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileSymbols:
+    """One file.
+
+    Attributes:
+        references: packed, see ``refers``; each kind, chain and scope once, with its first line.
+        names: every name that the file uses, of any part of a chain.
+    """
+
+    path: str
+    kind: str
+    language: str
+    package: str
+    symbols: tuple[Symbol, ...]
+    imports: tuple[Imported, ...]
+    bindings: tuple[Bound, ...]
+    links: tuple[Target, ...]
+    references: bytes
+    names: frozenset[str]
+
+    @property
+    def refers(self) -> list[Reference]:
+        """What it refers to."""
+        return [Reference(kind, tuple(chain), scope, line) for kind, chain, scope, line in marshal.loads(self.references)]  # noqa: S302 - its own
+
+
+def symbols(path: str, parsed: Parsed) -> FileSymbols:
+    """What is kept of a file for ``resolve``; ``path`` from the project's root, with ``/``, or a page's address."""
+    code = parsed.kind == "code"  # the indexes of a document are those of its sections: what its code refers to, the file does
+    references: dict[tuple[str, tuple[str, ...], int], int] = {}
+    for reference in parsed.references:
+        references.setdefault((reference.kind, reference.chain, reference.scope if code else -1), reference.line)
+    known: tuple[Symbol, ...]
+    if code:
+        known = tuple(Symbol(scope.type, scope.name, scope.qualified, scope.parent) for scope in parsed.scopes)
+    else:
+        known = tuple(Symbol("section", section.title, section.title, section.parent) for section in parsed.sections)
+        for index, section in enumerate(parsed.sections):
+            for chain in _mentioned(section.title + "\n" + section.text):
+                references.setdefault(("mentions", chain, index), section.start_line)
+    names = {_bare(part) for _kind, chain, _scope in references for part in chain}
+    names.update(_bare(part) for binding in parsed.bindings for part in binding.chain)
+    for each in parsed.imports:
+        names.update(re.split(r"[./\\:]+", each.module))
+        names.add(each.name)
+    names.discard("")
+    packed = marshal.dumps([(kind, chain, scope, line) for (kind, chain, scope), line in references.items()])
+    return FileSymbols(
+        path, parsed.kind, parsed.language, parsed.package, known,
+        tuple(Imported(*each) if code else Imported(*each)._replace(scope=-1) for each in parsed.imports),
+        tuple(Bound(*each) for each in parsed.bindings if code or each.scope < 0),
+        tuple(Target(link.target, link.section, link.line) for link in parsed.links), packed, frozenset(names),
+    )  # fmt: skip
+
+
+def _bare(part: str) -> str:
+    return part.rstrip("()[]")
+
+
+def _mentioned(text: str) -> list[tuple[str, ...]]:
+    """Names in a text that may be of code: what is quoted as code, called, dotted, or in one word of several."""
+    found: dict[tuple[str, ...], None] = {}
+    for match in _QUOTED.finditer(text):
+        name = match[1].strip()
+        if _PLAIN.match(name):
+            found[tuple(re.split(r"\.|::|#", name.partition("(")[0]))] = None
+    for match in _WORD.finditer(text[:50_000]):
+        word = match[1]
+        if len(word) > 3 and (match[2] or "_" in word.strip("_") or "." in word or ":" in word or _CAMEL.match(word)):
+            found[tuple(re.split(r"\.|::", word))] = None
+        if len(found) >= MENTIONS:
+            break
+    return list(found)

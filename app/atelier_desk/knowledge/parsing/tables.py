@@ -1,0 +1,106 @@
+"""Lookup tables of one file, and what a name may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from atelier_desk.knowledge.parsing.locate import Places
+from atelier_desk.knowledge.parsing.symbols import FileSymbols, Imported
+
+CLASSES = frozenset({"class", "interface", "struct", "trait", "enum", "record", "union", "object", "type"})
+IMPLICIT = frozenset({"java", "csharp", "cpp", "c", "ruby"})
+"""Languages that see the members of a class in it without ``self``."""
+FOLDERS = frozenset({"go"})
+"""Languages whose package is a folder."""
+PACKAGES = frozenset({"java", "csharp", "php"})
+"""Languages whose package is a name, wherever the files are."""
+GLOBAL = frozenset({"ruby", "c", "cpp", "bash", "sql"})
+"""Languages whose files see each other's names once they are loaded together."""
+APART = frozenset({"go", "rust", "cpp", "ruby", "csharp"})
+"""Languages that write members of a type in other files."""
+SELF = frozenset({"self", "cls", "this", "$this", "static", "Self", "@self"})
+FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
+
+
+class Value(NamedTuple):
+    """What a name means: ``module`` a file, ``folder`` a folder (``path`` ends with ``/``) or package, ``scope`` a definition,
+    ``instance`` a value of the class, ``above`` a value seen as its base classes, ``outside`` something of another package (``path`` is
+    its name)."""
+
+    kind: str
+    path: str
+    scope: int = -1
+    sure: float = 1.0
+
+
+class Tables:
+    """Lookup tables of one file, made when first needed."""
+
+    def __init__(self, file: FileSymbols) -> None:
+        self.file = file
+        self.family = FAMILIES.get(file.language, file.language)
+        self.children: dict[int, dict[str, int]] = {}
+        for index, symbol in enumerate(file.symbols):
+            home = self.children.setdefault(symbol.parent, {})
+            if symbol.name not in home or file.symbols[home[symbol.name]].type in {"variable", "constant"}:
+                home[symbol.name] = index
+        self.bound: dict[int, dict[str, list[tuple[str, ...]]]] = {}
+        for name, chain, scope in file.bindings:
+            self.bound.setdefault(scope, {}).setdefault(name, []).append(chain)
+        self.imported: dict[int, dict[str, list[Imported]]] = {}
+        self.stars: list[Imported] = []
+        for each in file.imports:
+            if each.alias:
+                self.imported.setdefault(each.scope, {}).setdefault(each.alias, []).append(each)
+            elif each.name == "*" or file.language in {"c", "cpp", "ruby", "bash"}:
+                self.stars.append(each)
+        self.bases: dict[int, list[tuple[str, ...]]] = {}
+        for reference in file.refers:
+            if reference.kind == "inherits":
+                self.bases.setdefault(reference.scope, []).append(reference.chain)
+        self._attributes: dict[int, dict[str, list[tuple[tuple[str, ...], int]]]] | None = None
+
+    def attributes(self, index: int) -> dict[str, list[tuple[tuple[str, ...], int]]]:
+        """Of a class: the chains its attributes are bound to, in its body or by its methods, each with the scope to read it in."""
+        if self._attributes is None:
+            self._attributes = {}
+            for name, chain, scope in self.file.bindings:
+                owned = name.startswith("self.")
+                home = self.owner(scope) if owned else scope
+                if home >= 0 and (owned or self.file.symbols[home].type in CLASSES):
+                    self._attributes.setdefault(home, {}).setdefault(name.removeprefix("self."), []).append((chain, scope))
+        return self._attributes.get(index, {})
+
+    def owner(self, scope: int) -> int:
+        """The class around a scope, or what a function is assigned to; -1 outside all."""
+        symbols = self.file.symbols
+        at = scope
+        while at >= 0:
+            if symbols[at].type in CLASSES or symbols[at].type == "impl":
+                return self._class(at)
+            at = symbols[at].parent
+        while scope >= 0 and symbols[scope].type != "method":
+            scope = symbols[scope].parent
+        return symbols[scope].parent if scope >= 0 else -1
+
+    def _class(self, index: int) -> int:
+        if self.file.symbols[index].type != "impl":
+            return index
+        wanted = self.file.symbols[index].name.rpartition(" ")[2]
+        return next((at for at, symbol in enumerate(self.file.symbols) if symbol.name == wanted and symbol.type in CLASSES), index)
+
+
+class Names(Protocol):
+    """What the rules of a language may ask about a project's names."""
+
+    files: dict[str, FileSymbols]
+    places: Places
+    packages: dict[str, set[str]]
+    manifests: dict[str, str]
+
+    def tables(self, path: str) -> Tables: ...
+
+    def member(self, value: Value, name: str, depth: int) -> Value | None: ...
+
+    def apart(self, family: str) -> Mapping[str, list[tuple[str, int]]]: ...

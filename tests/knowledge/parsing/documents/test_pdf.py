@@ -1,0 +1,52 @@
+"""PDF, read by a process of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atelier_desk.knowledge.parsing.documents import pdf
+from atelier_desk.knowledge.parsing.parse import ParseError, parse
+from tests.tools.files.test_pdf import document
+
+
+def test_a_section_a_page() -> None:
+    found = parse("a.pdf", document("First page", "Second page"))
+    assert (found.kind, found.language, found.lines) == ("document", "pdf", 2)
+    assert [(each.title, each.start_line, each.end_line, each.text) for each in found.sections] == [
+        ("First page", 1, 1, "First page"),
+        ("Second page", 2, 2, "Second page"),
+    ]
+
+
+def _answers(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any]) -> list[int]:
+    """The process answers so, one time after the other; which pages it was asked from."""
+    asked: list[int] = []
+
+    def extracted(_data: bytes, first: int) -> dict[str, Any]:
+        asked.append(first)
+        return answers[len(asked) - 1]
+
+    monkeypatch.setattr(pdf, "_extracted", extracted)
+    return asked
+
+
+def test_pages_are_read_on_until_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _answers(monkeypatch, {"total": 3, "pages": ["a", "b"], "cut": 0}, {"total": 3, "pages": ["c"], "cut": 0})
+    assert [section.text for section in pdf.read(b"").sections] == ["a", "b", "c"]
+    assert asked == [1, 3]
+
+
+def test_what_was_read_before_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    _answers(monkeypatch, {"total": 3, "pages": ["a"], "cut": 0}, {"error": "timeout"})
+    found = pdf.read(b"")
+    assert [section.text for section in found.sections] == ["a"]
+    assert found.error_lines == [2]
+
+
+@pytest.mark.parametrize(("error", "words"), [("encrypted", "has a password"), ("broken", "is broken"), ("timeout", "within 25 seconds")])
+def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch, error: str, words: str) -> None:
+    _answers(monkeypatch, {"error": error})
+    with pytest.raises(ParseError, match=words):
+        parse("a.pdf", b"%PDF-1.7")
