@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ import pytest
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryScope, MemoryType
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.knowledge import keeper
 from atelier_desk.knowledge import search as search_module
+from atelier_desk.knowledge.index import MemoryIndex
 from atelier_desk.knowledge.search import MemorySearch
 from atelier_desk.storage.repositories import Repositories
 from tests.support.clock import ManualClock
@@ -285,3 +288,19 @@ async def test_warming_loads_before_the_first_search(search: MemorySearch, clock
     await add(search, clock, "the cat sleeps")
     await search.warm()
     assert len((await search.search("cat")).hits) == 1
+
+
+async def test_warming_where_nothing_is_stored_makes_no_index_and_what_comes_is_found(
+    search: MemorySearch, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[MemoryIndex] = []
+
+    def make(*args: Any) -> MemoryIndex:
+        made.append(MemoryIndex(*args))
+        return made[-1]
+
+    monkeypatch.setattr(keeper, "MemoryIndex", make)
+    await search.warm()
+    assert not made
+    await add(search, clock, "the cat sleeps")
+    assert len((await search.search("cat")).hits) == len(made) == 1

@@ -12,15 +12,15 @@ from atelier_desk.storage import schema, tables
 from atelier_desk.storage.copies import archive
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.migrations import m0001_first_tables, m0002_attachments_and_taint, m0003_mcp_servers
+from atelier_desk.storage.migrations import m0001_first_tables, m0002_attachments_and_taint, m0003_mcp_servers, m0005_projects
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from tests.support.clock import ManualClock
 
-TABLES = {**m0001_first_tables.TABLES, **m0003_mcp_servers.TABLES}
-NEXT = 4
+TABLES = {**m0001_first_tables.TABLES, **m0003_mcp_servers.TABLES, **m0005_projects.TABLES, **m0005_projects.RELATIONS}
+NEXT = schema.latest() + 1
 """The version after the newest one."""
 
 

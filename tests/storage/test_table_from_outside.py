@@ -16,18 +16,19 @@ from atelier_desk.storage.repositories.base import Repository, upsert
 from atelier_desk.storage.rows import Table
 from atelier_desk.storage.store import Store
 
+NEXT = schema.latest() + 1
 MIGRATION = '''"""Postcards: pictures that a workflow sends."""
 
 from atelier_desk.storage.migrations.m0001_first_tables import WORKFLOW
 from atelier_desk.storage.schema import Migrator, migration
 
 
-@migration(4, "postcards")
+@migration(NEXT, "postcards")
 async def postcards(db: Migrator) -> None:
     fields = {"workflow": WORKFLOW, "text": "string", "stamps": "string", "sent_at": "datetime"}
     defined = ";".join(f"DEFINE FIELD IF NOT EXISTS {name} ON postcard TYPE {kind}" for name, kind in fields.items())
     await db.run(f"DEFINE TABLE IF NOT EXISTS postcard SCHEMAFULL; {defined};")
-'''
+'''.replace("NEXT", str(NEXT))
 
 
 class Postcard(Model):
@@ -63,7 +64,7 @@ async def test_its_rows_are_kept_read_and_deleted_with_their_workflow(added: Non
     from atelier_desk.domain.workflow import Workflow
 
     async with await Store.open(datadir.database) as store:
-        assert store.version == 4
+        assert store.version == NEXT
         repos, postcards = Repositories(store, datadir), Postcards(store)
         workflow = await repos.workflows.create(Workflow(name="Holiday"))
         card = Postcard(id=new_id(), workflow_id=workflow.id, text="Wish you were here", stamps={"blue": 2}, sent_at=utc_now())

@@ -58,6 +58,19 @@ def write(path: Path, kept: Parts, stamp: str) -> None:
     new.replace(path)
 
 
+def read_any(path: Path, stamp: str, form: str) -> Parts | None:
+    """The parts and the head of a file of another index, None unless it is whole, of this stamp and this ``form`` (in the head)."""
+    try:
+        with path.open("rb") as file:
+            head = _head(file)
+            return (_read_parts(file, head), head) if head is not None and head["stamp"] == stamp and head.get("form") == form else None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, MemoryError) as error:
+        log.warning("the index file %s is not used: %s", path.name, error)
+        return None
+
+
 def read(path: Path, stamp: str, embedder: tuple[str, int] | None) -> MemoryIndex | None:
     """The index of the file, None unless it is whole and of this stamp and embedder (its id and dimension)."""
     try:

@@ -97,9 +97,11 @@ class MemorySearch:
         self._keeper.forget()
 
     async def warm(self) -> None:
-        """Load the index now, so that the first search does not wait for it, and keep it in its file if it was not there."""
-        await self._keeper.loaded()
-        await self._keeper.keep()
+        """Load the index now, so that the first search does not wait for it, and keep it in its file if it was not there. Where there are
+        no memories there is nothing to wait for, and what an index needs (numpy) is left on the disk."""
+        if await self.memories.count():
+            await self._keeper.loaded()
+            await self._keeper.keep()
 
     async def loaded(self) -> MemoryIndex:
         """The index itself."""

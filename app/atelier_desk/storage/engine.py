@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
-from atelier_desk.storage import errors
+from atelier_desk.storage import driver, errors
 from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.lock import shielded
 from atelier_desk.threads import in_storage_thread
@@ -209,6 +209,4 @@ def _url(directory: Path | None, fsync: bool) -> str:
 
 
 def _construct(url: str) -> Any:
-    from surrealdb import AsyncSurreal
-
-    return AsyncSurreal(url)
+    return driver.surrealdb().AsyncSurreal(url)

@@ -59,6 +59,7 @@ NOT_THERE_OF = {
     "approval": N_("There is no approval {id}."),
     "memory": N_("There is no memory {id}."),
     "message": N_("There is no message {id}."),
+    "project": N_("There is no project {id}."),
     "question": N_("There is no question {id}."),
     "report": N_("There is no report {id}."),
     "run": N_("There is no run {id}."),

@@ -53,7 +53,7 @@ def pack(stems: Stems, tags: Stems = ()) -> bytes:
     """The stems of a text and of its tags as bytes: little-endian 32-bit numbers, first how many words (with ``WITH_TAGS``), then pairs of
     stem hash and count."""
     counts = Counter(number for pair in (*stems, *tags) for number in set(hashes(pair)))
-    return _bytes(len(stems) + len(tags), counts)
+    return packed(len(stems) + len(tags), counts)
 
 
 def with_tags(terms: bytes, tags: Stems) -> bytes:
@@ -61,7 +61,7 @@ def with_tags(terms: bytes, tags: Stems) -> bytes:
     numbers = array("I", terms)
     counts: Counter[int] = Counter(dict(zip(numbers[1::2], numbers[2::2], strict=True)))
     counts.update(number for pair in tags for number in set(hashes(pair)))
-    return _bytes((numbers[0] if numbers else 0) + len(tags), counts)
+    return packed((numbers[0] if numbers else 0) + len(tags), counts)
 
 
 def has_tags(terms: bytes) -> bool:
@@ -69,7 +69,8 @@ def has_tags(terms: bytes) -> bool:
     return bool(int.from_bytes(terms[:4], "little") & WITH_TAGS)
 
 
-def _bytes(length: int, counts: Counter[int]) -> bytes:
+def packed(length: int, counts: Counter[int]) -> bytes:
+    """How many words, and the counts of the numbers of their stems, as bytes; see ``pack``."""
     numbers = array("I", [length | WITH_TAGS])
     for number, count in counts.items():
         numbers.extend((number, count))

@@ -136,15 +136,22 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
 async def _import_table(store: Store, table: str, source: Path, before: int, progress: Callable[[int], None] | None) -> int:
     path = source / f"{table}.jsonl"
     await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
+    kind = "RELATION INTO" if table in await _edges(store) else "INTO"
     count, offset = 0, 0
     while True:
         rows, offset = await in_storage_thread(_read_rows, path, offset)
         if not rows:
             return count
-        await store.write(Statement(f"INSERT INTO {table} $rows RETURN NONE", {"rows": rows}))
+        await store.write(Statement(f"INSERT {kind} {table} $rows RETURN NONE", {"rows": rows}))
         count += len(rows)
         if progress:
             progress(before + count)
+
+
+async def _edges(store: Store) -> frozenset[str]:
+    """The tables whose rows are edges of a graph."""
+    tables = (await store.query_all("INFO FOR DB"))[0]["tables"]
+    return frozenset(name for name, definition in tables.items() if " TYPE RELATION " in definition)
 
 
 async def _computed_columns(store: Store, table: str) -> frozenset[str]:

@@ -18,6 +18,7 @@ from atelier_desk.storage.repositories.configuration import (
     SettingsRepository,
 )
 from atelier_desk.storage.repositories.memories import MemoryRepository
+from atelier_desk.storage.repositories.projects import ProjectRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
@@ -38,6 +39,7 @@ __all__ = [
     "MemoryRepository",
     "MessageRepository",
     "ModelRepository",
+    "ProjectRepository",
     "PromptFrameRepository",
     "ProviderRepository",
     "QuestionRepository",
@@ -79,6 +81,7 @@ class Repositories:
         self.rules = RuleRepository(store)
         self.mcp_servers = McpServerRepository(store)
         self.settings = SettingsRepository(store)
+        self.projects = ProjectRepository(store)
         self.used = UsedRepository(store)
 
     # Made when they are first used: the events of the journal take a while to load, and a listing needs none of them.

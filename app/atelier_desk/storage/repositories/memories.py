@@ -109,6 +109,10 @@ class MemoryRepository(Repository[Memory]):
             if not same:  # a row that is deleted and written again in one transaction is lost in memory, so the new vector's is left out
                 gone = "DELETE memory_vector WHERE memory = $row AND id != $kept RETURN NONE"
                 statements.append(Statement(gone, {"row": self.table.record(memory.id), "kept": kept if vector is not None else None}))
+            # Vectors of other embedders move with it, or they would go with a workflow that it has left.
+            moved = "UPDATE memory_vector SET workflow = $home WHERE memory = $row AND workflow != $home RETURN NONE"
+            home = record("workflow", memory.workflow_id) if memory.workflow_id else None
+            statements.append(Statement(moved, {"row": self.table.record(memory.id), "home": home}))
             if vector is not None:
                 statements.append(_vector_statement(memory, vector))
         with self.changing():
@@ -223,6 +227,21 @@ class MemoryRepository(Repository[Memory]):
             origin=memory.origin,
             type=memory.type.value,
             workflow=record("workflow", memory.workflow_id or ""),
+        )
+
+    async def of_turns(self, turn_ids: Sequence[str]) -> builtins.list[Memory]:
+        """What the teams of these turns stored and is still there, the oldest first."""
+        if not turn_ids:
+            return []
+        return await self._select("WHERE turn_id IN $turns ORDER BY created_at, id", turns=builtins.list(turn_ids))
+
+    async def proposed(self, workflow_id: str | None = None, limit: int = 100) -> builtins.list[Memory]:
+        """Those that wait for a person's yes, the newest first: of one workflow, or of all."""
+        home = " AND workflow = $workflow" if workflow_id else ""
+        return await self._select(
+            f"WHERE proposed = true{home} ORDER BY recency, id LIMIT $limit",
+            workflow=record("workflow", workflow_id or ""),
+            limit=page_size(limit),
         )
 
     async def left_behind(self, run_id: str, by: str, workflow_id: str) -> bool:

@@ -1,0 +1,328 @@
+"""``atelier projects``: list, create, ingest, search, explore, show, forget, delete, pause, offers and answer."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk import figures
+from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.domain.project import Entity, IngestState, Project
+    from atelier_desk.engine.atelier import Atelier
+
+RELATIONS = ("contains", "imports", "calls", "inherits", "mentions", "links_to")
+DIRECTIONS = ("out", "in", "both")
+KINDS = ("file", "scope", "import", "package", "document", "section", "page", "image")
+LOOK_S = 0.2
+SAID_S = 1.0
+STAGES = {
+    "reading": N_("reading"),
+    "relating": N_("relating"),
+    "embedding": N_("making vectors"),
+    "paused": N_("paused"),
+    "done": N_("done"),
+    "failed": N_("failed"),
+}
+
+
+def register(add: Adder) -> None:
+    group = add.group("projects", _("folders and pages that agents and you look things up in"))
+    group.command("list", _("all projects"), "projects:list_", needs=DATABASE)
+    created = group.command("create", _("a project of a folder, not read yet"), "projects:create")
+    created.add_argument("name", metavar="NAME")
+    created.add_argument("folder", metavar="DIR", nargs="?", help=_("its folder; without one only pages can be added"))
+    _ways(created)
+    ingest = group.command("ingest", _("read a folder, or what changed in it; Ctrl-C pauses"), "projects:ingest")
+    ingest.add_argument("path", metavar="PATH", help=_("a folder or file; a project is made of a folder that lies in none"))
+    ingest.add_argument("--name", metavar="NAME", help=_("the name of a project that is made"))
+    ingest.add_argument("--force", action="store_true", help=_("read files again whose content is as it was"))
+    _ways(ingest)
+    search = group.command("search", _("find code and texts by words and meaning"), "projects:search")
+    search.add_argument("query", metavar="QUERY")
+    search.add_argument("--project", metavar="NAME", action="append", default=[], help=_("only in this project; may be repeated"))
+    search.add_argument("--kind", choices=KINDS, action="append", default=[])
+    search.add_argument("--limit", metavar="N", type=number(int, least=1), default=10)
+    search.add_argument("--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("least score, 0 to 1"))
+    explore = group.command("explore", _("what calls, imports or contains what"), "projects:explore")
+    explore.add_argument("entity", metavar="ENTITY", help=_("the id of a result, or a name"))
+    explore.add_argument("--relation", choices=RELATIONS, action="append", default=[])
+    explore.add_argument("--direction", choices=DIRECTIONS, default="both")
+    explore.add_argument("--depth", metavar="N", type=number(int, least=1), default=1)
+    explore.add_argument("--limit", metavar="N", type=number(int, least=1), default=50)
+    show = group.command("show", _("a project and what it holds, or the text of an entity"), "projects:show")
+    show.add_argument("what", metavar="NAME|ID")
+    forget = group.command("forget", _("remove what was read of a file or folder; the files stay"), "projects:forget")
+    forget.add_argument("path", metavar="PATH")
+    group.command("offers", _("granted folders that could become projects"), "projects:offers")
+    answer = group.command("answer", _("say whether a granted folder becomes a project"), "projects:answer")
+    answer.add_argument("folder", metavar="DIR")
+    answer.add_argument("said", choices=("yes", "no"))
+    for name, text in (("delete", _("forget a project; its folder is not touched")), ("pause", _("stop reading a project"))):
+        group.command(name, text, f"projects:{name}").add_argument("name", metavar="NAME")
+
+
+def _ways(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-vectors", action="store_true", help=_("find it by words alone"))
+    parser.add_argument("--no-watch", action="store_true", help=_("do not read changed files again automatically"))
+
+
+async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    projects = await atelier.repos.projects.list()
+    if out.json:
+        data(out, [each.model_dump(mode="json") for each in projects])
+        return 0
+    rows = [(each.name, _("yes") if each.loaded else _("no"), _when(each), each.root) for each in projects]
+    table(out, rows, (_("name"), _("loaded"), _("read"), _("folder")))
+    return 0
+
+
+async def create(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    folder = _path(out, arguments.folder) if arguments.folder else ""
+    made = await atelier.projects.create(
+        arguments.name, folder, embedded=not arguments.no_vectors, watched=bool(folder) and not arguments.no_watch
+    )
+    _print(out, made)
+    return 0
+
+
+async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from pathlib import Path
+
+    from atelier_desk.cli.output import data, line
+
+    path = _path(out, arguments.path)
+    project = await _of_path(atelier, path)
+    if project is None:
+        name = arguments.name or Path(path).name
+        project = await atelier.projects.create(name, path, embedded=not arguments.no_vectors, watched=not arguments.no_watch)
+    await atelier.projects.ingest(project.id, () if path == project.root else (path,), force=arguments.force)
+    try:
+        state = await _followed(atelier, project, out)
+    except asyncio.CancelledError:
+        await atelier.projects.stop(project.id)
+        out.note(_("Paused. The same command goes on."))
+        raise
+    if out.json:
+        data(out, {"project": project.model_dump(mode="json"), "state": state.model_dump(mode="json")})
+    elif state.error:
+        out.note(state.error, "error")
+    else:
+        line(out, _("{project}: {changed} read, {unchanged} unchanged, {removed} gone, {problems} with problems",
+                    project=project.name, changed=figures.number(state.changed), unchanged=figures.number(state.unchanged),
+                    removed=figures.number(state.removed), problems=figures.number(state.problems)))  # fmt: skip
+    return 0 if state.stage.value == "done" else 1
+
+
+async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.domain.project import EntityKind
+
+    ids = [(await atelier.projects.get(name)).id for name in arguments.project]
+    found = await atelier.projects.find(
+        arguments.query, project_ids=ids, kinds=[EntityKind(kind) for kind in arguments.kind], limit=arguments.limit,
+        threshold=arguments.threshold,
+    )  # fmt: skip
+    if out.json:
+        data(out, [each.model_dump(mode="json") for each in found])
+        return 0
+    rows = [(figures.number(each.score, 2, trim=True), each.entity.id, _name(each.entity), _place(each.entity)) for each in found]
+    table(out, rows, (_("score"), _("id"), _("name"), _("place")))
+    return 0
+
+
+async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.domain.project import Direction, RelationKind
+
+    found = await atelier.projects.explore(
+        await _entity_id(atelier, arguments.entity), relations=[RelationKind(each) for each in arguments.relation],
+        direction=Direction(arguments.direction), depth=arguments.depth, limit=arguments.limit,
+    )  # fmt: skip
+    if out.json:
+        data(out, found.model_dump(mode="json"))
+        return 0
+    names = {each.entity.id: _name(each.entity) for each in found.neighbours} | {found.start.id: _name(found.start)}
+    rows = []
+    for each in found.neighbours:
+        by = f"{names.get(each.by.source, '?')} {each.by.kind.value} {names.get(each.by.target, '?')}"
+        rows.append((str(each.depth), each.entity.id, _name(each.entity), by, _place(each.entity)))
+    table(out, rows, (_("depth"), _("id"), _("name"), _("relation"), _("place")))
+    if found.cut:
+        out.note(_("There is more; --limit shows it."))
+    return 0
+
+
+async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import NotFoundError
+
+    try:
+        project = await atelier.projects.get(arguments.what)
+    except NotFoundError:
+        entity = await atelier.projects.entity(await _entity_id(atelier, arguments.what))
+        if out.json:
+            data(out, entity.model_dump(mode="json"))
+        else:
+            out.note(f"{_name(entity)}  {_place(entity)}")
+            out.write(entity.text.rstrip("\n") + "\n")
+        return 0
+    statistics = await atelier.projects.statistics(project.id)
+    problems = await atelier.projects.problems(project.id, limit=50)
+    if out.json:
+        shown = {name: each.model_dump(mode="json") for name, each in (("project", project), ("statistics", statistics))}
+        data(out, {**shown, "problems": [each.model_dump() for each in problems]})
+        return 0
+    line(out, f"{project.name}  {project.root}  {_when(project)}")
+    rows: list[tuple[str, dict[Any, int]]] = [
+        (_("entities"), dict(statistics.entities)), (_("relations"), dict(statistics.relations)), (_("languages"), statistics.languages)
+    ]  # fmt: skip
+    for title, counts in rows:
+        line(out, f"{title}: " + ", ".join(f"{name} {figures.number(count)}" for name, count in counts.items()))
+    vectors = _("vectors: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
+    line(out, ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}")
+    for problem in problems:
+        line(out, f"  {problem.path}: {problem.reason}")
+    return 0
+
+
+async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    path = arguments.path if "://" in arguments.path else _path(out, arguments.path)
+    project = await _of_path(atelier, path)
+    if project is None:
+        raise _in_no_project(path)
+    count = await atelier.projects.forget_path(project.id, path)
+    if out.json:
+        data(out, {"project": project.name, "files": count})
+    else:
+        line(out, ngettext("{n} file forgotten", "{n} files forgotten", count))
+    return 0
+
+
+async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+
+    project = await atelier.projects.get(arguments.name)
+    rows = await atelier.projects.delete(project.id)
+    if out.json:
+        data(out, {"project": project.name, "rows": rows})
+    else:
+        line(out, ngettext("{n} row removed", "{n} rows removed", rows))
+    return 0
+
+
+async def pause(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    project = await atelier.projects.get(arguments.name)
+    await atelier.projects.stop(project.id)
+    _print(out, project)
+    return 0
+
+
+async def offers(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.projects.offers()
+    if out.json:
+        data(out, [each.model_dump() for each in found])
+    else:
+        table(out, [(each.name, each.folder) for each in found], (_("name"), _("folder")))
+    return 0
+
+
+async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    project = await atelier.projects.answer(_path(out, arguments.folder), arguments.said == "yes")
+    if project is not None:
+        await _followed(atelier, project, out)
+        _print(out, await atelier.projects.get(project.id))
+    return 0
+
+
+async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestState:
+    """Say how far it is, on standard error, until it is over."""
+    waiting = asyncio.ensure_future(atelier.projects.wait(project.id))
+    loop, said = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+    try:
+        while not waiting.done():
+            await asyncio.wait([waiting], timeout=LOOK_S)
+            state = (await atelier.projects.states()).get(project.id)
+            if state is not None and not waiting.done() and loop.time() - said >= SAID_S:
+                said = loop.time()
+                done, total = figures.number(state.done), figures.number(state.total)
+                out.note(
+                    _("{stage}: {done} of {total}  {path}", stage=_(STAGES[state.stage.value]), done=done, total=total, path=state.path)
+                )
+    finally:
+        waiting.cancel()
+    found = waiting.result()
+    assert found is not None
+    return found
+
+
+async def _of_path(atelier: Atelier, path: str) -> Project | None:
+    """The project that a path lies in, the nearest; of a page, one that has it."""
+    from pathlib import Path
+
+    projects = await atelier.repos.projects.list()
+    if "://" in path:
+        for each in projects:
+            if any(state.path == path for state in await atelier.repos.projects.files(each.id)):
+                return each
+        return None
+    above = [each for each in projects if each.root and Path(path).is_relative_to(each.root)]
+    return max(above, key=lambda each: len(each.root), default=None)
+
+
+async def _entity_id(atelier: Atelier, text: str) -> str:
+    """An id, or the id of the one that has this name."""
+    from atelier_desk.domain.errors import NotFoundError
+    from atelier_desk.storage.repositories.projects import is_entity_id
+
+    if is_entity_id(text):
+        return text
+    found = await atelier.projects.find(text, limit=10)
+    named = [each.entity for each in found if text in (each.entity.name, each.entity.qualified, each.entity.path)]
+    if len(named) == 1:
+        return named[0].id
+    names = ", ".join(f"{_name(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _("none")
+    raise NotFoundError(N_("There is no single entity {name}. Nearest: {names}."), name=text[:80], names=names)
+
+
+def _in_no_project(path: str) -> Exception:
+    from atelier_desk.domain.errors import NotFoundError
+
+    return NotFoundError(N_("{path} lies in no project."), path=path)
+
+
+def _path(out: Output, text: str) -> str:
+    import os
+
+    return os.path.realpath(os.path.join(out.cwd, os.path.expanduser(text)))  # noqa: PTH111, PTH118
+
+
+def _name(entity: Entity) -> str:
+    return entity.qualified or entity.name
+
+
+def _place(entity: Entity) -> str:
+    return f"{entity.path}:{entity.start_line}" if entity.start_line else entity.path
+
+
+def _when(project: Project) -> str:
+    return project.ingested_at.astimezone().strftime("%Y-%m-%d %H:%M") if project.ingested_at is not None else _("not yet")
+
+
+def _print(out: Output, project: Project) -> None:
+    from atelier_desk.cli.output import data, line
+
+    if out.json:
+        data(out, project.model_dump(mode="json"))
+    else:
+        line(out, f"{project.name}  {project.root}")

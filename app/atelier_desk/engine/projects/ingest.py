@@ -1,0 +1,396 @@
+"""One ingestion of a project: look, read, write, relate, embed. Cut off anywhere, the next one goes on where it stopped.
+
+What is in the database of a file is all of it, with its hash, or what was there before: a file whose hash is as it was is not read again.
+Relations are written after all files of an ingestion are; a file whose relations are still to be written says so in its row, and the
+project says that an ingestion is not over, after which all are related anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.project import IngestStage, IngestState, Project
+from atelier_desk.engine.projects import scan
+from atelier_desk.engine.projects.processes import Reader
+from atelier_desk.i18n import _
+from atelier_desk.knowledge.projects.rows import entity_row, light, package_row
+from atelier_desk.knowledge.projects.texts import embedded_text
+from atelier_desk.storage.repositories.projects import Edge, FileState, FileWrite, file_key, project_key
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.workspace.root import ConfinedRoot
+
+if TYPE_CHECKING:
+    from atelier_desk.knowledge.projects.index import ProjectIndex
+    from atelier_desk.knowledge.projects.keeper import ProjectIndexes
+    from atelier_desk.llm.base import Embedder
+    from atelier_desk.storage.repositories import ProjectRepository
+
+log = logging.getLogger(__name__)
+
+CHUNK = 16
+"""Files that a process is asked for at once."""
+ROWS = 2_000
+"""Rows of one transaction, about: others' writes wait for it some 150 ms."""
+AT_ONCE = 200
+"""Files that are looked up one by one; for more all are read."""
+TOLD = 500
+"""Files whose symbols are told at once."""
+EMBEDDED = 64
+"""Texts that are embedded between two looks whether to go on."""
+SHOWN_S = 0.3
+"""Seconds between two words about how far it is."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a project's files lie, what may not be read there, and how many processes read."""
+
+    root: Path
+    closed: tuple[Path, ...]
+    readers: int
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Files that are written together, and their symbols."""
+
+    writes: list[FileWrite] = field(default_factory=list)
+    symbols: dict[str, str | None] = field(default_factory=dict)
+    rows: int = 0
+
+
+class Ingestion:
+    """One ingestion. Made anew for each; ``state`` says how far it is.
+
+    Args:
+        told: called with every new state, a few times a second at most.
+        relator: the process that knows all symbols, if one is kept from the ingestion before; ``relator`` is it afterwards.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        place: Place,
+        repo: ProjectRepository,
+        indexes: ProjectIndexes,
+        embedder: Callable[[], Embedder | None],
+        told: Callable[[IngestState], None],
+        relator: Reader | None = None,
+    ) -> None:
+        self._project = project
+        self._place = place
+        self._repo = repo
+        self._indexes = indexes
+        self._embedder = embedder
+        self._told = told
+        self._said = 0.0
+        self._written: list[str] = []
+        self._removed: list[str] = []
+        self._whole = False
+        self.relator = relator if relator is not None and relator.alive else None
+        self.state = IngestState(project_id=project.id, stage=IngestStage.READING)
+
+    async def run(self, below: Sequence[str] = (), *, force: bool = False, whole: bool = False) -> None:
+        """Do it.
+
+        Args:
+            below: files and folders that are looked at; all without any.
+            force: read files again whose content is as it was.
+            whole: relate all files, as an earlier ingestion was cut off.
+        """
+        index = await self._indexes.get(self._project.id)
+        self._whole = whole
+        self._show(force=True)
+        try:
+            await self._read(index, below, force)
+            self._say(stage=IngestStage.RELATING, done=0, total=0, path="")
+            await self._relate(index)
+            if self._project.embedded:
+                await self._embed(index)
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def add_pages(self, pages: Sequence[tuple[str, str, str]]) -> int:
+        """Keep pages (address, title, Markdown), relate them, and embed them."""
+        index = await self._indexes.get(self._project.id)
+        known = {each.path: each for each in await self._repo.files(self._project.id)}
+        try:
+            await self._warm()
+            assert self.relator is not None
+            batch = _Batch()
+            async for answer in self.relator.pages(pages):
+                self._take(batch, answer)
+            await self._write(index, batch, known)
+            await self._relate(index)
+            if self._project.embedded:
+                await self._embed(index)
+        except BaseException:
+            await self.aclose()
+            raise
+        return sum(len(write.entities) for write in batch.writes)
+
+    async def embed(self) -> None:
+        """Make missing vectors, alone."""
+        await self._embed(await self._indexes.get(self._project.id))
+
+    async def aclose(self) -> None:
+        """End the process that relates."""
+        if self.relator is not None:
+            await self.relator.aclose()
+            self.relator = None
+
+    # -- reading --------------------------------------------------------------------------------------------------------------------
+
+    async def _read(self, index: ProjectIndex, below: Sequence[str], force: bool) -> None:
+        root = ConfinedRoot(self._place.root, self._place.closed, real=True)
+        stopped = asyncio.Event()
+        try:
+            found = await in_tool_thread(scan.scan, root, below, stopped.is_set)
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
+        known = await self._known(below, found)
+        await self._leave_out(found.secret, known)
+        if not found.cut:
+            await self._remove(index, sorted(path for path in set(known) - set(found.files) - set(found.secret) if not is_address(path)))
+        self._say(total=len(found.files))
+        asked = [(path, "" if force or path not in known else known[path].hash) for path in found.files]
+        chunks = [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]
+        if self._whole or (not known and not below):
+            self._whole = True  # all is related in the end: nobody need know what differs
+            await self.aclose()
+        readers = [self._reader() for _number in range(max(1, min(self._place.readers, len(chunks))))]
+        if self.relator is not None and len(chunks) <= 1:
+            readers = [self.relator]
+        answers: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(maxsize=4 * CHUNK)
+        tasks = [asyncio.create_task(_ask(reader, chunks, answers)) for reader in readers]
+        try:
+            await self._write_all(index, answers, len(tasks), known)
+            for task in tasks:
+                await task
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for reader in readers:
+                if reader is not self.relator:
+                    await reader.aclose()
+
+    async def _known(self, below: Sequence[str], found: scan.Scan) -> dict[str, FileState]:
+        """What is known of the files that are looked at, and of those that are gone from there."""
+        paths = {*below, *found.files, *found.secret}
+        if below and len(paths) <= AT_ONCE:
+            known = {each.path: each for each in await self._repo.files_at(self._project.id, sorted(paths))}
+            if all(path in known or path in found.files or path in found.secret for path in below):
+                return known  # no folder among them, below which others may be gone
+        return {each.path: each for each in await self._repo.files(self._project.id) if _inside(each.path, below)}
+
+    async def _write_all(
+        self, index: ProjectIndex, answers: asyncio.Queue[dict[str, Any] | None], askers: int, known: dict[str, FileState]
+    ) -> None:
+        """Write what comes in batches, each while the next is read."""
+        batch, writing = _Batch(), None
+        try:
+            while askers:
+                answer = await answers.get()
+                if answer is None:
+                    askers -= 1
+                    continue
+                self._say(done=self.state.done + 1, path=answer["path"])
+                if answer.get("same"):
+                    self._say(unchanged=self.state.unchanged + 1)
+                    continue
+                if answer.get("gone"):
+                    continue
+                self._take(batch, answer)
+                if batch.rows >= ROWS:
+                    if writing is not None:
+                        await writing
+                    writing = asyncio.create_task(self._write(index, batch, known))
+                    batch = _Batch()
+            if writing is not None:
+                await writing
+            await self._write(index, batch, known)
+        finally:
+            if writing is not None and not writing.done():
+                # A transaction that has begun is waited for, so that the index knows of it.
+                with contextlib.suppress(BaseException):
+                    await asyncio.shield(writing)
+
+    def _take(self, batch: _Batch, answer: dict[str, Any]) -> None:
+        path = answer["path"]
+        problem = answer["problem"]
+        said = _(problem[0], **problem[1]) if problem else ""
+        state = FileState(
+            path, answer.get("hash", ""), answer.get("size", 0), answer["kind"], answer["language"], False, said, answer["skipped"]
+        )
+        entities = [entity_row(values) for values in answer["entities"]]
+        batch.writes.append(FileWrite(state, answer["symbols"], entities))
+        batch.symbols[path] = answer["symbols"] or None
+        batch.rows += 1 + len(entities)
+        self._say(changed=self.state.changed + 1, problems=self.state.problems + bool(said))
+
+    async def _write(self, index: ProjectIndex, batch: _Batch, known: dict[str, FileState]) -> None:
+        if not batch.writes:
+            return
+        there = [write for write in batch.writes if write.state.path in known]
+        for write in there:
+            now = {entity.id for entity in write.entities}
+            write.gone = [each for each in index.of_file(file_key(self._project.id, write.state.path)) if each not in now]
+        await self._warm()
+        await self._repo.write_files(self._project.id, batch.writes, fresh=not there)
+        await in_tool_thread(_change, index, batch.writes)
+        self._written += list(batch.symbols)
+        if not self._whole and self.relator is not None:
+            await self.relator.tell(batch.symbols)
+
+    async def _leave_out(self, secret: Sequence[str], known: dict[str, FileState]) -> None:
+        """Name what looks like a secret; nothing of it is read."""
+        fresh = [path for path in secret if path not in known or not known[path].skipped]
+        said = _(scan.SECRET)
+        writes = [FileWrite(FileState(path, "", 0, "", "", True, said, True), "") for path in fresh]
+        for start in range(0, len(writes), ROWS):
+            await self._repo.write_files(self._project.id, writes[start : start + ROWS])
+        self._say(problems=self.state.problems + len(secret))
+
+    async def _remove(self, index: ProjectIndex, gone: Sequence[str]) -> None:
+        if gone:
+            await self._warm()
+        for path in gone:
+            await self._repo.remove_files(self._project.id, [path])
+            await in_tool_thread(index.remove, index.of_file(file_key(self._project.id, path)))
+            self._removed.append(path)
+            self._say(removed=self.state.removed + 1)
+        if not self._whole and self.relator is not None and gone:
+            await self.relator.tell(dict.fromkeys(gone))
+
+    # -- relating -------------------------------------------------------------------------------------------------------------------
+
+    async def _warm(self) -> None:
+        """Have a process know the symbols of all files as they were before this ingestion, so that it sees what differs."""
+        if not self._whole and self.relator is None:
+            self.relator = self._reader()
+            await self._tell_all(settled=True)
+
+    async def _relate(self, index: ProjectIndex) -> None:
+        if not (self._written or self._removed or self._whole):
+            return
+        if self._whole:
+            self.relator = self._reader()
+            await self._tell_all(settled=False)
+        assert self.relator is not None
+        sources: list[str] = []
+        edges: list[Edge] = []
+        packages: dict[str, str] = {}
+        async for answer in self.relator.relate():
+            sources.append(answer["path"])
+            edges += [Edge(*values) for values in answer["edges"]]
+            packages.update(answer["packages"])
+            self._say(done=self.state.done + 1, path=answer["path"])
+            if len(edges) >= ROWS or len(sources) >= ROWS:
+                await self._write_relations(index, sources, edges, packages)
+                sources, edges, packages = [], [], {}
+        await self._write_relations(index, sources, edges, packages)
+
+    async def _tell_all(self, *, settled: bool) -> None:
+        assert self.relator is not None
+        symbols = await self._repo.symbols(self._project.id)
+        if not settled:
+            self._say(total=len(symbols))
+        paths = list(symbols)
+        for start in range(0, len(paths), TOLD):
+            told = {path: symbols[path] for path in paths[start : start + TOLD]}
+            await self.relator.tell(told, settled=settled and start + TOLD >= len(paths))
+
+    async def _write_relations(self, index: ProjectIndex, sources: list[str], edges: list[Edge], packages: dict[str, str]) -> None:
+        if not sources:
+            return
+        fresh = [package_row(package, name) for package, name in packages.items() if index.get(package) is None]
+        await self._repo.write_relations(self._project.id, sources, edges, fresh)
+        keys = [file_key(self._project.id, path) for path in sources]
+        await in_tool_thread(_relate, index, [light(each) for each in fresh], keys, edges)
+
+    # -- embedding ------------------------------------------------------------------------------------------------------------------
+
+    async def _embed(self, index: ProjectIndex) -> None:
+        """Make the vectors that are missing; each batch is kept at once."""
+        embedder = self._embedder()
+        if embedder is None:
+            return
+        await self._indexes.get(self._project.id)  # with the vectors of the embedder in use
+        missing = await in_tool_thread(index.without_vector)
+        self._say(stage=IngestStage.EMBEDDING, done=0, total=len(missing), path="")
+        import numpy as np
+
+        digests = list(missing)
+        for start in range(0, len(digests), EMBEDDED):
+            batch = digests[start : start + EMBEDDED]
+            known = await self._repo.vectors(embedder.id, batch)
+            if known:
+                matrix = np.frombuffer(b"".join(known.values()), dtype="<f2").reshape(len(known), -1)
+                await in_tool_thread(index.set_vectors, [missing[each] for each in known], list(known), matrix)
+            entries = {each: index.entries[missing[each][0]] for each in batch if each not in known}
+            ids = {entry.id: each for each, entry in entries.items() if entry is not None}
+            texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.said(list(ids))).items()} if ids else {}
+            if texts:
+                vectors = await embedder.embed(list(texts.values()))
+                await self._repo.save_vectors(embedder.id, dict(zip(texts, vectors, strict=True)))
+                await in_tool_thread(index.set_vectors, [missing[each] for each in texts], list(texts), vectors)
+            self._say(done=min(start + EMBEDDED, len(digests)))
+
+    # -- shared ---------------------------------------------------------------------------------------------------------------------
+
+    def _reader(self) -> Reader:
+        return Reader(self._place.root, self._place.closed, project_key(self._project.id))
+
+    def _say(self, **fields: Any) -> None:
+        # Not validated: this is done for every file.
+        self.state = self.state.model_copy(update=fields)
+        self._show(force="stage" in fields)
+
+    def _show(self, *, force: bool = False) -> None:
+        now = asyncio.get_running_loop().time()
+        if force or now - self._said >= SHOWN_S:
+            self._said = now
+            self._told(self.state)
+
+
+async def _ask(reader: Reader, chunks: list[list[tuple[str, str]]], answers: asyncio.Queue[dict[str, Any] | None]) -> None:
+    """Have one process read chunk after chunk until none is left."""
+    try:
+        while chunks:
+            async for answer in reader.read(chunks.pop(0)):
+                await answers.put(answer)
+    except asyncio.CancelledError:
+        raise  # nobody waits for the end
+    except BaseException:
+        await answers.put(None)
+        raise
+    await answers.put(None)
+
+
+def _change(index: ProjectIndex, writes: Sequence[FileWrite]) -> None:
+    """Runs in a thread: the index takes what was written."""
+    index.remove([each for write in writes for each in write.gone])
+    index.put([light(entity) for write in writes for entity in write.entities])
+
+
+def _relate(index: ProjectIndex, packages: list[Any], keys: list[str], edges: list[Edge]) -> None:
+    index.put(packages)
+    index.relate(keys, edges)
+
+
+def is_address(path: str) -> bool:
+    """Whether it is a page's address and no path."""
+    return path.startswith(("http://", "https://"))
+
+
+def _inside(path: str, below: Sequence[str]) -> bool:
+    return not below or any(not each or path == each or path.startswith(f"{each}/") for each in below)

@@ -1,0 +1,254 @@
+"""Which projects are being read: one ingestion a project, in the background, started, paused, taken up again, and by changes of files."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.project import IngestStage, IngestState, Project
+from atelier_desk.engine.projects.ingest import Ingestion, Place
+from atelier_desk.i18n import N_, _
+from atelier_desk.threads import in_tool_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
+    from atelier_desk.engine.projects.processes import Reader
+    from atelier_desk.knowledge.projects.keeper import ProjectIndexes
+    from atelier_desk.llm.base import Embedder
+    from atelier_desk.storage.repositories import ProjectRepository
+
+log = logging.getLogger(__name__)
+
+DEBOUNCE_MS = 400
+"""How long files must be left alone before their changes are read: editors write in several steps."""
+READERS = 4
+"""Most processes that read one project."""
+MANY = 50
+"""Changed files from which on the file of the index is written at once; after fewer, at the end."""
+KEPT = 2
+"""Projects whose relating process stays for the next change."""
+NO_ROOT = N_("The project {name} has no folder: pages are added to it one by one.")
+GONE = N_("The folder {path} of the project {name} is not there.")
+
+
+class Ingestions:
+    """The ingestions of one open data folder.
+
+    Args:
+        told: called with a project's id whenever its state changed.
+        closed: folders that are never read.
+    """
+
+    def __init__(
+        self,
+        repo: ProjectRepository,
+        indexes: ProjectIndexes,
+        embedder: Callable[[], Embedder | None],
+        clock: Clock,
+        told: Callable[[str], None],
+        closed: Sequence[Path],
+    ) -> None:
+        self._repo = repo
+        self._indexes = indexes
+        self._embedder = embedder
+        self._clock = clock
+        self._told = told
+        self._closed = tuple(closed)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._watches: dict[str, asyncio.Task[None]] = {}
+        self._relators: dict[str, Reader] = {}
+        self._waiting: dict[str, set[str]] = {}
+        self._closing = False
+        self.states: dict[str, IngestState] = {}
+
+    def at_work(self, project_id: str) -> bool:
+        """Whether the project is being read."""
+        task = self._tasks.get(project_id)
+        return task is not None and not task.done()
+
+    async def start(self, project: Project, below: Sequence[str] = (), *, force: bool = False) -> None:
+        """Begin; what is asked for while one is under way comes after it.
+
+        Raises:
+            UsageError: the project has no folder, or it is not there.
+        """
+        if self._closing:
+            return
+        root = await self._root(project)
+        cut_off = project.pending and not self.at_work(project.id)
+        project = await self._mark(project, pending=True)
+        if self.at_work(project.id):
+            self._waiting.setdefault(project.id, set()).update(below or ("",))
+        else:
+            self._begin(project, root, self._run(project, root, tuple(below), force, cut_off))
+
+    async def embed(self, project: Project) -> None:
+        """Make the vectors that are missing, alone."""
+        if not self._closing and not self.at_work(project.id):
+            self._begin(project, Path(), self._run(project, None, (), False, False))
+
+    def _begin(self, project: Project, root: Path, work: Coroutine[Any, Any, None]) -> None:
+        self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
+        self._tasks[project.id] = asyncio.create_task(work, name=f"ingestion of {root}")
+
+    async def stop(self, project_id: str) -> None:
+        """Pause: what was written stays, and the next start goes on."""
+        self._waiting.pop(project_id, None)
+        task = self._tasks.get(project_id)
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def wait(self, project_id: str) -> None:
+        """Until the project is no longer being read."""
+        while self.at_work(project_id):
+            await asyncio.wait([self._tasks[project_id]])
+
+    async def lose(self, project_id: str) -> None:
+        """What the process that relates knows of a project is no longer so."""
+        relator = self._relators.pop(project_id, None)
+        if relator is not None:
+            await relator.aclose()
+
+    async def add_pages(self, project: Project, pages: Sequence[tuple[str, str, str]]) -> int:
+        """Keep pages (address, title, Markdown). Gives how many entities there are of them."""
+        await self.stop(project.id)
+        work = self._work(project, Path(project.root) if project.root else None)
+        try:
+            return await work.add_pages(pages)
+        finally:
+            self._keep(project.id, work.relator)
+            self._told(project.id)
+
+    async def forget(self, project_id: str) -> None:
+        """A project is to be deleted: nothing reads or watches it any more."""
+        await self.stop(project_id)
+        await self.unwatch(project_id)
+        await self.lose(project_id)
+        self.states.pop(project_id, None)
+
+    async def aclose(self) -> None:
+        """Pause all, and end every process."""
+        self._closing = True
+        for project_id in list(self._watches):
+            await self.unwatch(project_id)
+        for project_id in list(self._tasks):
+            await self.stop(project_id)
+        for relator in self._relators.values():
+            await relator.aclose()
+        self._relators.clear()
+        for project_id in self.states:
+            await self._indexes.keep(project_id)
+
+    # -- watching -------------------------------------------------------------------------------------------------------------------
+
+    def watch(self, project: Project) -> None:
+        """Read changed files of the project from now on."""
+        if project.root and project.id not in self._watches and not self._closing:
+            self._watches[project.id] = asyncio.create_task(self._watch(project.id, Path(project.root)), name="watch of a project")
+
+    async def unwatch(self, project_id: str) -> None:
+        """No longer."""
+        task = self._watches.pop(project_id, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _watch(self, project_id: str, root: Path) -> None:
+        from watchfiles import awatch
+
+        stop = asyncio.Event()
+        try:
+            async for changes in awatch(root, debounce=DEBOUNCE_MS, stop_event=stop, recursive=True, ignore_permission_denied=True):
+                paths = {Path(path).relative_to(root).as_posix() for _change, path in changes}
+                below = sorted(path for path in paths if not path.startswith(".git/"))
+                if below:
+                    await self._changed(project_id, below)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+        except (OSError, RuntimeError) as error:
+            # Too many folders for the system, or the folder is gone: a person can still have it read.
+            log.warning("the folder %s is not watched: %s", root, error)
+
+    async def _changed(self, project_id: str, below: Sequence[str]) -> None:
+        try:
+            project = await self._repo.get(project_id)
+            if project.watched:
+                await self.start(project, below)
+        except AtelierError as error:
+            log.info("changes of a project were not read: %s", error)
+
+    # -- inside ---------------------------------------------------------------------------------------------------------------------
+
+    async def _run(self, project: Project, root: Path | None, below: tuple[str, ...], force: bool, cut_off: bool) -> None:
+        while True:
+            await self._once(project, root, below, force, cut_off)
+            waiting = self._waiting.pop(project.id, None)
+            if not waiting or self.states[project.id].stage is not IngestStage.DONE:
+                return
+            project = await self._mark(project, pending=True)
+            root, cut_off = await self._root(project), False
+            below, force = () if "" in waiting else tuple(sorted(waiting)), False
+
+    async def _once(self, project: Project, root: Path | None, below: tuple[str, ...], force: bool, cut_off: bool) -> None:
+        work = self._work(project, root)
+        try:
+            if root is None:
+                await work.embed()
+            else:
+                await work.run(below, force=force, whole=cut_off)
+                await self._mark(project, pending=False, ingested_at=self._clock.now())
+            self._keep(project.id, work.relator)
+            if work.state.changed + work.state.removed >= MANY:
+                await self._indexes.keep(project.id)
+            self._indexes.give_up(project.id)
+            self._take(work.state.model_copy(update={"stage": IngestStage.DONE, "path": ""}))
+        except asyncio.CancelledError:
+            await work.aclose()
+            self._take(work.state.model_copy(update={"stage": IngestStage.PAUSED, "path": ""}))
+            raise
+        except Exception as error:
+            await work.aclose()
+            if isinstance(error, NotFoundError):
+                log.info("a project was deleted while it was read")
+            else:
+                log.exception("a project could not be read")
+            said = error.localized(_) if isinstance(error, AtelierError) else _("It failed; the log file says why.")
+            self._take(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": said, "path": ""}))
+
+    def _work(self, project: Project, root: Path | None) -> Ingestion:
+        place = Place(root or Path(), self._closed, min(READERS, os.cpu_count() or 1))
+        relator = self._relators.pop(project.id, None)
+        return Ingestion(project, place, self._repo, self._indexes, self._embedder, self._take, relator)
+
+    def _keep(self, project_id: str, relator: Reader | None) -> None:
+        if relator is None:
+            return
+        self._relators[project_id] = relator
+        while len(self._relators) > KEPT:
+            oldest = next(iter(self._relators))
+            asyncio.get_running_loop().create_task(self._relators.pop(oldest).aclose())
+
+    async def _mark(self, project: Project, **fields: Any) -> Project:
+        """The project as it is by now, with other marks: it may have been renamed meanwhile."""
+        marked = (await self._repo.get(project.id)).model_copy(update=fields)
+        await self._repo.save(marked)
+        return marked
+
+    async def _root(self, project: Project) -> Path:
+        if not project.root:
+            raise UsageError(NO_ROOT, name=project.name)
+        root = Path(project.root)
+        if not await in_tool_thread(root.is_dir):
+            raise UsageError(GONE, path=project.root, name=project.name)
+        return root
+
+    def _take(self, state: IngestState) -> None:
+        self.states[state.project_id] = state
+        self._told(state.project_id)

@@ -1,0 +1,71 @@
+"""Which files of a folder are read: those that ``.gitignore`` and the like leave, without what looks like a secret, and nothing behind
+links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.engine.attached_text import looks_secret
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.walk import Entry, Walk
+
+FILES = 50_000
+"""Files of one project."""
+SECONDS = 600.0
+MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "__pypackages__"})
+"""Folders of what was installed or made by programs, left out wherever no ignore file says so."""
+SECRET = N_("Left out: it looks as if it held a secret.")
+
+
+@dataclass(slots=True)
+class Scan:
+    """What was found: paths to read, paths left out because they look like secrets, and why not all was looked at."""
+
+    files: list[str] = field(default_factory=list)
+    secret: list[str] = field(default_factory=list)
+    cut: str = ""
+
+
+def scan(root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], object] = lambda: False) -> Scan:
+    """Look through a folder, or only at some files and folders of it. Blocks.
+
+    Raises:
+        ToolError: the folder itself cannot be read.
+    """
+    found = Scan()
+    seen: set[str] = set()
+    for start in below or ("",):
+        walk = Walk(root, seconds=SECONDS, stopped=stopped)
+        for entry in _entries(root, walk, start):
+            parts = entry.path.split("/")
+            if entry.path in seen or not MADE.isdisjoint(parts):
+                continue
+            seen.add(entry.path)
+            if any(map(looks_secret, parts)):
+                found.secret.append(entry.path)
+            elif len(found.files) < FILES:
+                found.files.append(entry.path)
+            else:
+                found.cut = f"only the first {FILES} files are read"
+                return found
+        found.cut = found.cut or walk.cut
+    found.files.sort()
+    return found
+
+
+def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Sequence[Entry]:
+    try:
+        there = root.look(start) if start else None
+        if start and there is None:
+            return ()
+        if there is not None and there.kind != "folder":
+            folder = start.rpartition("/")[0]
+            return [entry for entry in walk.files(folder, depth=1) if entry.path == start]
+        return list(walk.files(start))
+    except ToolError:
+        if start:
+            return ()
+        raise

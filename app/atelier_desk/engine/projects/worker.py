@@ -1,0 +1,110 @@
+"""Reads and relates files of a project in a process of its own: ``python -P -m atelier_desk.engine.projects.worker``.
+
+Parsing holds the interpreter, and works on what strangers wrote: the engine does neither. Requests and answers are JSON, a line each:
+
+- ``{"root", "closed", "key"}`` says where the files lie, and what ids begin with. The answer is ``{"version"}``, which
+  every hash begins with.
+- ``{"read": [[path, hash], …]}`` answers a line for each file: ``{"path", "same": true}`` where its hash is as given, else what
+  ``reading.read`` gives, or why it was not read.
+- ``{"pages": [[address, title, Markdown], …]}`` answers a line for each page.
+- ``{"symbols": {path: text or null}}`` tells of files, or that they are gone; with ``"settled": true`` their relations are known. It has
+  no answer.
+- ``{"relate": true}`` answers a line for each file whose relations are other ones than before, then ``{"end": true}``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.i18n import N_
+from atelier_desk.knowledge.projects import reading
+from atelier_desk.knowledge.projects.relating import Relator
+from atelier_desk.storage.repositories.projects import PROJECT_DIGITS, file_key_of
+from atelier_desk.workspace.root import ConfinedRoot
+
+FILE = 4 * 1024 * 1024
+"""Bytes of the largest file that is read; documents and pictures, which say less in more, ``DOCUMENT``."""
+DOCUMENT = 32 * 1024 * 1024
+DOCUMENTS = (".pdf", ".docx", ".ipynb", ".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
+TOO_LARGE = N_("Too large: {size} MB, and at most {most} MB are read.")
+NO_TEXT = N_("Not a text that can be read.")
+BROKEN = N_("Could not be read: {reason}")
+
+
+class Worker:
+    """The state of one process: a project's files, and what is known of them."""
+
+    def __init__(self) -> None:
+        self._root: ConfinedRoot | None = None
+        self._key = "0" * PROJECT_DIGITS
+        self._relator = Relator(self._key)
+
+    def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """What a request is answered with, line by line."""
+        if "root" in request:
+            self._root = ConfinedRoot(Path(request["root"]), [Path(each) for each in request["closed"]], real=True)
+            self._key = request["key"]
+            self._relator = Relator(self._key)
+            yield {"version": reading.version()}
+        for path, known in request.get("read", ()):
+            yield {"path": path, **self._read(path, known)}
+        for path, title, text in request.get("pages", ()):
+            data = text.encode("utf-8", "replace")
+            found = reading.read_page(file_key_of(self._key, path), path, title, data)
+            yield {"path": path, "hash": reading.hash_of(data), "size": len(data), "skipped": False, **found}
+        for path, symbols in request.get("symbols", {}).items():
+            self._relator.tell(path, symbols)
+        if request.get("settled"):
+            self._relator.settle()
+        if "relate" in request:
+            yield from self._relator.relate()
+            yield {"end": True}
+
+    def _read(self, path: str, known: str) -> dict[str, Any]:
+        assert self._root is not None
+        most = DOCUMENT if path.lower().endswith(DOCUMENTS) else FILE
+        try:
+            data = self._root.read(path, most)
+        except ToolError as error:
+            if error.code == "not_found":
+                return {"gone": True}
+            if error.code == "too_large":
+                size = self._root.look(path)
+                return _refused(TOO_LARGE, {"size": round(size.size / 1e6, 1) if size else 0, "most": most >> 20}, skipped=True)
+            return _refused(BROKEN, {"reason": str(error)})
+        digest = reading.hash_of(data)
+        if digest == known:
+            return {"same": True}
+        about = {"hash": digest, "size": len(data)}
+        try:
+            if not reading.is_read(path, data):
+                return {**about, **_refused(NO_TEXT, {}, skipped=True)}
+            return {**about, "problem": None, "skipped": False, **reading.read(file_key_of(self._key, path), path, data)}
+        except AtelierError as error:
+            return {**about, **_refused(error.template, {name: str(value) for name, value in error.params.items()})}
+        except RecursionError:
+            return {**about, **_refused(BROKEN, {"reason": "nested too deeply"})}
+
+
+def _refused(text: str, values: dict[str, Any], *, skipped: bool = False) -> dict[str, Any]:
+    return {"problem": (text, values), "skipped": skipped, "kind": "", "language": "", "entities": [], "symbols": ""}
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    sys.setrecursionlimit(10_000)
+    worker = Worker()
+    out = sys.stdout.buffer
+    for line in sys.stdin.buffer:
+        for answer in worker.answer(json.loads(line)):
+            out.write(json.dumps(answer).encode("ascii") + b"\n")
+            out.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,429 @@
+"""Projects: folders and fetched pages as a graph that people and agents look things up in."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.project import (
+    Direction,
+    Entity,
+    EntityKind,
+    Exploration,
+    FileProblem,
+    Found,
+    IngestState,
+    Project,
+    ProjectOffer,
+    ProjectStatistics,
+    RelationKind,
+)
+from atelier_desk.engine.projects.ingesting import Ingestions
+from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.i18n import N_, _
+from atelier_desk.knowledge.projects.keeper import ProjectIndexes
+from atelier_desk.knowledge.projects.query import filtered
+from atelier_desk.knowledge.projects.search import around, search, shown
+from atelier_desk.storage.repositories.projects import NAME_TAKEN, file_key, is_entity_id, project_key
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.text import decode
+
+if TYPE_CHECKING:
+    from atelier_desk.knowledge.projects.index import ProjectIndex
+    from atelier_desk.llm.base import Embedder
+
+log = logging.getLogger(__name__)
+
+NO_FOLDER = N_("There is no folder {path}.")
+INSIDE_DATA = N_("{path} holds Atelier's own data: it cannot become a project.")
+FOUND_MAX = 100
+EXPLORED_MAX = 5_000
+DEPTH_MAX = 5
+TEXT = 50_000
+"""Characters of an entity's text in one answer."""
+_SOURCE = 16 * 1024 * 1024
+FILE_KINDS = frozenset({EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.IMAGE, EntityKind.PAGE})
+
+
+class ProjectService:
+    """Projects. Changes are announced as ``projects`` with the project's id."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self._repo = context.repos.projects
+        self._indexes = ProjectIndexes(self._repo, context.datadir.root, self._embedder)
+        self._ingestions = Ingestions(self._repo, self._indexes, self._embedder, context.clock, self._announce, (context.datadir.root,))
+
+    async def list(self) -> list[Project]:
+        """All projects by name."""
+        return await self._repo.list()
+
+    async def get(self, project: str) -> Project:
+        """A project by its id or its name, in any case.
+
+        Raises:
+            NotFoundError: there is none; the message names those there are.
+        """
+        known = await self._repo.list()
+        for each in known:
+            if each.id == project or each.name.casefold() == project.casefold():
+                return each
+        names = ", ".join(each.name for each in known) or _("none")
+        raise NotFoundError(N_("There is no project {name}. There are: {names}."), name=project, names=names)
+
+    async def create(self, name: str, root: str = "", *, embedded: bool = True, watched: bool = True) -> Project:
+        """A new project, not read yet.
+
+        Raises:
+            UsageError: no such folder, or the folder holds Atelier's own data; a blank name.
+            ConflictError: the name is taken.
+        """
+        wanted = checks.text(name, _("name"), limits.PROJECT_NAME)
+        folder = await self._folder(root) if root else ""
+        known = await self._repo.list()
+        if any(each.name.casefold() == wanted.casefold() for each in known):
+            raise ConflictError(NAME_TAKEN, name=wanted)
+        now = self._context.clock.now()
+        project = Project(name=wanted, root=folder, embedded=embedded, watched=watched, created_at=now, updated_at=now)
+        keys = {project_key(each.id) for each in known}
+        while project_key(project.id) in keys:
+            project = Project(**{**dict(project), "id": Project(name=wanted).id})
+        await self._repo.save(project)
+        self._announce(project.id)
+        return project
+
+    async def change(
+        self,
+        project_id: str,
+        *,
+        name: str | None = None,
+        loaded: bool | None = None,
+        watched: bool | None = None,
+        embedded: bool | None = None,
+    ) -> Project:
+        """Rename a project, or switch whether searches look at it, whether changed files are read again, and whether it gets vectors."""
+        project = await self._repo.get(project_id)
+        given = {"loaded": loaded, "watched": watched, "embedded": embedded}
+        fields: dict[str, object] = {field: value for field, value in given.items() if value is not None}
+        if name is not None:
+            fields["name"] = checks.text(name, _("name"), limits.PROJECT_NAME)
+        changed = checks.changed(project, _("project"), **fields, updated_at=self._context.clock.now())
+        await self._repo.save(changed)
+        self._announce(project_id)
+        return changed
+
+    async def delete(self, project_id: str) -> int:
+        """Forget a project and all that was read of it; its folder is not touched. Gives how many rows were removed."""
+        await self._repo.get(project_id)
+        await self._ingestions.forget(project_id)
+        count = await self._repo.delete(project_id)
+        await self._indexes.forget(project_id)
+        self._announce(project_id)
+        return count
+
+    # -- reading --------------------------------------------------------------------------------------------------------------------
+
+    async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False) -> None:
+        """Read a project in the background, or only these files and folders of it (from its root, or absolute). ``force`` reads files
+        again whose content is as it was.
+
+        Raises:
+            UsageError: the project has no folder, it is not there, or a path lies outside of it.
+        """
+        project = await self._repo.get(project_id)
+        await self._ingestions.start(project, [_below(project, path) for path in paths], force=force)
+        if project.watched:
+            self._ingestions.watch(project)
+
+    async def stop(self, project_id: str) -> None:
+        """Pause; ``ingest`` goes on where it stopped."""
+        await self._ingestions.stop(project_id)
+
+    async def states(self) -> dict[str, IngestState]:
+        """By project, how far ingestions are that are under way, paused, or ended since the start."""
+        return dict(self._ingestions.states)
+
+    async def wait(self, project_id: str) -> IngestState | None:
+        """Until the project is no longer being read; how its ingestion ended."""
+        await self._ingestions.wait(project_id)
+        return self._ingestions.states.get(project_id)
+
+    async def embed(self, project_id: str) -> None:
+        """Make the missing vectors of a project in the background.
+
+        Raises:
+            UsageError: no embedder is chosen in the settings.
+        """
+        if self._embedder() is None:
+            raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+        await self._ingestions.embed(await self._repo.get(project_id))
+
+    async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
+        """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about."""
+        if not folders:
+            workflows = await self._context.repos.workflows.list(limit=limits.LIST_MAX)
+            folders = [folder for workflow in workflows for folder in workflow.workspace]
+        answered = (await self._context.settings.get()).project_answers
+        known = await self._repo.list()
+        own = self._context.datadir.root
+
+        def fresh() -> builtins.list[Path]:
+            found = dict.fromkeys(Path(folder).resolve() for folder in folders)
+            roots = [Path(each.root) for each in known if each.root]
+            data = own.resolve()
+            return [
+                each
+                for each in found
+                if each.is_dir()
+                and str(each) not in answered
+                and not any(each.is_relative_to(root) for root in roots)
+                and not (each == data or data in each.parents)
+            ]
+
+        return [ProjectOffer(folder=str(each), name=_free(each.name or "project", known)) for each in await in_tool_thread(fresh)]
+
+    async def answer(self, folder: str, yes: bool) -> Project | None:
+        """Keep what a person said about a folder; with yes it becomes a project, which is read in the background.
+
+        Raises:
+            UsageError: there is no such folder.
+        """
+        real = await self._folder(folder)
+        settings = await self._context.settings.get()
+        await self._context.settings.update(project_answers={**settings.project_answers, real: yes})
+        project = None
+        if yes:
+            known = await self._repo.list()
+            project = next((each for each in known if each.root == real), None)
+            if project is None:
+                project = await self.create(_free(Path(real).name or "project", known), real)
+            await self.ingest(project.id)
+        self._announce(project.id if project is not None else "")
+        return project
+
+    async def go_on(self) -> None:
+        """Take up what an earlier process left undone, and watch the projects that are watched."""
+        for project in await self._repo.list():
+            try:
+                if project.pending:
+                    await self.ingest(project.id)
+                elif project.watched and project.loaded and project.ingested_at is not None and project.root:
+                    await self.ingest(project.id)  # what changed while nobody watched
+            except AtelierError as error:
+                log.info("a project was not gone on with: %s", error)
+
+    async def aclose(self) -> None:
+        """Pause all, and end their processes."""
+        await self._ingestions.aclose()
+
+    # -- looking --------------------------------------------------------------------------------------------------------------------
+
+    async def statistics(self, project_id: str) -> ProjectStatistics:
+        """What a project holds."""
+        await self._repo.get(project_id)
+        found = await self._repo.statistics(project_id)
+        index = await self._indexes.get(project_id)
+        texts, vectors = await in_tool_thread(index.texts)
+        return found.model_copy(update={"texts": texts, "vectors": vectors})
+
+    async def problems(self, project_id: str, *, limit: int = 200) -> builtins.list[FileProblem]:
+        """Files that were not read, or not wholly, those that failed first."""
+        await self._repo.get(project_id)
+        return await self._repo.problems(project_id, limit)
+
+    async def files(self, project_id: str, *, under: str = "", limit: int = 1000) -> builtins.list[Entity]:
+        """The files of a project by path, below a folder of it."""
+        checks.page(limit)
+        await self._repo.get(project_id)
+        index = await self._indexes.get(project_id)
+        folder = under.strip("/")
+        found = [each for each in await in_tool_thread(index.all) if each.kind in FILE_KINDS and _lies_in(each.path, folder)]
+        return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
+
+    async def entity(self, entity_id: str) -> Entity:
+        """An entity with its text.
+
+        Raises:
+            NotFoundError: there is none; for a name, the message names those that have it, or near ones.
+        """
+        project, index = await self._home(entity_id)
+        found = await self._repo.entities([entity_id], project.id, text=True) if index.get(entity_id) is not None else []
+        if not found:
+            raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
+        entity = found[0]
+        if entity.kind is EntityKind.SCOPE:
+            with contextlib.suppress(AtelierError):
+                text, first, last = await self.source(entity_id)
+                lines = text.split("\n")[first - 1 : last]
+                return entity.model_copy(update={"text": "\n".join(lines)[:TEXT]})
+        return entity
+
+    async def find(
+        self,
+        query: str,
+        *,
+        project_ids: Sequence[str] = (),
+        kinds: Sequence[EntityKind] = (),
+        limit: int = 20,
+        threshold: float = 0.0,
+    ) -> builtins.list[Found]:
+        """Search by words and meaning, the best first: in these projects, or in all that are loaded.
+
+        Raises:
+            UsageError: a blank query, a threshold below 0 or above 1.
+        """
+        checks.page(limit, most=FOUND_MAX)
+        wanted = checks.text(query, _("query"), limits.MEMORY_CONTENT)
+        if not 0 <= threshold <= 1:
+            raise UsageError(N_("The threshold is a number from 0 to 1, not {value}."), value=threshold)
+        known = {each.id: each for each in await self._repo.list()}
+        for project_id in project_ids:
+            if project_id not in known:
+                await self._repo.get(project_id)
+        asked = [known[each] for each in project_ids] or [each for each in known.values() if each.loaded]
+        return await search(self._repo, self._indexes, self._embedder(), asked, wanted, kinds, limit, threshold)
+
+    async def query(
+        self, project_id: str, kind: EntityKind, where: Mapping[str, Any], order_by: str = "", limit: int = 50
+    ) -> tuple[builtins.list[Entity], int]:
+        """Entities of a kind that meet conditions, and how many do; see ``knowledge.projects.query``.
+
+        Raises:
+            UsageError: a field or an operator that there is not.
+        """
+        checks.page(limit, most=FOUND_MAX)
+        await self._repo.get(project_id)
+        index = await self._indexes.get(project_id)
+        found = await in_tool_thread(lambda: filtered([each for each in index.all() if each.kind == kind], where, order_by))
+        return await self._repo.entities([each.id for each in found[:limit]], project_id), len(found)
+
+    async def forget_path(self, project_id: str, path: str) -> int:
+        """Forget what was read of a file or of the files in a folder, until they are read again; gives how many files."""
+        project = await self._repo.get(project_id)
+        below = path if path.startswith(("http://", "https://")) else _below(project, path)
+        await self._ingestions.stop(project_id)
+        index = await self._indexes.get(project_id)
+        gone = [each.path for each in await self._repo.files(project_id) if _lies_in(each.path, below)]
+        for each in gone:
+            await self._repo.remove_files(project_id, [each])
+            await in_tool_thread(index.remove, index.of_file(file_key(project_id, each)))
+        await self._ingestions.lose(project_id)
+        self._announce(project_id)
+        return len(gone)
+
+    async def add_pages(self, project_id: str, pages: Sequence[tuple[str, str, str]]) -> int:
+        """Keep fetched pages (address, title, Markdown) in a project; gives how many entities there are of them."""
+        project = await self._repo.get(project_id)
+        return await self._ingestions.add_pages(project, pages)
+
+    async def explore(
+        self,
+        entity_id: str,
+        *,
+        relations: Sequence[RelationKind] = (),
+        direction: Direction = Direction.BOTH,
+        depth: int = 1,
+        limit: int = 200,
+    ) -> Exploration:
+        """What is around an entity, by these relations (all without any), to a depth of 1 to 5.
+
+        Raises:
+            NotFoundError: there is no such entity.
+            LimitError: the depth or the limit is out of bounds.
+        """
+        checks.page(limit, most=EXPLORED_MAX)
+        if not 1 <= depth <= DEPTH_MAX:
+            raise LimitError(N_("depth must be between 1 and {most}, not {depth}."), most=DEPTH_MAX, depth=depth)
+        project, index = await self._home(entity_id)
+        if index.get(entity_id) is None:
+            raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
+        return await in_tool_thread(
+            around, index, project.id, entity_id, tuple(map(RelationKind, relations)), Direction(direction), depth, limit
+        )
+
+    async def source(self, entity_id: str) -> tuple[str, int, int]:
+        """The text of an entity's file as it is now, and the first and last line of the entity (0 for the whole file).
+
+        Raises:
+            NotFoundError: there is no such entity, or its file is gone.
+            UsageError: its file is no text, or it stands in none.
+        """
+        project, index = await self._home(entity_id)
+        found = index.get(entity_id)
+        if found is None:
+            raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
+        if not project.root or not found.path or found.kind == EntityKind.PACKAGE:
+            raise UsageError(N_("{name} stands in no file."), name=found.name)
+        text = await in_tool_thread(_text, project.root, found.path, (self._context.datadir.root,))
+        return text, found.start_line, found.end_line
+
+    # -- inside ---------------------------------------------------------------------------------------------------------------------
+
+    async def _home(self, entity_id: str) -> tuple[Project, ProjectIndex]:
+        """The project of an entity, and its index."""
+        if is_entity_id(entity_id):
+            for project in await self._repo.list():
+                if entity_id.startswith(project_key(project.id)):
+                    return project, await self._indexes.get(project.id)
+        raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
+
+    def _embedder(self) -> Embedder | None:
+        return self._context.embedder
+
+    async def _folder(self, root: str) -> str:
+        def real() -> Path:
+            found = Path(root).expanduser().resolve()
+            if not found.is_dir():
+                raise UsageError(NO_FOLDER, path=root)
+            return found
+
+        folder = await in_tool_thread(real)
+        own = self._context.datadir.root.resolve()
+        if folder == own or own in folder.parents:
+            raise UsageError(INSIDE_DATA, path=root)
+        return str(folder)
+
+    def _announce(self, project_id: str) -> None:
+        self._context.bus.changed("projects", project_id)
+
+
+def _free(name: str, known: Sequence[Project]) -> str:
+    """A name that no project has."""
+    taken = {each.name.casefold() for each in known}
+    found, number = name, 2
+    while found.casefold() in taken:
+        found, number = f"{name} {number}", number + 1
+    return found
+
+
+def _below(project: Project, path: str) -> str:
+    """A path from the project's root, with ``/``.
+
+    Raises:
+        UsageError: it lies outside.
+    """
+    whole = os.path.normpath(os.path.join(project.root, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+    inside = os.path.relpath(whole, project.root)
+    if inside == ".." or inside.startswith("../"):
+        raise UsageError(N_("{path} does not lie in the folder of the project, {root}."), path=path, root=project.root)
+    return "" if inside == "." else Path(inside).as_posix()
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(f"{folder}/")
+
+
+def _text(root: str, path: str, closed: tuple[Path, ...]) -> str:
+    text = decode(ConfinedRoot(Path(root), closed, real=True).read(path, _SOURCE))
+    if text is None:
+        raise UsageError(N_("{name} is no text."), name=path)
+    return "\n".join(text.lines)

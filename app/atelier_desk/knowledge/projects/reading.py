@@ -1,0 +1,178 @@
+"""From the bytes of one file to the rows that are kept of it. Pure, and made for a process that reads nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import marshal
+import zlib
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from atelier_desk.domain.project import EntityKind
+from atelier_desk.i18n import N_
+from atelier_desk.knowledge.parsing.charset import decode
+from atelier_desk.knowledge.parsing.parse import GRAMMARS_VERSION, language_of, parse
+from atelier_desk.knowledge.parsing.symbols import Bound, FileSymbols, Imported, Symbol, Target, symbols
+from atelier_desk.knowledge.projects.rows import to_json
+from atelier_desk.knowledge.projects.texts import WORDS, digest, terms
+from atelier_desk.storage.repositories.projects import EntityRow, entity_id, file_entity
+from atelier_desk.storage.text import words
+
+if TYPE_CHECKING:
+    from atelier_desk.knowledge.parsing.parsed import Parsed
+
+NOT_UNDERSTOOD = N_("Not understood at line {lines}; the rest was read.")
+KEPT = 600
+"""Characters of a scope's source that are kept: for previews and vectors; the rest is read from the file."""
+BODY = 12 * WORDS
+"""Characters of a section whose words are searched."""
+SECTION = 8_000
+"""Characters of a document's section that are kept: some documents cannot be read line by line."""
+FORM = 1
+"""Changes with what this module makes of a file."""
+MOST = 20_000
+"""Entities of one file."""
+
+
+class Kept(NamedTuple):
+    """What is kept to relate a file to others: the ids of its scopes (or of a document's sections) by their index, and its symbols."""
+
+    ids: list[str]
+    symbols: FileSymbols
+
+
+def version() -> str:
+    """What hashes of this version begin with: a file is read again when what is found in it would be another thing."""
+    return hashlib.blake2b(f"{FORM}:{GRAMMARS_VERSION}".encode(), digest_size=4).hexdigest()
+
+
+def hash_of(data: bytes) -> str:
+    """The name of a file's content as this version reads it."""
+    return version() + hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def is_read(path: str, data: bytes) -> bool:
+    """Whether a file is a text that can be read."""
+    return language_of(path, data[:8_192]) is not None
+
+
+def read(key: str, path: str, data: bytes) -> dict[str, Any]:
+    """What is kept of a file, as JSON has it: ``kind``, ``language``, ``entities`` (``EntityRow``, terms in base64), ``symbols`` and,
+    where not all was understood, ``problem`` (a text to be translated and its values).
+
+    Args:
+        key: what the ids of its entities begin with.
+
+    Raises:
+        ParseError: it cannot be read, and why.
+    """
+    return _rows(key, path, parse(path, data), data)
+
+
+def read_page(key: str, address: str, title: str, data: bytes) -> dict[str, Any]:
+    """The same of a page of the web, by its Markdown."""
+    made = _rows(key, address, parse("page.md", data), data, page=title or address)
+    return {**made, "kind": "page", "problem": None}
+
+
+def _rows(key: str, path: str, found: Parsed, data: bytes, *, page: str = "") -> dict[str, Any]:
+    scopes = [entity_id(key, EntityKind.SCOPE, scope.qualified) for scope in found.scopes]
+    sections = list(_section_ids(key, found))
+    plain = decode(data).encode("utf-8", "replace")
+    rows = [_file(key, path, found, page), *_scopes(key, path, found, plain, scopes), *_sections(key, path, found, sections)]
+    rows += _imports(key, path, found, scopes)
+    unique = {row.id: row for row in rows[:MOST]}
+    return {
+        "kind": found.kind,
+        "language": found.language,
+        "entities": [to_json(row) for row in unique.values()],
+        "symbols": packed(scopes if found.kind == "code" else sections, symbols(path, found)),
+        "problem": _problem(found),
+    }
+
+
+def packed(ids: list[str], file: FileSymbols) -> str:
+    """The symbols of a file as text. Not read where keys are: ``marshal`` believes what it is given."""
+    lists = [tuple(map(tuple, each)) for each in (file.symbols, file.imports, file.bindings, file.links)]
+    values: Any = (ids, file.path, file.kind, file.language, file.package, *lists, file.references, file.names)
+    return base64.b64encode(zlib.compress(marshal.dumps(values), 1)).decode()
+
+
+def kept(text: str) -> Kept:
+    """The inverse of ``packed``."""
+    ids, path, kind, language, package, *lists, references, names = marshal.loads(zlib.decompress(base64.b64decode(text)))  # noqa: S302
+    symbols_, imports, bindings, links = lists
+    made = FileSymbols(
+        path, kind, language, package, tuple(Symbol(*each) for each in symbols_), tuple(Imported(*each) for each in imports),
+        tuple(Bound(*each) for each in bindings), tuple(Target(*each) for each in links), references, names,
+    )  # fmt: skip
+    return Kept(ids, made)
+
+
+def _problem(found: Parsed) -> tuple[str, dict[str, Any]] | None:
+    """The words for what the grammar did not understand."""
+    return (NOT_UNDERSTOOD, {"lines": ", ".join(map(str, found.error_lines[:5]))}) if found.error_lines else None
+
+
+def _file(key: str, path: str, found: Parsed, page: str) -> EntityRow:
+    name = page[:500] or path.rsplit("/", 1)[-1]
+    kind = {"image": EntityKind.IMAGE, "document": EntityKind.DOCUMENT}.get(found.kind, EntityKind.FILE)
+    if page:
+        kind = EntityKind.PAGE
+    text = found.text[:SECTION] if found.kind == "image" else ""
+    outline = " ".join(scope.name for scope in found.scopes if scope.parent < 0) or " ".join(section.title for section in found.sections)
+    said = text or outline[:2_000]
+    vector = digest(kind, name, "", "", said) if said else ""
+    return EntityRow(
+        file_entity(key), kind, found.kind, name, path, path, found.language, 1 if found.lines else 0, found.lines,
+        "", "", said, "", vector, terms(name, path, "", words(said)),
+    )  # fmt: skip
+
+
+def _scopes(key: str, path: str, found: Parsed, data: bytes, ids: list[str]) -> Iterator[EntityRow]:
+    lines = [words(line) for line in data.decode("utf-8", "replace").split("\n")] if found.scopes else []
+    for scope, own in zip(found.scopes, ids, strict=True):
+        text = data[scope.start : min(scope.end, scope.start + 4 * KEPT)].decode("utf-8", "replace")[:KEPT]
+        body = list(islice(chain.from_iterable(islice(lines, scope.start_line - 1, scope.end_line)), WORDS))
+        parent = ids[scope.parent] if scope.parent >= 0 else file_entity(key)
+        vector = digest("scope", scope.qualified, scope.signature, scope.docstring, text)
+        yield EntityRow(
+            own, EntityKind.SCOPE, scope.type, scope.name, scope.qualified, path, found.language, scope.start_line, scope.end_line,
+            scope.signature, scope.docstring, text, parent, vector, terms(scope.name, f"{scope.qualified} {path}", scope.docstring, body),
+        )  # fmt: skip
+
+
+def _section_ids(key: str, found: Parsed) -> Iterator[str]:
+    """Headings come twice in a document: the second of a name is another one."""
+    seen: dict[str, int] = {}
+    for section in found.sections:
+        number = seen[section.title] = seen.get(section.title, 0) + 1
+        yield entity_id(key, EntityKind.SECTION, section.title if number == 1 else f"{section.title}#{number}")
+
+
+def _sections(key: str, path: str, found: Parsed, ids: list[str]) -> Iterator[EntityRow]:
+    for section, own in zip(found.sections, ids, strict=True):
+        name = section.title or f"{path.rsplit('/', 1)[-1]}:{section.start_line}"
+        parent = ids[section.parent] if section.parent >= 0 else file_entity(key)
+        text = section.text[:SECTION]
+        vector = digest("section", name, "", "", text) if text or section.title else ""
+        yield EntityRow(
+            own, EntityKind.SECTION, f"level {section.level}", name[:500], name[:500], path, found.language,
+            section.start_line, section.end_line, "", "", text, parent, vector, terms(name, path, "", words(section.text[:BODY])),
+        )  # fmt: skip
+
+
+def _imports(key: str, path: str, found: Parsed, scopes: list[str]) -> Iterator[EntityRow]:
+    seen: dict[str, int] = {}
+    for each in found.imports:
+        full = f"{each.module}.{each.name}" if each.name and each.name != "*" else each.module
+        number = seen[full] = seen.get(full, 0) + 1
+        own = entity_id(key, EntityKind.IMPORT, full if number == 1 else f"{full}#{number}")
+        parent = scopes[each.scope] if 0 <= each.scope < len(scopes) else file_entity(key)
+        said = f"{full} as {each.alias}" if each.alias and each.alias != (each.name or each.module) else full
+        yield EntityRow(
+            own, EntityKind.IMPORT, "", each.alias or each.name or each.module, full, path, found.language, each.line, each.line,
+            said[:500], "", "", parent, "", b"",
+        )  # fmt: skip

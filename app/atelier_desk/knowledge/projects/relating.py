@@ -1,0 +1,71 @@
+"""The relations of a project's files, by what is known of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from atelier_desk.knowledge.parsing.resolve import Resolved, Resolver
+from atelier_desk.knowledge.projects.reading import kept
+from atelier_desk.storage.repositories.projects import file_entity, file_key_of, package_of
+
+
+class Relator:
+    """Knows the symbols of all files of one project; ``key`` is what its ids begin with."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._ids: dict[str, list[str]] = {}
+        self._resolver = Resolver()
+
+    def tell(self, path: str, symbols: str | None) -> None:
+        """A file has these symbols now (as ``reading.read`` gave them), or is gone."""
+        if symbols:
+            found = kept(symbols)
+            self._ids[path] = found.ids
+            self._resolver.update(found.symbols)
+        else:
+            self._ids.pop(path, None)
+            self._resolver.remove(path)
+
+    def settle(self) -> None:
+        """What it was told so far is related already."""
+        self._resolver.resolution()
+
+    def relate(self) -> Iterator[dict[str, Any]]:
+        """For each file whose relations may be other ones than the last time: its ``path``, its ``edges`` (source, target, kind,
+        confidence, line) and the ``packages`` among the targets (name by id)."""
+        resolution = self._resolver.resolution()
+        left = set(resolution.sources)
+        answer = _empty("")
+        for each in resolution.relations:
+            if each.source_path != answer["path"]:
+                if answer["path"]:
+                    yield answer
+                answer = _empty(each.source_path)
+                left.discard(each.source_path)
+            self._add(answer, each)
+        if answer["path"]:
+            yield answer
+        for path in sorted(left):
+            yield _empty(path)
+
+    def _add(self, answer: dict[str, Any], each: Resolved) -> None:
+        source = self._id(each.source_path, each.source_index)
+        if each.target_path:
+            target = self._id(each.target_path, each.target_index)
+        else:
+            target = package_of(self._key, each.package)
+            answer["packages"][target] = each.package
+        if source and target and (source != target or each.kind == "calls"):
+            answer["edges"].append((source, target, each.kind, each.confidence, each.line))
+
+    def _id(self, path: str, index: int) -> str:
+        if index < 0:
+            return file_entity(file_key_of(self._key, path))
+        ids = self._ids.get(path, ())
+        return ids[index] if index < len(ids) else ""
+
+
+def _empty(path: str) -> dict[str, Any]:
+    return {"path": path, "edges": [], "packages": {}}

@@ -1,0 +1,103 @@
+"""Search over the indexes of several projects, and exploring one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.project import Direction, Entity, EntityKind, Exploration, Found, Neighbour, Project, Relation, RelationKind
+from atelier_desk.knowledge.projects.texts import query_stems
+from atelier_desk.storage.text import excerpt
+from atelier_desk.threads import in_tool_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.knowledge.projects.index import ProjectIndex, Ranked
+    from atelier_desk.knowledge.projects.keeper import ProjectIndexes
+    from atelier_desk.llm.base import Embedder
+    from atelier_desk.storage.repositories import ProjectRepository
+    from atelier_desk.storage.repositories.projects import Edge, Light
+
+PREVIEW = 240
+"""Characters of a preview."""
+
+
+async def search(
+    repo: ProjectRepository,
+    indexes: ProjectIndexes,
+    embedder: Embedder | None,
+    projects: Sequence[Project],
+    query: str,
+    kinds: Sequence[EntityKind],
+    limit: int,
+    threshold: float,
+) -> list[Found]:
+    """The best of all these projects, the best first."""
+    stems = query_stems(query)
+    vector = None
+    if embedder is not None and any(project.embedded for project in projects):
+        vector = (await embedder.embed([query], query=True))[0]
+    ranked: list[tuple[Ranked, Project]] = []
+    for project in projects:
+        index = await indexes.get(project.id)
+        found = await in_tool_thread(index.search, stems, vector, kinds, limit, threshold, query)
+        ranked += [(each, project) for each in found]
+    ranked.sort(key=lambda pair: (-pair[0].score, pair[0].id))
+    results: dict[str, Found] = {}
+    for project in projects:
+        own = {each.id: each for each, home in ranked[:limit] if home.id == project.id}
+        for entity in await repo.entities(list(own), project.id, text=True) if own else ():
+            score = own[entity.id]
+            preview = excerpt(entity.text or entity.docstring or entity.signature, query, PREVIEW)
+            results[entity.id] = Found(
+                entity=entity.model_copy(update={"text": ""}),
+                project=project.name,
+                score=score.score,
+                lexical=score.lexical,
+                cosine=score.cosine,
+                preview=preview,
+            )
+    return [results[each.id] for each, _home in ranked[:limit] if each.id in results]
+
+
+def around(
+    index: ProjectIndex,
+    project_id: str,
+    entity_id: str,
+    relations: Sequence[RelationKind],
+    direction: Direction,
+    depth: int,
+    limit: int,
+) -> Exploration:
+    """What is around an entity that is there. Runs in a thread."""
+    reached, edges, cut = index.explore(entity_id, relations, direction, depth, limit)
+    start = index.get(entity_id)
+    assert start is not None
+    neighbours = []
+    for each in reached:
+        found = index.get(each.id)
+        if found is not None:
+            neighbours.append(Neighbour(entity=shown(found, project_id), depth=each.depth, by=_relation(each.by)))
+    return Exploration(start=shown(start, project_id), neighbours=tuple(neighbours), relations=tuple(map(_relation, edges)), cut=cut)
+
+
+def shown(light: Light, project_id: str) -> Entity:
+    """What an index knows of an entity, without signature, docstring and text."""
+    return Entity(
+        id=light.id,
+        project_id=project_id,
+        kind=EntityKind(light.kind),
+        type=light.type,
+        name=light.name,
+        qualified=light.qualified,
+        path=light.path,
+        language=light.language,
+        start_line=light.start_line,
+        end_line=light.end_line,
+        parent=light.parent,
+    )
+
+
+def _relation(edge: Edge) -> Relation:
+    return Relation(
+        source=edge.source, target=edge.target, kind=RelationKind(edge.kind), confidence=min(1.0, edge.confidence), line=edge.line
+    )

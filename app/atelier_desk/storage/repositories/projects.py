@@ -1,0 +1,454 @@
+"""Projects, and the rows of their graph."""
+
+# ruff: noqa: S608 - of what goes into the text of a statement, keys are checked to be hexadecimal, and the rest is constants of this file
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
+from atelier_desk.domain.project import Entity, EntityKind, FileProblem, Project, ProjectStatistics, RelationKind
+from atelier_desk.i18n import N_
+from atelier_desk.storage import errors, tables
+from atelier_desk.storage.repositories.base import Repository, page_size
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NAME_TAKEN = N_("There is a project with the name {name} already.")
+PAGE = 2_000
+"""Rows read or deleted at a time: decoding holds the interpreter for some 60 ms."""
+_DIGITS = frozenset("0123456789abcdef")
+_ENTITY = "id, kind, type, name, qualified, path, language, start_line, end_line, signature, docstring, parent"
+_FILE = "id, path, hash, size, kind, language, related, problem, skipped"
+PROJECT_DIGITS, FILE_DIGITS, ENTITY_DIGITS = 8, 10, 8
+NO_FILE = "0" * FILE_DIGITS
+"""The file part of the ids of packages, which stand in no file."""
+
+
+def project_key(project_id: str) -> str:
+    """What the ids of everything in a project begin with."""
+    return project_id[-PROJECT_DIGITS:]
+
+
+def file_key(project_id: str, path: str) -> str:
+    """What the ids of everything in a file begin with; the id of its row."""
+    return file_key_of(project_key(project_id), path)
+
+
+def file_key_of(key: str, path: str) -> str:
+    """The same by the key of the project."""
+    return key + _digest(path, FILE_DIGITS)
+
+
+def file_entity(key: str) -> str:
+    """The id of the entity that a file itself is."""
+    return key + "0" * ENTITY_DIGITS
+
+
+def entity_id(key: str, kind: str, qualified: str) -> str:
+    """The id of an entity in a file."""
+    return key + _digest(f"{kind}:{qualified}", ENTITY_DIGITS)
+
+
+def package_of(key: str, name: str) -> str:
+    """The id of a package that files of a project import; ``key`` is the project's."""
+    return entity_id(key + NO_FILE, EntityKind.PACKAGE, name)
+
+
+def is_entity_id(text: str) -> bool:
+    """Whether a text has the shape of an entity's id."""
+    return len(text) == PROJECT_DIGITS + FILE_DIGITS + ENTITY_DIGITS and set(text) <= _DIGITS
+
+
+def _digest(text: str, digits: int) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=digits // 2).hexdigest()
+
+
+class FileState(NamedTuple):
+    """What is known of a file that was looked at. ``related``: its relations are written."""
+
+    path: str
+    hash: str
+    size: int
+    kind: str
+    language: str
+    related: bool
+    problem: str
+    skipped: bool
+
+
+class EntityRow(NamedTuple):
+    """An entity with what a search needs: ``digest`` names the text that is embedded, ``terms`` are its words (see ``storage.stems``)."""
+
+    id: str
+    kind: str
+    type: str
+    name: str
+    qualified: str
+    path: str
+    language: str
+    start_line: int
+    end_line: int
+    signature: str
+    docstring: str
+    text: str
+    parent: str
+    digest: str
+    terms: bytes
+
+
+class Edge(NamedTuple):
+    """A relation: ids of the entities, the kind, the confidence and the line."""
+
+    source: str
+    target: str
+    kind: str
+    confidence: float
+    line: int
+
+
+class Light(NamedTuple):
+    """What an index is told of an entity."""
+
+    id: str
+    kind: str
+    type: str
+    name: str
+    qualified: str
+    path: str
+    language: str
+    start_line: int
+    end_line: int
+    parent: str
+    digest: str
+    terms: bytes
+
+
+@dataclass(slots=True)
+class FileWrite:
+    """One file as it is now: its row, its entities, and the ids of those that it had and has no longer."""
+
+    state: FileState
+    symbols: str
+    entities: list[EntityRow] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+
+class ProjectRepository(Repository[Project]):
+    """Projects and their graph. A transaction holds whole files: what is in the database of a file is all of it, or what it was before."""
+
+    table = tables.PROJECTS
+    what = "project"
+
+    async def save(self, project: Project) -> None:
+        """Write the whole row, new or not.
+
+        Raises:
+            ConflictError: another project has the name.
+        """
+        try:
+            content = self.table.encode(project)
+            await self._store.write(Statement("UPSERT $row MERGE $content RETURN NONE", {"row": content["id"], "content": content}))
+        except StorageError as error:
+            if "already contains" in str(error):
+                raise ConflictError(NAME_TAKEN, name=project.name) from error
+            raise
+
+    async def list(self) -> list[Project]:
+        """All projects by name."""
+        return await self._select("ORDER BY folded")
+
+    async def delete(self, project_id: str) -> int:
+        """Delete a project with all its rows, and the vectors that no other project needs. The project's own row is the last to go, so
+        that one whose deletion was cut off can be deleted again. Returns how many rows there were.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        await self.get(project_id)
+        key = project_key(project_id)
+        count = 0
+        for table in ("relates", "entity", "project_file"):
+            count += await self._delete_below(table, key)
+        count += await self.drop_unused_vectors()
+        await self._delete(project_id)
+        return count + 1
+
+    async def stamp(self, project_id: str) -> str:
+        """Another one after every change of the project's entities and relations: a file of an index is true as long as it is the same."""
+        found = await self._store.query("SELECT VALUE stamp FROM $row", row=self.table.record(project_id))
+        return str(found[0] or "") if found else ""
+
+    # -- files ----------------------------------------------------------------------------------------------------------------------
+
+    async def files(self, project_id: str) -> builtins.list[FileState]:
+        """All files that were looked at."""
+        found: list[FileState] = []
+        async for rows in self._pages("project_file", _FILE, project_key(project_id)):
+            found += map(_file_state, rows)
+        return found
+
+    async def files_at(self, project_id: str, paths: Sequence[str]) -> builtins.list[FileState]:
+        """Those of these files that were looked at."""
+        wanted = [record("project_file", file_key(project_id, path)) for path in paths]
+        return [_file_state(row) for row in await self._store.query(f"SELECT {_FILE} FROM $rows", rows=wanted)]
+
+    async def symbols(self, project_id: str) -> dict[str, str]:
+        """By path, what the files have in them that others may refer to, as ``write_files`` was given it."""
+        found: dict[str, str] = {}
+        async for rows in self._pages("project_file", "id, path, symbols", project_key(project_id)):
+            found.update({row["path"]: row["symbols"] for row in rows if row["symbols"]})
+        return found
+
+    async def write_files(self, project_id: str, files: Sequence[FileWrite], *, fresh: bool = False) -> None:
+        """Write files as they are now, in one transaction; their relations are to be written after it. ``fresh``: none of them has rows.
+
+        Raises:
+            NotFoundError: the project is gone.
+        """
+        if not files:
+            return
+        statements = self._changing(project_id)
+        home = self.table.record(project_id)
+        gone = [record("entity", each) for file in files for each in file.gone]
+        if gone:
+            statements.append(Statement("DELETE $gone RETURN NONE", {"gone": gone}))
+        for file in files:
+            row = {**file.state._asdict(), "project": home, "symbols": file.symbols}
+            row["id"] = record("project_file", file_key(project_id, file.state.path))
+            statements.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
+        rows = [_entity_content(entity) for file in files for entity in file.entities]
+        if rows:
+            # Those that are there already keep their relations: other files' lead to them.
+            updates = ", ".join(f"{name} = $input.{name}" for name in EntityRow._fields if name != "id")
+            then = "" if fresh else f"ON DUPLICATE KEY UPDATE {updates}"
+            statements.append(Statement(f"INSERT INTO entity $rows {then} RETURN NONE", {"rows": rows}))
+        await self._store.write(*statements)
+
+    async def remove_files(self, project_id: str, paths: Iterable[str]) -> None:
+        """Files that are no longer there, with everything in them."""
+        for path in paths:
+            key = _hex(file_key(project_id, path))
+            await self._store.write(
+                *self._changing(project_id),
+                Statement(f"DELETE relates:⟨{key}⟩..⟨{key}g⟩ RETURN NONE", {}),
+                Statement(f"DELETE entity:⟨{key}⟩..⟨{key}g⟩ RETURN NONE", {}),
+                Statement("DELETE $row RETURN NONE", {"row": record("project_file", key)}),
+            )
+
+    async def write_relations(self, project_id: str, sources: Iterable[str], edges: Sequence[Edge], packages: Sequence[EntityRow]) -> None:
+        """The relations that leave these files are these from now on, in one transaction."""
+        keys = [_hex(file_key(project_id, path)) for path in sources]
+        statements = self._changing(project_id)
+        statements += [Statement(f"DELETE relates:⟨{key}⟩..⟨{key}g⟩ RETURN NONE", {}) for key in keys]
+        if packages:
+            rows = [_entity_content(each) for each in packages]
+            statements.append(Statement("INSERT IGNORE INTO entity $rows RETURN NONE", {"rows": rows}))
+        if edges:
+            rows = [_edge_content(edge) for edge in {(each.source, each.kind, each.target): each for each in edges}.values()]
+            statements.append(Statement("INSERT RELATION INTO relates $rows RETURN NONE", {"rows": rows}))
+        files = [record("project_file", key) for key in keys]
+        statements.append(Statement("UPDATE $files SET related = true RETURN NONE", {"files": files}))
+        await self._store.write(*statements)
+
+    async def problems(self, project_id: str, limit: int) -> builtins.list[FileProblem]:
+        """Files that were not read, or not wholly, those that failed first."""
+        key = _hex(project_key(project_id))
+        rows = await self._store.query(
+            f"SELECT path, problem, skipped FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE problem != '' ORDER BY skipped, path LIMIT $limit",
+            limit=page_size(limit),
+        )
+        return [FileProblem(path=row["path"], reason=row["problem"], skipped=row["skipped"]) for row in rows]
+
+    async def statistics(self, project_id: str) -> ProjectStatistics:
+        """What a project holds, but for the vectors."""
+        key = _hex(project_key(project_id))
+        contained, entities, relations, files, languages, problems = await self._store.query_all(
+            f"SELECT count() AS n FROM entity:⟨{key}⟩..⟨{key}g⟩ WHERE parent != NONE GROUP ALL;"
+            f"SELECT kind, count() AS n FROM entity:⟨{key}⟩..⟨{key}g⟩ GROUP BY kind;"
+            f"SELECT kind, count() AS n FROM relates:⟨{key}⟩..⟨{key}g⟩ GROUP BY kind;"
+            f"SELECT count() AS n, math::sum(size) AS size FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE kind != '' GROUP ALL;"
+            f"SELECT language, count() AS n FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE kind != '' GROUP BY language;"
+            f"SELECT count() AS n FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE problem != '' GROUP ALL"
+        )
+        by_relation = {RelationKind(row["kind"]): row["n"] for row in relations}
+        if contained:
+            by_relation[RelationKind.CONTAINS] = by_relation.get(RelationKind.CONTAINS, 0) + contained[0]["n"]
+        return ProjectStatistics(
+            entities={EntityKind(row["kind"]): row["n"] for row in entities},
+            relations=by_relation,
+            languages=dict(sorted(((row["language"], row["n"]) for row in languages), key=lambda item: (-item[1], item[0]))),
+            files=files[0]["n"] if files else 0,
+            size=files[0]["size"] if files else 0,
+            problems=problems[0]["n"] if problems else 0,
+        )
+
+    # -- entities and relations -----------------------------------------------------------------------------------------------------
+
+    async def entities(self, ids: Sequence[str], project_id: str, *, text: bool = False) -> builtins.list[Entity]:
+        """Those of the entities that exist, in the order of the ids; with ``text`` what they say in full."""
+        columns = f"{_ENTITY}, text" if text else _ENTITY
+        rows = await self._store.query(f"SELECT {columns} FROM $rows", rows=[record("entity", each) for each in ids])
+        found = {row["id"].id: _entity(row, project_id) for row in rows}
+        return [found[each] for each in ids if each in found]
+
+    async def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """What entities say, by id."""
+        rows = await self._store.query("SELECT id, text FROM $rows", rows=[record("entity", each) for each in ids])
+        return {row["id"].id: row["text"] for row in rows}
+
+    async def light(self, project_id: str, *, after: str = "", limit: int = PAGE) -> builtins.list[Light]:
+        """One page of what an index is told of the entities, by id. Read on with ``after`` set to the last id until none come."""
+        columns = ", ".join(Light._fields)
+        rows = await self._page("entity", columns, project_key(project_id), after, limit)
+        return [_light(row) for row in rows]
+
+    async def edges(self, project_id: str, *, after: str = "", limit: int = PAGE) -> tuple[builtins.list[Edge], str]:
+        """One page of relations, and what to read on after; none at the end."""
+        rows = await self._page("relates", "id, in, out, kind, confidence, line", project_key(project_id), after, limit)
+        edges = [Edge(row["in"].id, row["out"].id, row["kind"], row["confidence"], row["line"]) for row in rows]
+        return edges, rows[-1]["id"].id if rows else ""
+
+    # -- vectors --------------------------------------------------------------------------------------------------------------------
+
+    async def said(self, ids: Sequence[str]) -> dict[str, tuple[str, str, str, str, str]]:
+        """By id, what the text is made of that an entity's vector is of: kind, qualified name, signature, docstring and text."""
+        columns = ("kind", "qualified", "signature", "docstring", "text")
+        rows = await self._store.query(f"SELECT id, {', '.join(columns)} FROM $rows", rows=[record("entity", each) for each in ids])
+        return {row["id"].id: tuple(row[name] for name in columns) for row in rows}
+
+    async def vectors(self, embedder: str, digests: Sequence[str]) -> dict[str, bytes]:
+        """Those vectors that there are, by the digest of their text."""
+        if not digests:
+            return {}
+        wanted = [record("text_vector", [embedder, each]) for each in digests]
+        rows = await self._store.query("SELECT digest, vector FROM $rows", rows=wanted)
+        return {row["digest"]: row["vector"] for row in rows}
+
+    async def save_vectors(self, embedder: str, vectors: Mapping[str, np.ndarray]) -> None:
+        """Keep vectors by the digest of their text."""
+        rows = [
+            {
+                "id": record("text_vector", [embedder, digest]),
+                "embedder": embedder,
+                "digest": digest,
+                "vector": vector.astype("<f2").tobytes(),
+            }
+            for digest, vector in vectors.items()
+        ]
+        if rows:
+            await self._store.write(Statement("INSERT IGNORE INTO text_vector $rows RETURN NONE", {"rows": rows}))
+
+    async def drop_unused_vectors(self, keep: str = "") -> int:
+        """Delete the vectors of texts that no entity has any more, and with ``keep`` those of other embedders. Returns how many."""
+        used: set[str] = set()
+        async for rows in self._pages("entity", "id, digest", ""):
+            used.update(row["digest"] for row in rows)
+        unused = []
+        async for rows in self._pages("text_vector", "id, embedder, digest", ""):
+            unused += [row["id"] for row in rows if row["digest"] not in used or (keep and row["embedder"] != keep)]
+        for start in range(0, len(unused), PAGE):
+            await self._store.write(Statement("DELETE $gone RETURN NONE", {"gone": unused[start : start + PAGE]}))
+        return len(unused)
+
+    async def counts(self, project_id: str) -> dict[str, int]:
+        """How many rows each table has of a project."""
+        key = _hex(project_key(project_id))
+        names = ("project_file", "entity", "relates")
+        results = await self._store.query_all(";".join(f"SELECT count() AS n FROM {name}:⟨{key}⟩..⟨{key}g⟩ GROUP ALL" for name in names))
+        return {name: (rows[0]["n"] if rows else 0) for name, rows in zip(names, results, strict=True)}
+
+    # -- shared ---------------------------------------------------------------------------------------------------------------------
+
+    def _changing(self, project_id: str) -> builtins.list[Statement]:
+        """Begins a transaction that changes what an index holds: it ends when the project is gone, so that nothing is left behind by a
+        late write, and the project has another stamp after it."""
+        row = self.table.record(project_id)
+        return [
+            Statement(errors.throw_not_found(self.what), {"guarded": row}),
+            Statement("UPDATE $row SET stamp = $stamp RETURN NONE", {"row": row, "stamp": new_id()}),
+        ]
+
+    async def _page(self, table: str, columns: str, key: str, after: str, limit: int) -> builtins.list[dict[str, Any]]:
+        start = f"⟨{_hex(after)}0⟩" if after else f"⟨{_hex(key)}⟩"  # "0" after an id: the next one there can be
+        reach = f"{table}:{start}..⟨{_hex(key)}g⟩"
+        return await self._store.query(f"SELECT {columns} FROM {reach} LIMIT $limit", limit=limit)
+
+    async def _pages(self, table: str, columns: str, key: str) -> Any:
+        if not key:
+            after: Any = None
+            while True:
+                condition = "WHERE id > $after" if after is not None else ""
+                rows = await self._store.query(f"SELECT {columns} FROM {table} {condition} ORDER BY id LIMIT {PAGE}", after=after)
+                if not rows:
+                    return
+                yield rows
+                after = rows[-1]["id"]
+        last = ""
+        while rows := await self._page(table, columns, key, last, PAGE):
+            yield rows
+            last = rows[-1]["id"].id
+
+    async def _delete_below(self, table: str, key: str) -> int:
+        count = 0
+        while rows := await self._page(table, "id", key, "", PAGE):
+            await self._store.write(Statement("DELETE $gone RETURN NONE", {"gone": [row["id"] for row in rows]}))
+            count += len(rows)
+        return count
+
+
+def _hex(key: str) -> str:
+    """A key that goes into a statement's text: nothing but hexadecimal digits may."""
+    if not set(key) <= _DIGITS:
+        raise NotFoundError(N_("There is no entity {id}."), id=key[:80])
+    return key
+
+
+def _entity_content(row: EntityRow) -> dict[str, Any]:
+    content = row._asdict()
+    content["id"] = record("entity", row.id)
+    content["parent"] = record("entity", row.parent) if row.parent else None
+    return content
+
+
+_KINDS = {"contains": "0", "imports": "1", "calls": "2", "inherits": "3", "mentions": "4", "links_to": "5"}
+
+
+def _edge_content(edge: Edge) -> dict[str, Any]:
+    return {
+        "id": record("relates", f"{edge.source}{_KINDS[edge.kind]}{edge.target}"),
+        "in": record("entity", edge.source),
+        "out": record("entity", edge.target),
+        "kind": edge.kind,
+        "confidence": float(edge.confidence),
+        "line": edge.line,
+    }
+
+
+def _file_state(row: Mapping[str, Any]) -> FileState:
+    return FileState(*(row[name] for name in FileState._fields))
+
+
+def _parent(row: Mapping[str, Any]) -> str:
+    parent = row.get("parent")
+    return parent.id if parent is not None else ""
+
+
+def _light(row: Mapping[str, Any]) -> Light:
+    return Light(
+        row["id"].id, row["kind"], row["type"], row["name"], row["qualified"], row["path"], row["language"],
+        row["start_line"], row["end_line"], _parent(row), row["digest"], row["terms"],
+    )  # fmt: skip
+
+
+def _entity(row: Mapping[str, Any], project_id: str) -> Entity:
+    plain = {name: row[name] for name in Entity.model_fields if name in row and name not in ("id", "parent")}
+    return Entity(id=row["id"].id, project_id=project_id, parent=_parent(row), **plain)

@@ -1,0 +1,363 @@
+"""The tools that make, read, choose and forget projects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.project import IngestStage, Project
+from atelier_desk.i18n import N_, _
+from atelier_desk.tools.base import Call, Effect, Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.projects.base import ProjectTool, kind_of, real
+from atelier_desk.workspace.places import PATH, place
+
+Name = Field(min_length=1, max_length=128, description="The project's name.")
+INGEST_S = 3_600.0
+LOOK_S = 0.5
+FILES = 500
+
+
+class _Changing(ProjectTool):
+    effect: ClassVar[Effect] = Effect.WRITE
+    needs_workspace: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = True
+    timeout_s: ClassVar[float] = INGEST_S
+
+    def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
+        try:
+            for path in call.subjects.paths:
+                place(path, roots)
+        except ToolError as error:
+            return error
+        return None
+
+    def folder(self, text: str, context: ToolContext) -> str:
+        """A granted folder as a project has it."""
+        return real(self.place(text, context), context)
+
+    async def make(self, name: str, root: str, *, embedded: bool = True) -> Project:
+        """A new project of a folder without links; one that became a link since it was looked at is refused."""
+        made = await self.projects.create(name, root, embedded=embedded)
+        if made.root != root:
+            await self.projects.delete(made.id)
+            raise ToolError("{path} leads out of the workspace by a link.", code="outside", path=root)
+        return made
+
+    async def read(self, project: Project, paths: Sequence[str], context: ToolContext, *, force: bool = False) -> ToolResult:
+        """Read files of a project and wait for it; stopping the call pauses it."""
+        await self.projects.ingest(project.id, paths, force=force)
+        waiting = asyncio.ensure_future(self.projects.wait(project.id))
+        try:
+            while not waiting.done():
+                await asyncio.wait([waiting], timeout=LOOK_S)
+                state = (await self.projects.states()).get(project.id)
+                if state is not None and not waiting.done():
+                    percent = 100 * state.done // state.total if state.total else 0
+                    context.progress(min(99, percent), _("{done} of {total}: {path}", done=state.done, total=state.total, path=state.path))
+        except asyncio.CancelledError:
+            waiting.cancel()
+            await self.projects.stop(project.id)
+            raise
+        state = waiting.result()
+        if state is None or state.stage is not IngestStage.DONE:
+            raise ToolError("It was not finished: {reason}", code="ingest_failed", reason=(state.error if state else "") or "it was paused")
+        statistics = await self.projects.statistics(project.id)
+        problems = [{"path": each.path, "reason": each.reason} for each in await self.projects.problems(project.id, limit=10)]
+        return ToolResult(
+            {
+                "success": True,
+                "project": project.name,
+                "changed": state.changed,
+                "unchanged": state.unchanged,
+                "removed": state.removed,
+                "entities": {kind.value: count for kind, count in statistics.entities.items()},
+                "relations": {kind.value: count for kind, count in statistics.relations.items()},
+                **({"not_read": problems} if problems else {}),
+            },
+            state={"project": project.id},
+        )
+
+
+class CreateInput(Input):
+    name: str = Name
+    path: str = Field(default=".", max_length=PATH, description="Its folder in the workspace.")
+    language: str = Field(default="", max_length=60, description="Only a remark for the answer: what is found decides.")
+    template: Literal["", "empty"] = Field(default="", description="Only empty: nothing is written into the folder.")
+
+
+@builtin(order=800)
+class CreateProject(_Changing):
+    name: ClassVar[str] = "create_project"
+    title: ClassVar[str] = N_("New project")
+    purpose: ClassVar[str] = N_("Makes a project of a folder, without reading it yet")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the project {name} of {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    input: ClassVar[Any] = CreateInput
+    about: ClassVar[About] = About(
+        what="Makes a project of a folder of the workspace, so that it can be looked things up in.",
+        when="you want a project with a name of its own, and to read it later with ingest_directory.",
+        when_not="you want it read at once: setup_project does both.",
+        example={"name": "shop", "path": "."},
+    )
+
+    async def run(self, input: CreateInput, context: ToolContext) -> ToolResult:
+        made = await self.make(input.name, self.folder(input.path, context))
+        said = {"language": input.language} if input.language else {}
+        return ToolResult({"success": True, "project": made.name, "root": made.root, **said}, state={"project": made.id})
+
+
+class SetupInput(Input):
+    root: str = Field(default=".", max_length=PATH, description="Folder of the workspace.")
+    ingest: bool = Field(default=True, description="Read it now.")
+    embeddings: bool = Field(default=True, description="Make vectors, so that it is found by meaning too.")
+
+
+@builtin(order=802)
+class SetupProject(_Changing):
+    name: ClassVar[str] = "setup_project"
+    title: ClassVar[str] = N_("Set up project")
+    purpose: ClassVar[str] = N_("Makes a project of a folder and reads it")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Set up the project in {root}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"root": "paths"}
+    input: ClassVar[Any] = SetupInput
+    about: ClassVar[About] = About(
+        what="Makes a project of a folder of the workspace, if it is none yet, and reads its code and documents into a graph.",
+        when="you will look up many things in a folder: after it semantic_search and explore_relationships find them at once.",
+        when_not="one search in files is enough.",
+        example={"root": "."},
+        limits=("files that .gitignore leaves out, and files that look like secrets, are not read",),
+    )
+
+    async def run(self, input: SetupInput, context: ToolContext) -> ToolResult:
+        root = self.folder(input.root, context)
+        known = await self.projects.list()
+        project = next((each for each in known if each.root == root), None)
+        if project is None:
+            name, names, number = Path(root).name or "project", {each.name.casefold() for each in known}, 2
+            free = name
+            while free.casefold() in names:
+                free, number = f"{name} {number}", number + 1
+            project = await self.make(free, root, embedded=input.embeddings)
+        if not input.ingest:
+            return ToolResult({"success": True, "project": project.name, "root": root}, state={"project": project.id})
+        return await self.read(project, (), context)
+
+
+class PathInput(Input):
+    path: str = Field(min_length=1, max_length=PATH, description="Folder or file of the workspace.")
+
+
+@builtin(order=804)
+class LoadProject(_Changing):
+    name: ClassVar[str] = "load_project"
+    title: ClassVar[str] = N_("Load project")
+    purpose: ClassVar[str] = N_("Includes the project of a folder in searches")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Load the project in {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    input: ClassVar[Any] = PathInput
+    about: ClassVar[About] = About(
+        what="Has searches over all projects look at the project of a folder, and works with it from now on.",
+        when="list_projects says that it is not loaded.",
+        when_not="there is no project of the folder yet: setup_project.",
+        example={"path": "."},
+    )
+
+    async def run(self, input: PathInput, context: ToolContext) -> ToolResult:
+        project = await self.of_place(self.place(input.path, context), context)
+        await self.projects.change(project.id, loaded=True)
+        return ToolResult({"success": True, "project": project.name, "root": project.root}, state={"project": project.id})
+
+
+class Nothing(Input):
+    pass
+
+
+@builtin(order=806)
+class ListProjects(ProjectTool):
+    name: ClassVar[str] = "list_projects"
+    title: ClassVar[str] = N_("List projects")
+    purpose: ClassVar[str] = N_("Says which projects there are")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("List the projects")}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = Nothing
+    about: ClassVar[About] = About(
+        what="Lists the projects that you may look things up in, with what each holds.",
+        when="you want to know what can be looked up.",
+        when_not="you know the project's name.",
+        example={},
+    )
+
+    async def run(self, input: Nothing, context: ToolContext) -> ToolResult:
+        states = await self.projects.states()
+        rows = []
+        for each in await self.visible(context):
+            state = states.get(each.id)
+            rows.append(
+                {
+                    "name": each.name,
+                    "root": each.root,
+                    "loaded": each.loaded,
+                    "read": each.ingested_at is not None,
+                    "current": each.id == context.state.get("project"),
+                    **({"state": state.stage.value} if state is not None and state.stage is not IngestStage.DONE else {}),
+                }
+            )
+        return ToolResult.ok(count=len(rows), projects=rows)
+
+
+class NameInput(Input):
+    name: str = Name
+
+
+@builtin(order=808)
+class SwitchProject(ProjectTool):
+    name: ClassVar[str] = "switch_project"
+    title: ClassVar[str] = N_("Switch project")
+    purpose: ClassVar[str] = N_("Works with another project from now on")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Switch to the project {name}")}
+    idempotent: ClassVar[bool] = True
+    input: ClassVar[Any] = NameInput
+    about: ClassVar[About] = About(
+        what="Has query_entities and semantic_search look at another project for the rest of the run.",
+        when="there are several projects.",
+        when_not="you want to search all of them: brain_search.",
+        example={"name": "shop"},
+    )
+
+    async def run(self, input: NameInput, context: ToolContext) -> ToolResult:
+        project = await self.named(input.name, context)
+        return ToolResult({"success": True, "project": project.name, "root": project.root}, state={"project": project.id})
+
+
+@builtin(order=810)
+class UnloadProject(_Changing):
+    name: ClassVar[str] = "unload_project"
+    title: ClassVar[str] = N_("Unload project")
+    purpose: ClassVar[str] = N_("Leaves a project out of searches; nothing is deleted")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Unload the project {name}")}
+    needs_workspace: ClassVar[bool] = False
+    input: ClassVar[Any] = NameInput
+    about: ClassVar[About] = About(
+        what="Has searches over all projects leave one out. Nothing is deleted: load_project brings it back.",
+        when="what it holds is in the way of what you look for.",
+        when_not="files are gone: ingest_directory notices that by itself.",
+        example={"name": "shop"},
+    )
+
+    async def run(self, input: NameInput, context: ToolContext) -> ToolResult:
+        project = await self.named(input.name, context)
+        await self.projects.change(project.id, loaded=False)
+        return ToolResult.ok(project=project.name, loaded=False)
+
+
+class IngestCodeInput(Input):
+    path: str = Field(default="", max_length=PATH, description="Folder or file of the workspace.")
+    files: list[str] = Field(default=[], max_length=FILES, description="Or several files.")
+    incremental: bool = Field(default=True, description="Read only what changed.")
+
+
+@builtin(order=812)
+class IngestCode(_Changing):
+    name: ClassVar[str] = "ingest_code"
+    title: ClassVar[str] = N_("Read code")
+    purpose: ClassVar[str] = N_("Reads code of a project into its graph")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the code in {path} {files}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths", "files": "paths"}
+    input: ClassVar[Any] = IngestCodeInput
+    about: ClassVar[About] = About(
+        what="Reads files of a project again: those that changed, or with incremental false all of them.",
+        when="files changed by a command and are to be found as they are now. Watched projects notice changes by themselves.",
+        when_not="the folder is no project yet: setup_project.",
+        example={"path": "src"},
+        limits=(f"{FILES} files at once",),
+    )
+
+    async def run(self, input: IngestCodeInput, context: ToolContext) -> ToolResult:
+        places = [self.place(each, context) for each in (input.files or [input.path or "."])]
+        project = await self.of_place(places[0], context)
+        for where in places[1:]:
+            if (await self.of_place(where, context)).id != project.id:
+                raise ToolError("{path} lies in another project than the first file.", code="bad_path", path=where.shown)
+        paths = [real(each, context) for each in places]
+        return await self.read(project, paths, context, force=not input.incremental)
+
+
+@builtin(order=814)
+class IngestDirectory(_Changing):
+    name: ClassVar[str] = "ingest_directory"
+    title: ClassVar[str] = N_("Read folder")
+    purpose: ClassVar[str] = N_("Reads code, texts and documents of a folder into the graph of its project")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the folder {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    input: ClassVar[Any] = PathInput
+    about: ClassVar[About] = About(
+        what="Reads all there is in a folder of a project: code, Markdown, PDF and other text. Only what changed is read.",
+        when="the folder belongs to a project and is not read yet, or changed.",
+        when_not="the folder is no project yet: setup_project.",
+        example={"path": "docs"},
+    )
+
+    async def run(self, input: PathInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        return await self.read(await self.of_place(where, context), [real(where, context)], context)
+
+
+class EmbeddingsInput(Input):
+    entity: str = Field(default="", max_length=60, description="Counts those of one entity alone: Scope, Section … All are made.")
+    force: bool = Field(default=False, description="Read the files again first.")
+
+
+@builtin(order=816)
+class GenerateEmbeddings(_Changing):
+    name: ClassVar[str] = "generate_embeddings"
+    title: ClassVar[str] = N_("Make vectors")
+    purpose: ClassVar[str] = N_("Makes the vectors that a project lacks")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the missing vectors")}
+    input: ClassVar[Any] = EmbeddingsInput
+    about: ClassVar[About] = About(
+        what="Makes the vectors that the project lacks, so that it is found by meaning too. The same text is never embedded twice.",
+        when="semantic_search says that vectors are missing.",
+        when_not="the project was just read: that made them.",
+        example={},
+    )
+
+    async def run(self, input: EmbeddingsInput, context: ToolContext) -> ToolResult:
+        if input.entity:
+            kind_of(input.entity)
+        project = await self.named("", context)
+        if input.force:
+            await self.read(project, (), context, force=True)
+        await self.projects.embed(project.id)
+        await self.projects.wait(project.id)
+        statistics = await self.projects.statistics(project.id)
+        return ToolResult.ok(project=project.name, texts=statistics.texts, vectors=statistics.vectors)
+
+
+@builtin(order=818)
+class ForgetPath(_Changing):
+    name: ClassVar[str] = "forget_path"
+    title: ClassVar[str] = N_("Forget path")
+    purpose: ClassVar[str] = N_("Removes what was read of a file or folder from its project; the files stay")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Forget what was read of {path}")}
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
+    input: ClassVar[Any] = PathInput
+    about: ClassVar[About] = About(
+        what="Removes what was read of a file or folder from its project. The files themselves stay.",
+        when="something should not be found any more.",
+        when_not="files were deleted: reading the folder again notices that.",
+        example={"path": "old"},
+    )
+
+    async def run(self, input: PathInput, context: ToolContext) -> ToolResult:
+        where = self.place(input.path, context)
+        project = await self.of_place(where, context)
+        count = await self.projects.forget_path(project.id, real(where, context))
+        return ToolResult.ok(project=project.name, files=count)

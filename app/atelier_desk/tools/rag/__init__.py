@@ -1,0 +1,1 @@
+"""Section ``rag_ops``: looking things up in projects."""

@@ -1,0 +1,253 @@
+"""The tools that look things up in projects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.project import Direction, Entity, Found, Project, RelationKind
+from atelier_desk.i18n import N_
+from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
+from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.describe import About
+from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, hosts, kind_of, told
+
+MOST = 50
+AROUND = 60
+"""Entities of one exploration."""
+
+
+class RagTool(ProjectTool):
+    section: ClassVar[str] = "rag_ops"
+    icon: ClassVar[str] = "search"
+    idempotent: ClassVar[bool] = True
+
+    async def search(
+        self, query: str, projects: Sequence[Project], entity: str, limit: int, threshold: float, context: ToolContext
+    ) -> ToolResult:
+        kinds = [kind_of(entity)] if entity else []
+        ids = [each.id for each in projects]
+        found = await self.projects.find(query, project_ids=ids, kinds=kinds, limit=limit, threshold=threshold) if ids else []
+        shown = {each.id for each in await self.readable([hit.entity for hit in found], context)}
+        hits = [hit for hit in found if hit.entity.id in shown]
+        outside = hosts([hit.entity for hit in hits])
+        note = {"note": OUTSIDE} if outside else {}
+        return ToolResult({"success": True, "count": len(hits), **note, "results": [_hit(hit) for hit in hits]}, tainted=outside)
+
+
+def _hit(hit: Found) -> dict[str, Any]:
+    return told(hit.entity, project=hit.project, score=round(hit.score, 3), preview=hit.preview)
+
+
+class SchemaInput(Input):
+    include_tips: bool = Field(default=True, description="Say how to ask, too.")
+
+
+@builtin(order=900)
+class GetSchema(RagTool):
+    name: ClassVar[str] = "get_schema"
+    title: ClassVar[str] = N_("Look at the graph's schema")
+    purpose: ClassVar[str] = N_("Says which entities, fields and relations there are")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look up what can be asked")}
+    input: ClassVar[Any] = SchemaInput
+    about: ClassVar[About] = About(
+        what="Says which entities, fields, operators and relations there are, and how many of each in the current project.",
+        when="before the first query_entities.",
+        when_not="you only search: semantic_search needs no schema.",
+        example={},
+    )
+
+    async def run(self, input: SchemaInput, context: ToolContext) -> ToolResult:
+        counts: dict[str, Any] = {}
+        try:
+            project = await self.named("", context)
+            statistics = await self.projects.statistics(project.id)
+            counts = {
+                "project": project.name,
+                "counts": {name: statistics.entities.get(kind, 0) for name, kind in KINDS.items()},
+                "relation_counts": {kind.value: count for kind, count in statistics.relations.items()},
+                "languages": statistics.languages,
+            }
+        except ToolError as error:
+            counts = {"project": None, "hint": str(error)}
+        tips = {
+            "tips": [
+                'query_entities {"entity": "Scope", "where": {"type": "function", "lines": {"gt": 80}}, "order_by": "-lines"}',
+                "semantic_search finds by words and meaning; explore_relationships takes the id of what it found.",
+                "direction in of calls: who calls it; out of inherits: what it is made from.",
+            ]
+        }
+        return ToolResult.ok(
+            entities=list(KINDS),
+            fields=list(FIELDS),
+            operators=list(OPERATORS),
+            relations=[kind.value for kind in RelationKind],
+            **counts,
+            **(tips if input.include_tips else {}),
+        )
+
+
+class QueryInput(Input):
+    entity: str = Field(min_length=1, max_length=60, description=", ".join(KINDS))
+    where: dict[str, Any] = Field(default={}, max_length=20, description='{"field": value} or {"field": {"operator": value}}')
+    order_by: str = Field(default="", max_length=60, description="A field; -field for the last first.")
+    limit: int = Field(default=20, ge=1, le=MOST)
+
+
+@builtin(order=902)
+class QueryEntities(RagTool):
+    name: ClassVar[str] = "query_entities"
+    title: ClassVar[str] = N_("Query entities")
+    purpose: ClassVar[str] = N_("Finds files, scopes, imports and more by their fields")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Query {entity}: {where}")}
+    input: ClassVar[Any] = QueryInput
+    about: ClassVar[About] = About(
+        what="Finds entities of the current project by their fields.",
+        when="you know what you look for: all classes of a folder, the longest functions, who imports a package.",
+        when_not="you look for something by what it does: semantic_search.",
+        example={"entity": "Scope", "where": {"type": "class", "path": {"starts_with": "src/"}}, "limit": 20},
+        limits=(f"fields: {', '.join(FIELDS)}", f"operators: {', '.join(OPERATORS)}", f"{MOST} results"),
+    )
+
+    async def run(self, input: QueryInput, context: ToolContext) -> ToolResult:
+        kind = kind_of(input.entity)
+        project = await self.named("", context)
+        found, total = await self.projects.query(project.id, kind, input.where, input.order_by, input.limit)
+        shown = await self.readable(found, context)
+        hidden = {"hidden": len(found) - len(shown)} if len(shown) < len(found) else {}
+        rows = [told(each) for each in shown]
+        return ToolResult({"success": True, "project": project.name, "total": total, **hidden, "results": rows}, tainted=hosts(shown))
+
+
+class SearchInput(Input):
+    query: str = Field(min_length=1, max_length=1_000, description="What it does, in words, or names.")
+    entity: str = Field(default="", max_length=60, description=f"Only these: {', '.join(KINDS)}.")
+    limit: int = Field(default=10, ge=1, le=MOST)
+    threshold: float = Field(default=0.0, ge=0, le=1, description="Least score.")
+
+
+@builtin(order=904)
+class SemanticSearch(RagTool):
+    name: ClassVar[str] = "semantic_search"
+    title: ClassVar[str] = N_("Search project")
+    purpose: ClassVar[str] = N_("Finds code and texts by what they say or do")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the project for {query}")}
+    input: ClassVar[Any] = SearchInput
+    about: ClassVar[About] = About(
+        what="Finds code, documents and pages of the current project by words and meaning, the best first, with ids and previews.",
+        when="you look for where something is done or said.",
+        when_not="you need each place where a text stands: search_files.",
+        example={"query": "retry a request after a timeout", "entity": "Scope"},
+        limits=(f"{MOST} results",),
+    )
+
+    async def run(self, input: SearchInput, context: ToolContext) -> ToolResult:
+        project = await self.named("", context)
+        return await self.search(input.query, [project], input.entity, input.limit, input.threshold, context)
+
+
+class ExploreInput(Input):
+    entity_id: str = Field(min_length=1, max_length=500, description="The id of a result, or a qualified name.")
+    relationship: Literal["", "contains", "imports", "calls", "inherits", "mentions", "links_to"] = Field(
+        default="", description="Only this one; all without it."
+    )
+    direction: Literal["out", "in", "both"] = Field(default="both", description="out: what it calls, imports …; in: who calls it …")
+    depth: int = Field(default=1, ge=1, le=5)
+
+
+@builtin(order=906)
+class ExploreRelationships(RagTool):
+    name: ClassVar[str] = "explore_relationships"
+    title: ClassVar[str] = N_("Explore relations")
+    purpose: ClassVar[str] = N_("Says what calls, imports, contains or inherits what")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Explore the relations of {entity_id}")}
+    input: ClassVar[Any] = ExploreInput
+    about: ClassVar[About] = About(
+        what="Gives what is around an entity: who calls it, what it imports, contains or inherits, to a depth.",
+        when="you want to know what a change would touch, or how something is reached.",
+        when_not="you need the text itself: read_file.",
+        example={"entity_id": "Store.save", "relationship": "calls", "direction": "in", "depth": 2},
+        limits=(f"{AROUND} entities",),
+    )
+
+    async def run(self, input: ExploreInput, context: ToolContext) -> ToolResult:
+        entity_id = await self._id(input.entity_id, context)
+        relations = [RelationKind(input.relationship)] if input.relationship else []
+        found = await self.projects.explore(
+            entity_id, relations=relations, direction=Direction(input.direction), depth=input.depth, limit=AROUND
+        )
+        if not await self.readable([found.start], context):
+            raise ToolError("There is no entity {id} that you may read.", code="not_found", id=input.entity_id[:200])
+        shown = {each.id for each in await self.readable([each.entity for each in found.neighbours], context)}
+        # A relation may lead through what the agent may not read: that has no name here.
+        names = {each.entity.id: each.entity.qualified or each.entity.name for each in found.neighbours if each.entity.id in shown}
+        names[found.start.id] = found.start.qualified or found.start.name
+        rows = []
+        for each in found.neighbours:
+            if each.entity.id in shown:
+                by = f"{names.get(each.by.source, '?')} {each.by.kind.value} {names.get(each.by.target, '?')}"
+                rows.append(told(each.entity, depth=each.depth, by=by, confidence=round(each.by.confidence, 2)))
+        more = {"more": "There is more: ask for one relationship or direction, or a smaller depth."} if found.cut else {}
+        return ToolResult(
+            {"success": True, "start": told(found.start), "count": len(rows), "results": rows, **more},
+            tainted=hosts([each.entity for each in found.neighbours]),
+        )
+
+    async def _id(self, text: str, context: ToolContext) -> str:
+        """The id of what a model names: an id, or a name that only one entity has."""
+        if len(text) == 26 and set(text) <= set("0123456789abcdef"):
+            return text
+        project = await self.named("", context)
+        near: list[str] = []
+        for kind in (KINDS["Scope"], KINDS["File"], KINDS["Document"], KINDS["Section"], KINDS["Package"]):
+            for field in ("qualified", "name"):
+                found, total = await self.projects.query(project.id, kind, {field: text}, "", 5)
+                if total == 1:
+                    return found[0].id
+                near += await self._places(found, context)
+        if not near:
+            hits = await self.projects.find(text, project_ids=[project.id], limit=5)
+            near = await self._places([hit.entity for hit in hits], context)
+        raise ToolError(
+            "There is no single entity {name}. Nearest: {names}. Give the id.",
+            code="not_found",
+            name=text[:200],
+            names="; ".join(near) or "none",
+        )
+
+    async def _places(self, entities: Sequence[Entity], context: ToolContext) -> list[str]:
+        """What can be given in the place of a name: the entities that the agent may read."""
+        return [f"{each.qualified or each.name} ({each.path}: {each.id})" for each in await self.readable(entities, context)]
+
+
+class BrainInput(Input):
+    query: str = Field(min_length=1, max_length=1_000, description="What it does, in words, or names.")
+    projects: list[str] = Field(default=[], max_length=50, description="Only these, by name; all that are loaded without it.")
+    limit: int = Field(default=10, ge=1, le=MOST)
+
+
+@builtin(order=908)
+class BrainSearch(RagTool):
+    name: ClassVar[str] = "brain_search"
+    title: ClassVar[str] = N_("Search all projects")
+    purpose: ClassVar[str] = N_("Finds code, texts and pages in all projects")
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search all projects for {query}")}
+    input: ClassVar[Any] = BrainInput
+    about: ClassVar[About] = About(
+        what="Searches all loaded projects that you may read, by words and meaning.",
+        when="you do not know in which project something is.",
+        when_not="it is in the current project: semantic_search.",
+        example={"query": "how invoices are numbered"},
+        limits=(f"{MOST} results",),
+    )
+
+    async def run(self, input: BrainInput, context: ToolContext) -> ToolResult:
+        if input.projects:
+            chosen = [await self.named(name, context) for name in input.projects]
+        else:
+            chosen = [each for each in await self.visible(context) if each.loaded]
+        return await self.search(input.query, chosen, "", input.limit, 0.0, context)

@@ -1,0 +1,252 @@
+"""Projects: reading this repository, a changed file, search by description, and search and exploring at 100 000 scopes.
+
+    python -m tests.bench.bench_projects [--quick] [--json FILE]
+
+Reading is compared with tree-sitter's bare parse of the same files in the same run (wall time, without vectors), and writing a row a
+relation with one row a file that holds its relations packed. Descriptions: 150 functions of this repository, each in a file of its own
+without its docstring; the first sentence of the docstring is the question. The large index is made up: names and words by Zipf's law,
+five calls a scope, vectors at random.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import itertools
+import json
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from atelier_desk.domain.project import Direction, EntityKind, Project
+from atelier_desk.engine import Atelier
+from atelier_desk.knowledge.projects.index import ProjectIndex
+from atelier_desk.knowledge.projects.texts import query_stems, terms
+from atelier_desk.knowledge.vectors import RowVectors
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.storage.repositories.projects import Edge, Light, entity_id, file_entity, file_key_of
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
+
+ROOT = Path(__file__).parents[2]
+FUNCTIONS = 150
+SCOPES, QUICK_SCOPES = 100_000, 20_000
+IN_FILE = 25
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a part of the repository, and 20 000 scopes")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        figures = await reading(place, options.quick)
+        figures["description"] = await described(place)
+    figures["large"] = large(QUICK_SCOPES if options.quick else SCOPES)
+    text = json.dumps(figures, indent=1)
+    print(text)
+    if options.json:
+        options.json.write_text(text, encoding="utf-8")
+
+
+async def read(atelier: Atelier, project: Project, *paths: str) -> float:
+    """Seconds that it took."""
+    start = time.perf_counter()
+    await atelier.projects.ingest(project.id, paths)
+    state = await atelier.projects.wait(project.id)
+    assert state is not None
+    assert state.stage == "done", state
+    return time.perf_counter() - start
+
+
+async def reading(place: Path, quick: bool) -> dict[str, Any]:
+    """The repository, then one file of it again and again."""
+    import tree_sitter_python
+    from tree_sitter import Language, Parser
+
+    source = place / "source"
+    part = ROOT / "app" / "atelier_desk"
+    shutil.copytree(part / "engine" if quick else part, source, ignore=shutil.ignore_patterns("__pycache__"))
+    contents = [path.read_bytes() for path in source.rglob("*.py")]
+    parser = Parser(Language(tree_sitter_python.language()))
+    start = time.perf_counter()
+    for data in contents:
+        parser.parse(data)
+    bare = time.perf_counter() - start
+    async with Atelier.open(place / "data", vault=KeyVault(environ={})) as atelier:
+        project = await atelier.projects.create("source", str(source), embedded=False, watched=False)
+        whole = await read(atelier, project)
+        unchanged = await read(atelier, project)
+        file = source / ("journal.py" if quick else "engine/journal.py")
+        text, changed = file.read_text(encoding="utf-8"), []
+        for number in range(8):
+            file.write_text(f"{text}\n\ndef added_{number}() -> int:\n    return {number}\n", encoding="utf-8")
+            changed.append(await read(atelier, project, str(file)))
+        counts = await atelier.projects._repo.counts(project.id)
+        packed = await packing(atelier, project)
+        start = time.perf_counter()
+        removed = await atelier.projects.delete(project.id)
+        deletion = time.perf_counter() - start
+    return {
+        "files": len(contents),
+        "megabytes": round(sum(map(len, contents)) / 1e6, 2),
+        "bare_parse_s": round(bare, 3),
+        "reading_s": round(whole, 3),
+        "times_bare_parse": round(whole / bare, 1),
+        "unchanged_s": round(unchanged, 3),
+        "one_file_ms": {"first": round(1e3 * changed[0]), "median_after": round(1e3 * statistics.median(changed[1:]))},
+        "rows": counts,
+        "relations_written": packed,
+        "deletion_s": round(deletion, 3),
+        "rows_removed": removed,
+    }
+
+
+async def packing(atelier: Atelier, project: Project) -> dict[str, float]:
+    """Seconds to write the project's relations a row each, and packed a row a file."""
+    edges, after = [], ""
+    while True:
+        page, after = await atelier.projects._repo.edges(project.id, after=after)
+        if not page:
+            break
+        edges += page
+    store = atelier.store
+    await store.write(Statement("DEFINE TABLE bench_row TYPE RELATION", {}), Statement("DEFINE TABLE bench_packed SCHEMALESS", {}))
+    rows = [
+        {"id": record("bench_row", f"{number:08x}"), "in": record("entity", each.source), "out": record("entity", each.target),
+         "kind": each.kind, "confidence": each.confidence, "line": each.line}
+        for number, each in enumerate(edges)
+    ]  # fmt: skip
+    start = time.perf_counter()
+    for at in range(0, len(rows), 2_000):
+        await store.write(Statement("INSERT RELATION INTO bench_row $rows RETURN NONE", {"rows": rows[at : at + 2_000]}))
+    single = time.perf_counter() - start
+    files: dict[str, list[Edge]] = {}
+    for each in edges:
+        files.setdefault(each.source[:18], []).append(each)
+    blobs = [{"id": record("bench_packed", key), "data": json.dumps(found).encode()} for key, found in files.items()]
+    start = time.perf_counter()
+    for at in range(0, len(blobs), 200):
+        await store.write(Statement("INSERT INTO bench_packed $rows RETURN NONE", {"rows": blobs[at : at + 200]}))
+    together = time.perf_counter() - start
+    await store.write(Statement("REMOVE TABLE bench_row", {}), Statement("REMOVE TABLE bench_packed", {}))
+    return {"relations": len(edges), "row_each_s": round(single, 3), "row_a_file_s": round(together, 3)}
+
+
+def functions() -> list[tuple[str, str]]:
+    """Functions of the repository without their docstring, and its first sentence."""
+    found = []
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and len(node.body) > 2:
+                said = ast.get_docstring(node)
+                first = (said or "").split("\n\n")[0].split(". ")[0].replace("\n", " ")
+                if len(first.split()) >= 6 and node.end_lineno is not None and node.end_lineno - node.lineno >= 6:
+                    bare = ast.parse(ast.get_source_segment(text, node) or "").body[0]
+                    assert isinstance(bare, ast.FunctionDef | ast.AsyncFunctionDef)
+                    bare.body = bare.body[1:]
+                    found.append((ast.unparse(bare), first))
+    return random.Random(1).sample(found, FUNCTIONS)
+
+
+async def described(place: Path) -> dict[str, float]:
+    """Share of the functions that are the first hit for their description."""
+    code = place / "functions"
+    code.mkdir()
+    asked = functions()
+    for number, (text, _first) in enumerate(asked):
+        (code / f"f{number:03}.py").write_text(text + "\n", encoding="utf-8")
+    figures = {}
+    async with Atelier.open(place / "described", vault=KeyVault(environ={})) as atelier:
+        project = await atelier.projects.create("functions", str(code), watched=False)
+        await read(atelier, project)
+        for name, embedded in (("fused", True), ("words", False)):
+            await atelier.projects.change(project.id, embedded=embedded)
+            hits = 0
+            for number, (_text, first) in enumerate(asked):
+                found = await atelier.projects.find(first, kinds=[EntityKind.SCOPE], limit=1)
+                hits += bool(found) and found[0].entity.path == f"f{number:03}.py"
+            figures[f"hit_at_1_{name}"] = round(hits / FUNCTIONS, 3)
+    return figures
+
+
+def large(scopes: int) -> dict[str, Any]:
+    """Search and exploring in a large index."""
+    rng = random.Random(2)
+    vocabulary = [
+        f"{first}{second}" for first in "bcdfglmnprstv" for second in (f"{a}{b}{c}" for a in "aeiou" for b in "lmnrst" for c in "aeiou")
+    ]
+    weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(vocabulary))))
+
+    def words(count: int) -> list[str]:
+        return rng.choices(vocabulary, cum_weights=weights, k=count)
+
+    index = ProjectIndex(RowVectors("bench", 512))
+    entries, ids = [], []
+    for file in range(scopes // IN_FILE):
+        path = f"src/{words(1)[0]}/{words(1)[0]}_{file}.py"
+        key = file_key_of("0" * 8, path)
+        home = file_entity(key)
+        entries.append(Light(home, "file", "code", path, path, path, "python", 1, 500, "", "", terms(path, path, "", ())))
+        for number in range(IN_FILE):
+            name = "_".join(words(2)) + f"_{number}"
+            own = entity_id(key, "scope", name)
+            body = terms(name, path, " ".join(words(10)), words(60))
+            entries.append(Light(own, "scope", "function", name, name, path, "python", number, number + 9, home, f"{file}:{number}", body))
+            ids.append(own)
+    start = time.perf_counter()
+    index.load(entries)
+    index.contain()
+    index.add_edges([Edge(own, rng.choice(ids), "calls", 0.9, 1) for own in ids for _each in range(5)])
+    missing = index.without_vector()
+    matrix = np.random.default_rng(0).standard_normal((len(missing), 512)).astype(np.float32)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    assert index.vectors is not None
+    index.vectors.load(np.array([rows[0] for rows in missing.values()]), matrix)
+    index.postings.adopt(index.postings.merged(index.live), len(index.entries))
+    index.prepare()
+    made = time.perf_counter() - start
+
+    def search() -> None:
+        question = " ".join(words(6))
+        assert index.search(query_stems(question), matrix[rng.randrange(len(matrix))], (), 20, 0.0, question)
+
+    def explore(limit: int) -> Callable[[], None]:
+        def once() -> None:
+            assert index.explore(rng.choice(ids), (), Direction.BOTH, 5, limit)[0]
+
+        return once
+
+    return {
+        "scopes": scopes,
+        "edges": len(index.edges),
+        "made_s": round(made, 1),
+        "search_ms": timed(search, 60),
+        "explore_depth_5_200_ms": timed(explore(200), 60),
+        "explore_depth_5_5000_ms": timed(explore(5_000), 20),
+    }
+
+
+def timed(work: Callable[[], None], times: int) -> dict[str, float]:
+    """Median and 95th percentile in milliseconds."""
+    work()
+    took = []
+    for _each in range(times):
+        start = time.perf_counter()
+        work()
+        took.append(1e3 * (time.perf_counter() - start))
+    return {"p50": round(statistics.median(took), 1), "p95": round(sorted(took)[int(0.95 * times) - 1], 1)}
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

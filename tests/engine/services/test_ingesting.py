@@ -1,0 +1,216 @@
+"""A project is read: what is found, what changes, what is left out, and what comes back after it was cut off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
+from atelier_desk.engine import Atelier
+from atelier_desk.storage.repositories.projects import project_key
+from tests.engine.conftest import Opener, WordEmbedder
+
+STORE = '''"""Where things are kept."""
+
+
+class Store:
+    """Keeps rows on the disk."""
+
+    def save(self, row: str) -> None:
+        """Write one row."""
+        check(row)
+
+
+def check(row: str) -> None:
+    """Refuse a row that is blank."""
+    if not row:
+        raise ValueError(row)
+'''
+USE = """from store import Store, check
+
+
+def main() -> None:
+    check("one")
+"""
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    folder = tmp_path / "code"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "store.py").write_text(STORE)
+    (folder / "use.py").write_text(USE)
+    (folder / "docs" / "guide.md").write_text("# Guide\n\nHow herons are counted.\n")
+    (folder / ".gitignore").write_text("build/\n")
+    (folder / "build").mkdir()
+    (folder / "build" / "made.py").write_text("def made(): pass\n")
+    (folder / "secrets.json").write_text('{"key": "hunter2"}')
+    return folder
+
+
+async def read(atelier: Atelier, project: Project, *paths: str, force: bool = False) -> None:
+    await atelier.projects.ingest(project.id, paths, force=force)
+    state = await atelier.projects.wait(project.id)
+    assert state is not None
+    assert state.stage is IngestStage.DONE, state.error
+
+
+async def named(atelier: Atelier, project: Project, name: str) -> str:
+    """The id of the only entity of that name that is no import."""
+    found = await atelier.projects.find(name, project_ids=[project.id], kinds=[EntityKind.SCOPE, EntityKind.FILE])
+    [one] = [each.entity.id for each in found if each.entity.name == name]
+    return one
+
+
+async def test_code_and_documents_are_found_and_related(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        assert [each.path for each in await atelier.projects.files(project.id)] == ["docs/guide.md", "store.py", "use.py"]
+        [problem] = await atelier.projects.problems(project.id)
+        assert (problem.path, problem.skipped) == ("secrets.json", True)
+        first = (await atelier.projects.find("refuse blank rows"))[0]
+        assert (first.entity.qualified, first.project) == ("check", "code")
+        assert first.entity.docstring == "Refuse a row that is blank."
+        check = await named(atelier, project, "check")
+        around = await atelier.projects.explore(check, direction=Direction.IN, relations=[RelationKind.CALLS])
+        assert {each.entity.qualified for each in around.neighbours} == {"Store.save", "main"}
+        text, start, end = await atelier.projects.source(check)
+        assert text.split("\n")[start - 1 : end][0] == "def check(row: str) -> None:"
+        assert "raise ValueError(row)" in (await atelier.projects.entity(check)).text
+        statistics = await atelier.projects.statistics(project.id)
+        assert statistics.entities[EntityKind.SCOPE] == 4
+        assert statistics.relations[RelationKind.CALLS] == 2
+        assert statistics.texts == statistics.vectors > 0
+
+
+async def test_only_what_changed_is_read_again_and_ids_stay(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        check = await named(atelier, project, "check")
+        (code / "store.py").write_text("# A new first line.\n" + STORE)
+        (code / "docs" / "guide.md").unlink()
+        await read(atelier, project)
+        state = (await atelier.projects.states())[project.id]
+        assert (state.changed, state.unchanged, state.removed) == (1, 1, 1)
+        around = await atelier.projects.explore(check, direction=Direction.IN, relations=[RelationKind.CALLS])
+        assert {each.entity.qualified for each in around.neighbours} == {"Store.save", "main"}
+        assert (await atelier.projects.entity(check)).start_line == 13
+        (code / "store.py").write_text(STORE.replace("def check", "def inspect").replace("check(row)", "inspect(row)"))
+        await read(atelier, project, "store.py")
+        with pytest.raises(NotFoundError):
+            await atelier.projects.entity(check)
+        inspect = await named(atelier, project, "inspect")
+        around = await atelier.projects.explore(inspect, direction=Direction.IN, relations=[RelationKind.CALLS])
+        assert {each.entity.qualified for each in around.neighbours} == {"Store.save"}
+
+
+async def test_another_start_finds_the_same(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        before = await atelier.projects.find("check")
+        check = await named(atelier, project, "check")
+        seen = await atelier.projects.explore(check, depth=5)
+    async with open_atelier() as atelier:
+        assert await atelier.projects.find("check") == before
+        again = await atelier.projects.explore(check, depth=5)
+        assert {each.entity.id for each in again.neighbours} == {each.entity.id for each in seen.neighbours}
+        assert sorted(again.relations, key=str) == sorted(seen.relations, key=str)
+
+
+class Counting(WordEmbedder):
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+        if not query:
+            self.texts += texts
+        return await super().embed(texts, query=query)
+
+
+async def test_the_same_text_is_never_embedded_twice_and_projects_stay_apart(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "store.py").write_text(STORE)
+    embedder = Counting()
+    async with open_atelier(embedder=embedder) as atelier:
+        first = await atelier.projects.create("first", str(code), watched=False)
+        await read(atelier, first)
+        assert len(embedder.texts) == len(set(embedder.texts))
+        second = await atelier.projects.create("second", str(other), watched=False)
+        embedder.texts.clear()
+        await read(atelier, second)
+        assert embedder.texts == []
+        assert await named(atelier, first, "check") != await named(atelier, second, "check")
+        assert {each.project for each in await atelier.projects.find("check", project_ids=[second.id])} == {"second"}
+        await atelier.projects.change(first.id, loaded=False)
+        assert {each.project for each in await atelier.projects.find("check")} == {"second"}
+        around = await atelier.projects.explore(
+            await named(atelier, second, "check"), direction=Direction.IN, relations=[RelationKind.CALLS]
+        )
+        assert {each.entity.qualified for each in around.neighbours} == {"Store.save"}
+
+
+async def test_a_deletion_leaves_no_row(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        before = await atelier.store.counts()
+        project = await atelier.projects.create("code", str(code))
+        await read(atelier, project)
+        assert await atelier.projects.delete(project.id) > 20
+        assert await atelier.store.counts() == before
+        assert not list(atelier.datadir.root.glob(f"*{project_key(project.id)}*"))
+        assert await atelier.projects.find("check") == []
+
+
+async def test_a_pause_keeps_what_was_read_and_the_next_start_goes_on(open_atelier: Opener, code: Path) -> None:
+    for number in range(200):
+        (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await atelier.projects.ingest(project.id)
+        await asyncio.sleep(0)
+        await atelier.projects.stop(project.id)
+        assert (await atelier.projects.states())[project.id].stage is IngestStage.PAUSED
+        assert (await atelier.projects.get(project.id)).pending
+    async with open_atelier() as atelier:
+        await atelier.projects.go_on()
+        state = await atelier.projects.wait(project.id)
+        assert state is not None
+        assert state.stage is IngestStage.DONE
+        assert not (await atelier.projects.get(project.id)).pending
+        assert len(await atelier.projects.files(project.id)) == 203
+
+
+async def test_nothing_outside_the_folder_is_read(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside.py").write_text("def outside(): pass\n")
+    (code / "link.py").symlink_to(tmp_path / "outside.py")
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        assert "link.py" not in {each.path for each in await atelier.projects.files(project.id)}
+        with pytest.raises(UsageError, match="does not lie"):
+            await atelier.projects.ingest(project.id, ["../outside.py"])
+
+
+async def test_a_changed_file_is_read_by_itself(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        await read(atelier, project)
+        done = asyncio.Event()
+        states = atelier.projects._ingestions.states
+        atelier.bus.on_changed(
+            lambda _topic, _key: done.set() if states[project.id].changed and states[project.id].stage == "done" else None
+        )
+        states[project.id] = states[project.id].model_copy(update={"changed": 0})
+        async with asyncio.timeout(20):
+            while not done.is_set():  # until the watch is there
+                (code / "fresh.py").write_text(f"def fresh():\n    return {asyncio.get_running_loop().time()}\n")
+                await asyncio.wait([asyncio.create_task(done.wait())], timeout=1)
+        assert await named(atelier, project, "fresh")

@@ -1,0 +1,56 @@
+"""Projects as a person sees them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from tests.engine.conftest import Opener
+
+
+async def test_a_project_is_made_renamed_and_forgotten(open_atelier: Opener, tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    async with open_atelier() as atelier:
+        heard: list[str] = []
+        atelier.bus.on_changed(lambda topic, key: heard.append(key) if topic == "projects" else None)
+        made = await atelier.projects.create("Heron", str(tmp_path / "code"))
+        assert (made.name, made.root, made.loaded) == ("Heron", str(tmp_path / "code"), True)
+        with pytest.raises(ConflictError):
+            await atelier.projects.create("heron")
+        changed = await atelier.projects.change(made.id, name="Egret", loaded=False)
+        assert await atelier.projects.list() == [changed]
+        assert (await atelier.projects.get("egret")).id == made.id
+        assert await atelier.projects.delete(made.id) == 1
+        assert await atelier.projects.list() == []
+        assert set(heard) == {made.id}
+
+
+async def test_what_is_not_there_is_said(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        await atelier.projects.create("pages")
+        with pytest.raises(NotFoundError, match="pages"):
+            await atelier.projects.get("page")
+        with pytest.raises(UsageError, match="no folder"):
+            await atelier.projects.create("gone", str(tmp_path / "gone"))
+        with pytest.raises(UsageError, match="own data"):
+            await atelier.projects.create("own", str(atelier.datadir.root))
+        with pytest.raises(NotFoundError):
+            await atelier.projects.delete("0" * 32)
+
+
+async def test_a_granted_folder_is_offered_once(open_atelier: Opener, tmp_path: Path) -> None:
+    for name in ("heron", "egret"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "birds.md").write_text(f"# {name}\n")
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("birds")
+        await atelier.workflows.set_workspace(workflow.id, (str(tmp_path / "heron"), str(tmp_path / "egret")))
+        assert [each.name for each in await atelier.projects.offers()] == ["heron", "egret"]
+        assert await atelier.projects.answer(str(tmp_path / "egret"), yes=False) is None
+        project = await atelier.projects.answer(str(tmp_path / "heron"), yes=True)
+        assert project is not None
+        await atelier.projects.wait(project.id)
+        assert [each.path for each in await atelier.projects.files(project.id)] == ["birds.md"]
+        assert await atelier.projects.offers() == []

@@ -1,0 +1,79 @@
+"""The index of a project by itself: what is replaced keeps what leads to it, and exploring ends where it is told to."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.project import Direction, RelationKind
+from atelier_desk.knowledge.projects.index import ProjectIndex
+from atelier_desk.knowledge.projects.query import filtered
+from atelier_desk.knowledge.projects.texts import query_stems, stem, terms
+from atelier_desk.knowledge.vectors import RowVectors
+from atelier_desk.storage.repositories.projects import Edge, Light, entity_id, file_entity, file_key_of
+
+HOME = file_key_of("0" * 8, "a.py")
+
+
+def scope(name: str, line: int = 1, said: str = "") -> Light:
+    own = entity_id(HOME, "scope", name)
+    return Light(own, "scope", "function", name, name, "a.py", "python", line, line + 4, file_entity(HOME), name, terms(name, "", said, ()))
+
+
+def chain(count: int) -> ProjectIndex:
+    """Functions, each of which calls the next."""
+    index = ProjectIndex()
+    file = Light(file_entity(HOME), "file", "code", "a.py", "a.py", "a.py", "python", 1, 99, "", "", terms("a.py", "", "", ()))
+    entries = [scope(f"step_{number}") for number in range(count)]
+    index.put([file, *entries])
+    edges = [Edge(first.id, second.id, "calls", 0.5, 3) for first, second in itertools.pairwise(entries)]
+    index.relate([HOME], edges)
+    return index
+
+
+def test_exploring_goes_as_far_as_it_is_told() -> None:
+    index = chain(8)
+    start = entity_id(HOME, "scope", "step_0")
+    reached, edges, cut = index.explore(start, [RelationKind.CALLS], Direction.OUT, 3, 100)
+    assert [(index.entries[index.row_of[each.id]].name, each.depth) for each in reached] == [("step_1", 1), ("step_2", 2), ("step_3", 3)]  # type: ignore[union-attr]
+    assert (len(edges), cut) == (3, False)
+    reached, _edges, cut = index.explore(start, (), Direction.BOTH, 5, 2)
+    assert (len(reached), cut) == (2, True)
+    assert index.explore(start, [RelationKind.CALLS], Direction.IN, 5, 10)[0] == []
+
+
+def test_what_is_replaced_keeps_its_relations_and_its_vector() -> None:
+    index = chain(3)
+    index.use(RowVectors("e", 2))
+    missing = index.without_vector()
+    index.set_vectors([missing["step_1"]], ["step_1"], np.array([[1.0, 0.0]], dtype=np.float32))
+    index.put([scope("step_1", line=9)])
+    found = index.get(entity_id(HOME, "scope", "step_1"))
+    assert found is not None
+    assert found.start_line == 9
+    assert "step_1" not in index.without_vector()
+    reached, _edges, _cut = index.explore(found.id, (), Direction.BOTH, 1, 10)
+    assert len(reached) == 3, "its file, who calls it and whom it calls"
+    index.remove([found.id])
+    assert index.explore(entity_id(HOME, "scope", "step_0"), [RelationKind.CALLS], Direction.OUT, 5, 10)[0] == []
+
+
+def test_names_and_words_are_found() -> None:
+    index = ProjectIndex()
+    index.put([scope("parseHeader", said="Read the header of a message."), scope("write_body", said="Write the body.")])
+    found = index.search(query_stems("headers of messages"), None, (), 5, 0.0, "headers of messages")
+    assert found[0].id == entity_id(HOME, "scope", "parseHeader")
+    assert index.search(query_stems("parseheader"), None, (), 5, 0.0, "parseheader")[0].id == found[0].id
+    assert stem("messages") == stem("message")
+
+
+def test_filters_are_data() -> None:
+    entries = [scope("one", 1), scope("two", 20)]
+    assert [each.name for each in filtered(entries, {"start_line": {"gt": 5}}, "")] == ["two"]
+    assert [each.name for each in filtered(entries, {"name": ["one", "two"]}, "-start_line")] == ["two", "one"]
+    for wrong in ({"nom": "x"}, {"name": {"matches": "x"}}, {"start_line": "x"}, {"name": {"in": "one"}}, {"lines": {"contains": "1"}}):
+        with pytest.raises(UsageError):
+            filtered(entries, wrong, "")

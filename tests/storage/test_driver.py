@@ -1,0 +1,31 @@
+"""The database's driver comes without the clients of servers it would bring, and whoever wants a server still gets one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+PROGRAM = """
+import asyncio, json, sys
+from atelier_desk.storage import driver
+from atelier_desk.storage.engine import Engine
+
+async def main():
+    engine = await Engine.open(None)
+    said = (await engine.run("RETURN 6 * 7", {}))[0].value
+    await engine.close()
+    loaded = sorted({"aiohttp", "requests", "websockets.sync.client"} & set(sys.modules))
+    elsewhere = [driver.surrealdb().AsyncSurreal("http://127.0.0.1:9"), driver.surrealdb().Surreal("ws://127.0.0.1:9")]
+    from surrealdb.connections.async_http import AsyncHttpSurrealConnection
+    from surrealdb.connections.blocking_ws import BlockingWsSurrealConnection
+    print(json.dumps([said, loaded, [type(each) for each in elsewhere] == [AsyncHttpSurrealConnection, BlockingWsSurrealConnection]]))
+
+asyncio.run(main())
+"""
+
+
+def test_the_database_needs_no_client_of_a_server() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout, done.stderr
+    assert json.loads(done.stdout) == [42, [], True]
