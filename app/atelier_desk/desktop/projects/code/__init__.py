@@ -1,0 +1,1 @@
+"""The source of what was found, with its outline, and who calls whom."""

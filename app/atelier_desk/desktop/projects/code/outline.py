@@ -1,0 +1,136 @@
+"""The scopes of a file as a tree, and lists of other places: who calls this, what it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.projects.words import KIND_COLOURS, KIND_ICONS, describe, kind_word, place_word, title_word
+from atelier_desk.desktop.theme import icons, mark, theme
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.desktop.widgets.words import Text
+from atelier_desk.domain.project import Entity, EntityKind
+from atelier_desk.i18n import N_, _
+
+OUTLINED = (EntityKind.SCOPE, EntityKind.SECTION, EntityKind.PAGE)
+ROWS = 5
+"""Most of a list of places that are shown without scrolling."""
+
+
+class Outline(QTreeWidget):
+    """``code-outline``: a scope under the one that contains it, in the order of their lines.
+
+    Signals:
+        entity_chosen: this ``Entity``, by pointer or keyboard.
+    """
+
+    entity_chosen = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("code-outline")
+        mark(self, "plain")
+        self.setHeaderHidden(True)
+        self.setIndentation(14)
+        self.setUniformRowHeights(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        OverlayBar(self)
+        self._items: dict[str, QTreeWidgetItem] = {}
+        self._entities: dict[str, Entity] = {}
+        self.itemClicked.connect(self._on_item)
+        self.itemActivated.connect(self._on_item)
+        theme().changed.connect(self._dress)
+        say(self, name=N_("Outline of the file"))
+
+    def show_entities(self, entities: Sequence[Entity]) -> None:
+        """The parts of one file."""
+        self.clear()
+        self._items, self._entities = {}, {}
+        parts = sorted((each for each in entities if each.kind in OUTLINED), key=lambda each: (each.start_line, -each.end_line))
+        for each in parts:
+            above = self._items.get(each.parent)
+            item = QTreeWidgetItem(above if above is not None else self)
+            item.setText(0, each.name)
+            item.setData(0, KeyRole, each.id)
+            item.setData(0, Qt.ItemDataRole.AccessibleTextRole, describe(each))
+            item.setToolTip(0, each.signature or f"{kind_word(each)} {title_word(each)}")
+            self._items[each.id], self._entities[each.id] = item, each
+        if len(parts) <= 60:
+            self.expandAll()
+        else:
+            self.expandToDepth(0)
+        self._dress()
+
+    def mark_entity(self, entity_id: str) -> None:
+        """Select a part, without announcing it."""
+        item = self._items.get(entity_id)
+        if item is None:
+            self.clearSelection()
+        else:
+            self.setCurrentItem(item)
+            self.scrollToItem(item)
+
+    def at_line(self, line: int) -> Entity | None:
+        """The innermost part that a line is in."""
+        around = [each for each in self._entities.values() if each.start_line <= line <= each.end_line]
+        return min(around, key=lambda each: each.end_line - each.start_line, default=None)
+
+    def _on_item(self, item: QTreeWidgetItem, _column: int = 0) -> None:
+        self.entity_chosen.emit(self._entities[str(item.data(0, KeyRole))])
+
+    def _dress(self) -> None:
+        look = theme()
+        side = look.px(14)
+        self.setIconSize(QSize(side, side))
+        for key, item in self._items.items():
+            kind = self._entities[key].kind
+            item.setIcon(0, icons.tinted(KIND_ICONS[kind], getattr(look.tokens, KIND_COLOURS[kind]), side, (self.devicePixelRatioF(),)))
+            item.setSizeHint(0, QSize(0, look.px(26)))
+
+
+class PlaceList(QWidget):
+    """A heading and the entities under it; hidden while there are none.
+
+    Signals:
+        entity_chosen: this ``Entity``.
+    """
+
+    entity_chosen = Signal(object)
+
+    def __init__(self, name: str, title: Text, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.list = control(QListWidget(self), name, look="plain", name=title)
+        dress_list(self.list)
+        self._entities: dict[str, Entity] = {}
+        self._lines: dict[str, int] = {}
+        heading = control(label("", "heading", self), "", title)
+        fill(QVBoxLayout(self), heading, self.list, margins=(0, 0, 0, 0), spacing=4)
+        self.list.itemClicked.connect(self._on_item)
+        self.list.itemActivated.connect(self._on_item)
+        theme().changed.connect(self._size)
+        self.hide()
+
+    def show_places(self, places: Sequence[tuple[Entity, float]]) -> None:
+        """Entities, and how sure it is that they are meant (0–1)."""
+        self.list.clear()
+        self._entities = {each.id: each for each, _sure in places}
+        for each, sure in places:
+            facts = place_word(each) or kind_word(each)
+            if sure < 0.75:
+                facts = _("{place} · probably", place=facts)
+            two_line_item(self.list, each.id, title_word(each), facts)
+        self.setVisible(bool(places))
+        self._size()
+
+    def _size(self) -> None:
+        if self.list.count():
+            self.list.setFixedHeight(self.list.sizeHintForRow(0) * min(ROWS, self.list.count()) + 4)
+
+    def _on_item(self, item: QListWidgetItem) -> None:
+        self.entity_chosen.emit(self._entities[str(item.data(KeyRole))])

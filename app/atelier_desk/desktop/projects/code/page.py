@@ -1,0 +1,221 @@
+"""The page of a source: its text, its outline, and for the part that is chosen who calls it and what it calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.projects.code.editor import open_text
+from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
+from atelier_desk.desktop.projects.code.text import SourceText
+from atelier_desk.desktop.projects.words import describe, place_word
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Translated, control, fill, say
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+SIDE = 250
+"""Of the column beside the text, in pixels at 100 %."""
+SIDE_FROM = 600
+PARTS = 1_000
+"""Most parts of a file in the outline."""
+CALLS = 100
+BACK = 50
+"""Places that Back remembers."""
+HOLDERS = (EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.PAGE)
+
+
+class CodePage(Translated, QWidget):
+    """``code-page``. Alt+Left goes back.
+
+    Signals:
+        graph_wanted: show this ``Entity`` in the graph.
+    """
+
+    graph_wanted = Signal(object)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("code-page")
+        self.bridge = bridge
+        self.jobs = Jobs(self, lambda text: toast(self, text))
+        self.entity: Entity | None = None
+        self.projects: dict[str, Project] = {}
+        self._file = ""
+        """Path of the file that is shown, with its project before it."""
+        self._before: list[Entity] = []
+        self._side_wanted: bool | None = None
+        self.text = SourceText(self)
+        self.outline = Outline(self)
+        self.callers = PlaceList("code-callers", N_("CALLED BY"), self)
+        self.callees = PlaceList("code-callees", N_("CALLS"), self)
+        self.empty = EmptyState("braces", N_("No source open"), N_("Open one from the search or from the graph."), parent=self)
+        self.side = QWidget(self)
+        fill(QVBoxLayout(self.side), (self.outline, 1), self.callers, self.callees, margins=(10, 0, 0, 0), spacing=8)
+        self.body = QSplitter(Qt.Orientation.Horizontal, self)
+        self.body.setChildrenCollapsible(False)
+        self.body.addWidget(self.text)
+        self.body.addWidget(self.side)
+        self.body.setStretchFactor(0, 1)
+        self._shown = QWidget(self)
+        fill(QVBoxLayout(self._shown), self._build_top(), (self.body, 1), margins=(16, 8, 16, 12), spacing=8)
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._shown)
+        fill(QVBoxLayout(self), (self._stack, 1), margins=(0, 0, 0, 0))
+        for list_ in (self.callers, self.callees):
+            list_.entity_chosen.connect(self.show_entity)
+        self.outline.entity_chosen.connect(self.show_entity)
+        self.text.line_reached.connect(self._on_line)
+        theme().changed.connect(self._fit_side)
+
+    def _build_top(self) -> QHBoxLayout:
+        self.back = control(IconButton("chevron-left", parent=self), "code-back", tip=N_("Back"), keys="Alt+Left", on=self.go_back)
+        self.back.setShortcut("Alt+Left")
+        self.back.setEnabled(False)
+        self.place = control(ElidedLabel("", self, Qt.TextElideMode.ElideLeft), "code-place", look="strong")
+        self.graph = control(QPushButton(self), "code-graph", N_("Graph"), on=self._show_graph)
+        self.editor = control(
+            QPushButton(self),
+            "code-editor",
+            N_("Open in the editor"),
+            tip=N_("In the system's editor"),
+            on=self.open_in_editor,
+        )
+        copy = control(IconButton("copy", parent=self), "code-copy-place", tip=N_("Copy path and line"), on=self._copy)
+        self.side_button = control(IconButton("panel-right", parent=self), "code-side", tip=N_("Outline and calls"), on=self._switch_side)
+        return fill(QHBoxLayout(), self.back, (self.place, 1), copy, self.graph, self.editor, self.side_button, spacing=6)
+
+    # -- opening ----------------------------------------------------------------------------------------------------------------
+
+    def show_entity(self, entity: Entity, *, remember: bool = True) -> None:
+        """Open its file at its lines."""
+        if remember and self.entity is not None and self.entity.id != entity.id:
+            self._before = [*self._before[1 - BACK :], self.entity]
+        self.jobs.start(self._open(entity), "open")
+
+    def go_back(self) -> None:
+        """To the place before."""
+        if self._before:
+            self.show_entity(self._before.pop(), remember=False)
+
+    async def _open(self, entity: Entity) -> None:
+        text, first, last = await self._read(entity)
+        self.entity = entity
+        self._stack.setCurrentWidget(self._shown)
+        whole = entity.kind in HOLDERS
+        self.text.show_source(text, entity.path, 0 if whole else first, 0 if whole else last)
+        self._say_place()
+        self.back.setEnabled(bool(self._before))
+        file = f"{entity.project_id}:{entity.path}"
+        if file != self._file:
+            self._file = file
+            self.outline.show_entities(await self._parts(entity))
+        self.outline.mark_entity(entity.id)
+        await self._show_calls(entity)
+
+    async def _read(self, entity: Entity) -> tuple[str, int, int]:
+        """The text of its file with the lines of the entity; of a page from the web, or of a PDF, what was read of it."""
+        try:
+            text, first, last = await self.bridge.engine.projects.source(entity.id)
+        except UsageError:
+            read = await self.bridge.engine.projects.entity(entity.id)
+            if not read.text:
+                raise
+            return read.text, 0, 0
+        return text, first, last
+
+    async def _parts(self, entity: Entity) -> list[Entity]:
+        """What the file of an entity contains."""
+        projects, holder = self.bridge.engine.projects, entity
+        if entity.kind not in HOLDERS:
+            above = await projects.explore(entity.id, relations=(RelationKind.CONTAINS,), direction=Direction.IN, depth=5, limit=20)
+            holder = next((each.entity for each in above.neighbours if each.entity.kind in HOLDERS), entity)
+        below = await projects.explore(holder.id, relations=(RelationKind.CONTAINS,), direction=Direction.OUT, depth=5, limit=PARTS)
+        return [each.entity for each in below.neighbours]
+
+    async def _show_calls(self, entity: Entity) -> None:
+        for list_, direction in ((self.callers, Direction.IN), (self.callees, Direction.OUT)):
+            found = None
+            if entity.kind is EntityKind.SCOPE:
+                found = await self.bridge.engine.projects.explore(
+                    entity.id, relations=(RelationKind.CALLS,), direction=direction, depth=1, limit=CALLS
+                )
+            list_.show_places([(each.entity, each.by.confidence) for each in found.neighbours] if found is not None else [])
+
+    def _on_line(self, line: int) -> None:
+        """The part that the cursor is in is chosen in the outline; its calls follow."""
+        entity = self.outline.at_line(line)
+        if entity is not None and (self.entity is None or entity.id != self.entity.id):
+            self.entity = entity
+            self.outline.mark_entity(entity.id)
+            self.text.first, self.text.last = entity.start_line, entity.end_line
+            self.text._mark()
+            self._say_place()
+            self.jobs.start(self._show_calls(entity), "open")
+
+    # -- what can be done -------------------------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path | None:
+        """The file on this machine; None for what is not on it."""
+        entity = self.entity
+        project = self.projects.get(entity.project_id) if entity is not None else None
+        here = entity is not None and project is not None and project.root and not self._address
+        return Path(project.root) / entity.path if here else None  # type: ignore[union-attr]
+
+    def open_in_editor(self) -> None:
+        """The whole file in the system's editor, a fetched page in the browser."""
+        if self._address:
+            QDesktopServices.openUrl(QUrl(self._address))
+        elif self.path is not None and not open_text(self.path):
+            toast(self, _("No program for {name} could be started.", name=self.path.name))
+
+    @property
+    def _address(self) -> str:
+        """Of a fetched page."""
+        path = self.entity.path if self.entity is not None else ""
+        return path if path.startswith(("http://", "https://")) else ""
+
+    def _copy(self) -> None:
+        if self.entity is not None:
+            QGuiApplication.clipboard().setText(place_word(self.entity))
+
+    def _show_graph(self) -> None:
+        if self.entity is not None:
+            self.graph_wanted.emit(self.entity)
+
+    def _say_place(self) -> None:
+        entity = self.entity
+        if entity is not None:
+            self.place.setText(place_word(entity))
+            say(self.text, about=lambda: describe(entity))
+            self.editor.setVisible(self.path is not None or bool(self._address))
+            say(self.editor, N_("Open in the browser") if self._address else N_("Open in the editor"))
+
+    # -- the column -------------------------------------------------------------------------------------------------------------
+
+    def _switch_side(self) -> None:
+        self._side_wanted = self.side.isHidden()
+        self._fit_side()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_side()
+
+    def _fit_side(self) -> None:
+        on = self._side_wanted if self._side_wanted is not None else self.width() >= theme().px(SIDE_FROM)
+        if (on and self.side.isHidden()) or self.side.width() < theme().px(120):
+            wide = theme().px(SIDE)
+            self.body.setSizes([max(1, self.width() - wide), wide])
+        self.side.setVisible(on)

@@ -1,0 +1,75 @@
+"""The form of a new project: its folder, its name, and what is to be done with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPushButton, QWidget
+
+from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.settings.files import ask_folder
+from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.domain import limits
+from atelier_desk.i18n import N_, _
+
+
+class CreateDialog(FormDialog):
+    """``project-create``.
+
+    Signals:
+        accepted_fields: name, folder (may be empty), whether it gets vectors, whether it is watched.
+    """
+
+    accepted_fields = Signal(str, str, bool, bool)
+
+    def __init__(self, folder: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(_("New project"), parent)
+        self.setObjectName("project-create")
+        self._named = False
+        line = QWidget(self)
+        self.folder = control(QLineEdit(line), "project-folder", hint=N_("Empty for pages from the web alone"))
+        self.browse = control(QPushButton(line), "project-browse", N_("Choose…"), on=self._browse)
+        fill(QHBoxLayout(line), (self.folder, 1), self.browse, margins=(0, 0, 0, 0), spacing=8)
+        caption = self.add_field(
+            _("Folder"), line, _("It is only read. Files that .gitignore names, or that look like secrets, are left out.")
+        )
+        caption.setBuddy(self.folder)
+        self.folder.setAccessibleName(_("Folder"))
+        self.name = control(QLineEdit(self), "project-name")
+        self.name.setMaxLength(limits.PROJECT_NAME)
+        self.add_field(_("Name"), self.name)
+        self.embedded = control(QCheckBox(_("Find by meaning, too (computes vectors)"), self), "project-embedded")
+        self.watched = control(QCheckBox(_("Follow changes of its files"), self), "project-watched")
+        for box in (self.embedded, self.watched):
+            box.setChecked(True)
+            self._column.addWidget(box)
+        self.folder.textChanged.connect(self._on_folder)
+        self.name.textEdited.connect(self._on_name)
+        self.folder.setText(folder)
+        self.finish(_("Create and read"))
+
+    def problem(self) -> str:
+        folder = self.folder.text().strip()
+        if not self.name.text().strip():
+            return _("Give it a name.")
+        if folder and not Path(folder).expanduser().is_dir():
+            return _("There is no folder {path}.", path=folder)
+        return ""
+
+    def submit(self) -> None:
+        self.accepted_fields.emit(self.name.text().strip(), self.folder.text().strip(), self.embedded.isChecked(), self.watched.isChecked())
+
+    def _browse(self) -> None:
+        ask_folder(self, _("Choose the folder"), lambda path: self.folder.setText(str(path)))
+
+    def _on_folder(self, text: str) -> None:
+        """The folder gives the name, until somebody writes another."""
+        if not self._named:
+            self.name.setText(Path(text.strip()).name[: limits.PROJECT_NAME])
+        if hasattr(self, "_ok"):
+            self.check()
+
+    def _on_name(self, text: str) -> None:
+        self._named = bool(text)
+        self.check()

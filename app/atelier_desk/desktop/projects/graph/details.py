@@ -1,0 +1,80 @@
+"""What is known of the chosen node, and what can be done with it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.projects.words import kind_word, place_word, title_word
+from atelier_desk.desktop.widgets import FlowLayout, Pill, control, fill, label, say
+from atelier_desk.domain.project import Entity, EntityKind
+from atelier_desk.i18n import N_, ngettext
+
+DOCSTRING = 320
+"""Characters of a docstring that are shown."""
+
+
+def has_source(entity: Entity) -> bool:
+    """There is a text to open."""
+    return bool(entity.path) and entity.kind not in (EntityKind.PACKAGE, EntityKind.IMAGE)
+
+
+class NodeDetails(QWidget):
+    """``graph-details``; hidden while no node is chosen.
+
+    Signals:
+        open_wanted, expand_wanted, only_wanted: the button was pressed.
+    """
+
+    open_wanted = Signal()
+    expand_wanted = Signal()
+    only_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("graph-details")
+        self.title = control(label("", "strong", self, wrap=True), "graph-details-title")
+        self.title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._kind = Pill("", "accent", self)
+        self._facts = label("", "small", self, wrap=True)
+        self._signature = label("", "mono", self, wrap=True)
+        self._about = label("", "muted", self, wrap=True)
+        self.open = control(QPushButton(self), "graph-open", N_("Open the source"), on=self.open_wanted.emit)
+        self.expand = control(QPushButton(self), "graph-expand", N_("Expand"), look="ghost", on=self.expand_wanted.emit)
+        self.only = control(QPushButton(self), "graph-only", N_("Only its surroundings"), look="ghost", on=self.only_wanted.emit)
+        buttons = FlowLayout(spacing=6)
+        for button in (self.open, self.expand, self.only):
+            buttons.addWidget(button)
+        column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
+        fill(column, self.title, self._kind, self._facts, self._signature, self._about)
+        column.addLayout(buttons)
+        column.addSpacing(10)
+        self.hide()
+
+    def show_entity(self, entity: Entity | None, joined: int = 0) -> None:
+        """Describe a node with so many neighbours in view; None hides."""
+        self.setVisible(entity is not None)
+        if entity is None:
+            return
+        say(self.title, lambda: _broken(title_word(entity)))
+        say(self._kind, lambda: kind_word(entity))
+        say(
+            self._facts,
+            lambda: "\n".join(filter(None, (_broken(place_word(entity)), ngettext("{n} neighbour shown", "{n} neighbours shown", joined)))),
+        )
+        for text, words in ((self._signature, _broken(entity.signature)), (self._about, _short(entity.docstring))):
+            text.setText(words)
+            text.setVisible(bool(words))
+        self.open.setVisible(has_source(entity))
+
+
+def _broken(text: str) -> str:
+    """Long names may be broken after a dot, a slash or a comma: a label only breaks at spaces."""
+    for sign in "./,_(":
+        text = text.replace(sign, sign + "\u200b")
+    return text
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= DOCSTRING else words[:DOCSTRING].rsplit(" ", 1)[0] + " …"

@@ -1,0 +1,93 @@
+"""What the colours of the graph mean, and what of it is shown: a box for each kind of node and of relation that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QIcon, QPainter, QPen, QPixmap
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS
+from atelier_desk.desktop.projects.words import KIND_COLOURS, KIND_ICONS, KIND_WORDS, RELATION_COLOURS, RELATION_WORDS
+from atelier_desk.desktop.theme import icons, theme
+from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.domain.project import EntityKind, RelationKind
+from atelier_desk.figures import number
+from atelier_desk.i18n import N_, _
+
+
+class GraphLegend(QWidget):
+    """``graph-legend``. What is not in the graph has no box.
+
+    Signals:
+        kind_switched, relation_switched: a kind, and whether it is to be shown.
+    """
+
+    kind_switched = Signal(object, bool)
+    relation_switched = Signal(object, bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("graph-legend")
+        self.kinds: dict[EntityKind, QCheckBox] = {}
+        self.relations: dict[RelationKind, QCheckBox] = {}
+        self._counts: dict[str, int] = {}
+        column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
+        self._first = control(label("", "heading", self), "", N_("NODES"))
+        column.addWidget(self._first)
+        for kind in KINDS:
+            box = self.kinds[kind] = QCheckBox(self)
+            box.setObjectName(f"graph-kind-{kind}")
+            box.toggled.connect(lambda on, kind=kind: self.kind_switched.emit(kind, on))
+            column.addWidget(box)
+        column.addSpacing(8)
+        self._second = control(label("", "heading", self), "", N_("RELATIONS"))
+        column.addWidget(self._second)
+        for relation in RELATIONS:
+            box = self.relations[relation] = QCheckBox(self)
+            box.setObjectName(f"graph-relation-{relation}")
+            box.toggled.connect(lambda on, relation=relation: self.relation_switched.emit(relation, on))
+            column.addWidget(box)
+        for box in (*self.kinds.values(), *self.relations.values()):
+            box.setChecked(box is not self.kinds[EntityKind.IMPORT])  # as the model begins
+        theme().changed.connect(self._dress)
+        self._dress()
+
+    def show_counts(self, kinds: Mapping[EntityKind, int], relations: Mapping[RelationKind, int]) -> None:
+        """How many there are of each; those without any are left out."""
+        self._counts = {str(kind): count for counted in (kinds, relations) for kind, count in counted.items()}
+        self._say()
+
+    def _say(self) -> None:
+        for kind, box in self.kinds.items():
+            self._row(box, _(KIND_WORDS[kind]), self._counts.get(str(kind), 0))
+        for relation, box in self.relations.items():
+            self._row(box, _(RELATION_WORDS[relation]), self._counts.get(str(relation), 0))
+        self._first.setVisible(any(not box.isHidden() for box in self.kinds.values()))
+        self._second.setVisible(any(not box.isHidden() for box in self.relations.values()))
+
+    @staticmethod
+    def _row(box: QCheckBox, words: str, count: int) -> None:
+        box.setText(f"{words} · {number(count)}")
+        box.setAccessibleName(_("Show: {what} ({number})", what=words, number=number(count)))
+        box.setVisible(count > 0)
+
+    def _dress(self) -> None:
+        look, ratio = theme(), self.devicePixelRatioF()
+        side = look.px(14)
+        for kind, box in self.kinds.items():
+            box.setIcon(icons.tinted(KIND_ICONS[kind], getattr(look.tokens, KIND_COLOURS[kind]), side, (ratio,)))
+            box.setIconSize(QSize(side, side))
+        for relation, box in self.relations.items():
+            picture = QPixmap(round(side * ratio), round(side * ratio))
+            picture.setDevicePixelRatio(ratio)
+            picture.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(picture)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(look.colour(RELATION_COLOURS[relation]), 2.2))
+            painter.drawLine(0, side // 2, side, side // 2)
+            painter.end()
+            box.setIcon(QIcon(picture))
+            box.setIconSize(QSize(side, side))
+        self._say()

@@ -1,0 +1,55 @@
+"""Fetches the graph, a neighbourhood at a time; a whole project file by file, with progress."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.projects.graph.model import MOST_NODES, GraphModel
+from atelier_desk.domain.project import Entity, EntityKind, Exploration
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+AROUND = 200
+"""Most neighbours that come at once."""
+FILES = 1_000
+"""Most files a whole project is begun from."""
+AT_ONCE = 4
+"""Questions to the database that wait at the same time."""
+
+
+async def fetch_around(bridge: Bridge, model: GraphModel, entity_id: str, *, depth: int = 1) -> Exploration:
+    """Add an entity and what is joined with it."""
+    found: Exploration = await bridge.engine.projects.explore(entity_id, depth=depth, limit=AROUND)
+    model.add([found.start, *(each.entity for each in found.neighbours)], found.relations)
+    model.expanded.add(entity_id)
+    return found
+
+
+async def fetch_project(bridge: Bridge, model: GraphModel, project_id: str, tell: Callable[[int, int], object]) -> bool:
+    """Add the files of a project and what they hold and import, as much as the graph takes; False when that was not all. ``tell`` hears
+    how many of the files are done."""
+    files: list[Entity] = await bridge.engine.projects.files(project_id, limit=FILES)
+    model.add(files, ())
+    waiting = list(reversed(files))
+    done, cut = 0, len(files) >= FILES
+
+    async def work() -> None:
+        nonlocal done, cut
+        while waiting and len(model) < MOST_NODES:
+            entity = waiting.pop()
+            found = await bridge.engine.projects.explore(entity.id, depth=1, limit=AROUND)
+            model.add([each.entity for each in found.neighbours if each.entity.kind is not EntityKind.IMPORT], found.relations)
+            cut = cut or found.cut
+            done += 1
+            tell(done, len(files))
+
+    workers = [asyncio.ensure_future(work()) for _number in range(AT_ONCE)]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+    return not cut and not waiting

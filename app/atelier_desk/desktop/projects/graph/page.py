@@ -1,0 +1,291 @@
+"""The page of the graph: the picture, beside it what the chosen node is and what is shown, above it what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.projects.graph.details import NodeDetails, has_source
+from atelier_desk.desktop.projects.graph.legend import GraphLegend
+from atelier_desk.desktop.projects.graph.loading import fetch_around, fetch_project
+from atelier_desk.desktop.projects.graph.model import MOST_NODES, GraphModel
+from atelier_desk.desktop.projects.graph.settling import Settler
+from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
+from atelier_desk.desktop.projects.words import place_word
+from atelier_desk.desktop.settings.busy import Busy
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, Translated, control, fill, say
+from atelier_desk.domain.project import Entity, Project
+from atelier_desk.figures import number
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+SIDE = 236
+"""Of the column beside the picture, in pixels at 100 %."""
+SIDE_FROM = 620
+"""Width from which the column is shown without being asked for."""
+SURROUNDINGS = 2
+"""Edges between a node and what "only its surroundings" leaves."""
+
+
+class GraphPage(Translated, QWidget):
+    """``graph-page``.
+
+    Signals:
+        source_wanted: open the source of this ``Entity`` at its line.
+    """
+
+    source_wanted = Signal(object)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("graph-page")
+        self.bridge = bridge
+        self.jobs = Jobs(self, lambda text: toast(self, text))
+        self.project: Project | None = None
+        self.model = GraphModel(self)
+        self.view = GraphView(self.model, self)
+        self.settler = Settler(self.model)
+        self.details = NodeDetails()
+        self.legend = GraphLegend()
+        self.busy = Busy(self)
+        self._side_wanted: bool | None = None
+        self.empty = EmptyState("waypoints", parent=self)
+        self.empty.button.setObjectName("graph-whole-first")
+        self.empty.button.clicked.connect(lambda *_on: self.show_whole())
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self._build_body())
+        fill(QVBoxLayout(self), self._build_top(), (self._stack, 1), self.busy, margins=(16, 8, 16, 12), spacing=8)
+        self._connect()
+        self._show_state()
+
+    # -- building ---------------------------------------------------------------------------------------------------------------
+
+    def _build_top(self) -> QHBoxLayout:
+        self.whole = control(QPushButton(self), "graph-whole", N_("Whole project"), on=self.show_whole)
+        self.all = control(QPushButton(self), "graph-all", N_("Show all"), look="ghost", on=lambda: self.model.show_only(None))
+        self.again = control(IconButton("refresh-cw", parent=self), "graph-again", tip=N_("Lay out again"), on=self.lay_out_again)
+        self.clear = control(IconButton("trash-2", parent=self), "graph-clear", tip=N_("Empty the picture"), on=self.empty_picture)
+        self.count = control(ElidedLabel("", self), "graph-count", look="muted")
+        closer = control(
+            IconButton("zoom-in", parent=self), "graph-closer", tip=N_("Zoom in"), keys="+", on=lambda: self.view.zoom_by(ZOOM)
+        )
+        away = control(
+            IconButton("zoom-out", parent=self), "graph-away", tip=N_("Zoom out"), keys="-", on=lambda: self.view.zoom_by(1 / ZOOM)
+        )
+        fit = control(IconButton("maximize", parent=self), "graph-fit", tip=N_("Fit in view"), keys="0", on=self.view.fit)
+        self.side_button = control(
+            IconButton("list-filter", parent=self), "graph-side", tip=N_("Node, kinds and relations"), on=self._switch_side
+        )
+        self._tools = (closer, away, fit, self.again, self.clear, self.side_button)
+        return fill(QHBoxLayout(), self.whole, self.all, (self.count, 1), *self._tools, spacing=6)
+
+    def _build_body(self) -> QWidget:
+        body = QWidget(self)
+        inside = control(QWidget(body), look="plain")
+        fill(QVBoxLayout(inside), self.details, self.legend, 1, margins=(12, 0, 4, 0), spacing=0)
+        self.side = QScrollArea(body)
+        self.side.setObjectName("graph-side-column")
+        self.side.setWidgetResizable(True)
+        self.side.setFrameShape(QFrame.Shape.NoFrame)
+        self.side.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.side.setWidget(inside)
+        self._line = Line(body, vertical=True)
+        fill(QHBoxLayout(body), (self.view, 1), self._line, self.side, margins=(0, 0, 0, 0), spacing=0)
+        return body
+
+    def _connect(self) -> None:
+        self.view.node_chosen.connect(self._on_chosen)
+        self.view.expand_wanted.connect(self.expand)
+        self.view.open_wanted.connect(self.open_source)
+        self.view.menu_wanted.connect(self._menu)
+        self.details.open_wanted.connect(lambda: self.open_source(self.view.chosen))
+        self.details.expand_wanted.connect(lambda: self.expand(self.view.chosen))
+        self.details.only_wanted.connect(lambda: self.show_surroundings(self.view.chosen))
+        self.legend.kind_switched.connect(self.model.show_kind)
+        self.legend.relation_switched.connect(self.model.show_relation)
+        self.model.changed.connect(self._show_state)
+        self.settler.progress.connect(lambda share: self.busy.set_progress(round(share * 100), 100))
+        theme().changed.connect(self._fit_side)
+
+    # -- doing ------------------------------------------------------------------------------------------------------------------
+
+    def show_project(self, project: Project | None) -> None:
+        """Another project is chosen: its graph begins empty."""
+        if (project.id if project else "") != (self.project.id if self.project else ""):
+            self.jobs.cancel()
+            self.busy.drop()
+            self.view.choose(-1)
+            self.model.show_only(None)
+            self.model.clear()
+        self.project = project
+        self._show_state()
+
+    def show_entity(self, entity: Entity) -> None:
+        """An entity and what is around it, chosen and in the middle; what is in the picture stays there."""
+
+        async def work() -> None:
+            if entity.id not in self.model.expanded:
+                await fetch_around(self.bridge, self.model, entity.id)
+                await self.settler.settle()
+            node = self.model.number.get(entity.id, -1)
+            if node >= 0:
+                self.legend.kinds[entity.kind].setChecked(True)
+                if self.model.narrowed and not self.model.node_shown[node]:
+                    self.model.show_only(None)
+                self.view.choose(node, reveal=False)
+                if self.view.fitted:
+                    self.view.fit()
+                else:
+                    self.view.centre_on(node)
+
+        self._run(work(), N_("Looking around it…"))
+        self.view.setFocus()
+
+    def expand(self, node: int) -> None:
+        """Bring in the neighbours of a node."""
+        if not 0 <= node < len(self.model):
+            return
+        entity = self.model.entities[node]
+
+        async def work() -> None:
+            before = len(self.model)
+            found = await fetch_around(self.bridge, self.model, entity.id)
+            await self.settler.settle()
+            self.view.choose(self.model.number[entity.id])
+            new = len(self.model) - before
+            if found.cut:
+                toast(self, _("{name} has more neighbours than can be shown at once.", name=entity.name))
+            elif not new:
+                toast(self, _("{name} has no neighbours that are not shown already.", name=entity.name))
+
+        self._run(work(), N_("Looking around it…"))
+
+    def show_whole(self) -> None:
+        """Everything the project holds, as far as the picture takes it."""
+        if self.project is None:
+            return
+        project = self.project
+
+        async def work() -> None:
+            self.model.show_only(None)
+            self.view.choose(-1)
+            self.view.fitted = True
+            whole = await fetch_project(self.bridge, self.model, project.id, self.busy.set_progress)
+            await self.settler.settle(anew=True)
+            self.view.fit()
+            if not whole:
+                toast(self, _("The project is larger than the picture: {number} nodes are shown at most.", number=number(MOST_NODES)))
+
+        self._run(work(), N_("Fetching the project…"))
+
+    def lay_out_again(self) -> None:
+        """Another place for every node in view."""
+
+        async def work() -> None:
+            await self.settler.settle(anew=True)
+            self.view.fit()
+
+        self._run(work(), N_("Laying out…"))
+
+    def show_surroundings(self, node: int) -> None:
+        """This node and what is two steps away, alone."""
+        if 0 <= node < len(self.model):
+            self.model.show_only(self.model.around(node, SURROUNDINGS))
+            self.view.fit()
+
+    def empty_picture(self) -> None:
+        """Take everything out."""
+        self.jobs.cancel()
+        self.busy.drop()
+        self.view.choose(-1)
+        self.model.show_only(None)
+        self.model.clear()
+        self.view.fitted = True
+
+    def open_source(self, node: int) -> None:
+        """Ask for the source of a node."""
+        if 0 <= node < len(self.model) and has_source(self.model.entities[node]):
+            self.source_wanted.emit(self.model.entities[node])
+
+    def _run(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        self.busy.watch(self.jobs.start(work, "graph"), what)
+
+    # -- showing ----------------------------------------------------------------------------------------------------------------
+
+    def _on_chosen(self, node: int) -> None:
+        if node < 0:
+            self.details.show_entity(None)
+            return
+        self.details.show_entity(self.model.entities[node], len(self.model.neighbours(node)))
+
+    def _show_state(self) -> None:
+        there = bool(len(self.model))
+        self._stack.setCurrentIndex(1 if there else 0)
+        self.legend.show_counts(self.model.kind_counts(), self.model.relation_counts())
+        self._fit_side()
+        nodes, edges = int(self.model.node_shown.sum()), int(self.model.edge_shown.sum())
+        say(
+            self.count,
+            lambda: (
+                ", ".join((ngettext("{n} node", "{n} nodes", nodes), ngettext("{n} relation", "{n} relations", edges))) if there else ""
+            ),
+        )
+        for tool in self._tools:
+            tool.setEnabled(there)
+        self.whole.setVisible(there)
+        self.whole.setEnabled(self.project is not None)
+        self.all.setVisible(self.model.narrowed)
+        if self.project is None:
+            self.empty.set_texts(N_("No project chosen"), N_("Choose one on the left."))
+        else:
+            self.empty.set_texts(
+                N_("Nothing in the picture yet"),
+                N_("Start from a search result, from a source, or from the whole project."),
+                N_("Whole project"),
+            )
+
+    def _menu(self, at: QPoint) -> None:
+        node = self.view.chosen
+        entity = self.model.entities[node]
+        look = theme()
+        menu = QMenu(self)
+        menu.setObjectName("graph-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if has_source(entity):
+            menu.addAction(look.icon("file-text"), _("Open the source"), partial(self.open_source, node))
+        menu.addAction(look.icon("plus"), _("Expand"), partial(self.expand, node))
+        menu.addAction(look.icon("filter"), _("Only its surroundings"), partial(self.show_surroundings, node))
+        menu.addAction(look.icon("maximize"), _("In the middle"), partial(self.view.centre_on, node))
+        if place_word(entity):
+            menu.addSeparator()
+            menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
+        menu.popup(at)
+
+    # -- the column -------------------------------------------------------------------------------------------------------------
+
+    def _switch_side(self) -> None:
+        self._side_wanted = self.side.isHidden()
+        self._fit_side()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_side()
+
+    def _fit_side(self) -> None:
+        on = self._side_wanted if self._side_wanted is not None else self.width() >= theme().px(SIDE_FROM)
+        self.side.setVisible(on)
+        self._line.setVisible(on)
+        needed = self.legend.sizeHint().width() + theme().px(32)
+        self.side.setFixedWidth(max(theme().px(SIDE), min(needed, round(self.width() * 0.45))))

@@ -1,0 +1,279 @@
+"""How the graph is drawn: edges by kind in one call each, nodes as copies of a few small pictures, names where there is room for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap, QPolygonF, QStaticText
+from shiboken6 import Shiboken
+
+from atelier_desk.desktop.projects.graph.layout import Bools, Floats, Ints
+from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS, GraphModel
+from atelier_desk.desktop.projects.words import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
+from atelier_desk.desktop.theme import icons, theme
+from atelier_desk.desktop.theme.tokens import blend
+
+RADIUS: Final = (2.4, 12.0)
+"""Least and largest of a node of one edge, in pixels at 100 %."""
+RADIUS_UNITS: Final = 0.2
+"""Of a node, in lengths of an edge."""
+ICON_FROM: Final = 8.0
+"""Nodes of a larger radius have the icon of their kind."""
+LARGER: Final = (1.0, 1.3, 1.7, 2.2)
+"""How much larger nodes with few, some, many and very many edges are."""
+MANY: Final = (6, 20, 60)
+FINE: Final = 3_000
+"""More edges than this are drawn without smooth borders while the picture moves."""
+NAMES_FAR, NAMES_NEAR = 22, 90
+"""Most names that are drawn, from afar and from near by."""
+NEAR_SCALE: Final = 20.0
+"""Pixels an edge length from which it is near by."""
+NAME_PX: Final = 240
+FAINT: Final = 0.22
+
+
+@dataclass(slots=True)
+class View:
+    """How the model is looked at: ``scale`` is pixels a length of an edge, ``centre`` what lies in the middle. ``moving``: somebody pans or
+    zooms now."""
+
+    size: QSize
+    scale: float
+    centre: tuple[float, float]
+    chosen: int = -1
+    hovered: int = -1
+    focused: bool = False
+    moving: bool = False
+
+    def points(self, places: Floats) -> Floats:
+        """Places of the model as points of the widget."""
+        middle = np.array([self.size.width() / 2, self.size.height() / 2])
+        return np.asarray((places - np.array(self.centre)) * self.scale + middle)
+
+
+def sizes(model: GraphModel) -> Ints:
+    """By node the number of its size in ``LARGER``."""
+    return np.searchsorted(np.array(MANY), model.degree, side="right")
+
+
+def radius(scale: float) -> float:
+    """Of the smallest nodes, in pixels."""
+    look = theme()
+    return min(max(RADIUS[0] * look.scale, RADIUS_UNITS * scale), RADIUS[1] * look.scale)
+
+
+class GraphPainter:
+    """Draws a ``GraphModel``; keeps the pictures of nodes and the measured names between two drawings."""
+
+    def __init__(self) -> None:
+        self._dots: dict[tuple[int, int, str, float], QPixmap] = {}
+        self._names: dict[str, tuple[QStaticText, float, float]] = {}
+        self.labelled: list[int] = []
+        """The nodes that had their name drawn, last time."""
+
+    def forget(self) -> None:
+        """The theme or the size of text changed."""
+        self._dots.clear()
+        self._names.clear()
+
+    def paint(self, painter: QPainter, model: GraphModel, view: View) -> None:
+        """The whole widget."""
+        look = theme()
+        area = QRect(0, 0, view.size.width(), view.size.height())
+        painter.fillRect(area, look.colour("surface"))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        points = view.points(model.places)
+        placed = model.placed
+        if placed.any():
+            near = np.zeros(len(model), dtype=bool)
+            if view.chosen >= 0:
+                near[model.neighbours(view.chosen)] = True
+                near[view.chosen] = True
+            self._edges(painter, model, view, points, placed)
+            self._nodes(painter, model, view, points, placed, near)
+            self._mark(painter, model, view, points)
+            self._label(painter, model, view, points, placed, near)
+        painter.setPen(QPen(look.colour("accent" if view.focused else "border"), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(area.adjusted(0, 0, -1, -1))
+
+    # -- edges ------------------------------------------------------------------------------------------------------------------
+
+    def _edges(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools) -> None:
+        if not len(model.edges):
+            return
+        ends = model.edges
+        one, other = points[ends[:, 0]], points[ends[:, 1]]
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        wide, tall = view.size.width(), view.size.height()
+        inside = (high[:, 0] > 0) & (low[:, 0] < wide) & (high[:, 1] > 0) & (low[:, 1] < tall)
+        shown = model.edge_shown & placed[ends[:, 0]] & placed[ends[:, 1]] & inside
+        lines = np.hstack([one, other])
+        focus = view.hovered if view.hovered >= 0 else view.chosen
+        marked = shown & ((ends[:, 0] == focus) | (ends[:, 1] == focus)) if focus >= 0 else np.zeros(len(ends), dtype=bool)
+        rest = shown & ~marked
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, not view.moving or int(rest.sum()) < FINE)
+        share = 0.28 if view.chosen >= 0 else 0.5
+        tokens = theme().tokens
+        for number, kind in enumerate(RELATIONS):
+            some = rest & (model.edge_kinds == number)
+            if some.any():
+                faint = blend(getattr(tokens, RELATION_COLOURS[kind]), tokens.surface, share)
+                painter.setPen(QPen(QColor(faint), 1))
+                _draw_lines(painter, lines[some])
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for number, kind in enumerate(RELATIONS):
+            some = marked & (model.edge_kinds == number)
+            if some.any():
+                colour = theme().colour(RELATION_COLOURS[kind])
+                painter.setPen(QPen(colour, 1.6))
+                _draw_lines(painter, lines[some])
+                self._heads(painter, model, view, lines[some], ends[some], colour)
+
+    def _heads(self, painter: QPainter, model: GraphModel, view: View, lines: Floats, ends: Ints, colour: QColor) -> None:
+        """Arrows at the targets of the marked edges."""
+        path = QPainterPath()
+        size = theme().px(6)
+        base = radius(view.scale)
+        grown = np.array(LARGER)[sizes(model)[ends[:, 1]]] * base
+        for (x0, y0, x1, y1), gap in zip(lines.tolist(), grown.tolist(), strict=True):
+            long = float(np.hypot(x1 - x0, y1 - y0))
+            if long < gap + 2.5 * size:
+                continue
+            dx, dy = (x1 - x0) / long, (y1 - y0) / long
+            tip = QPointF(x1 - dx * (gap + 2), y1 - dy * (gap + 2))
+            left = QPointF(tip.x() - dx * size - dy * size * 0.5, tip.y() - dy * size + dx * size * 0.5)
+            right = QPointF(tip.x() - dx * size + dy * size * 0.5, tip.y() - dy * size - dx * size * 0.5)
+            path.addPolygon(QPolygonF([tip, left, right, tip]))
+        painter.fillPath(path, colour)
+
+    # -- nodes ------------------------------------------------------------------------------------------------------------------
+
+    def _nodes(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
+        margin = theme().px(40)
+        wide, tall = view.size.width() + margin, view.size.height() + margin
+        inside = placed & (points[:, 0] > -margin) & (points[:, 1] > -margin) & (points[:, 0] < wide) & (points[:, 1] < tall)
+        grown = sizes(model)
+        ratio = painter.device().devicePixelRatioF()
+        for lit in (False, True) if view.chosen >= 0 else (True,):
+            some = inside & (near if lit else ~near) if view.chosen >= 0 else inside
+            painter.setOpacity(1.0 if lit else FAINT)
+            for number in np.unique(model.kinds[some]):
+                of_kind = some & (model.kinds == number)
+                for size in np.unique(grown[of_kind]):
+                    picture = self._dot(int(number), radius(view.scale) * LARGER[int(size)], ratio)
+                    _draw_copies(painter, picture, points[of_kind & (grown == size)], ratio)
+        painter.setOpacity(1.0)
+
+    def _dot(self, kind: int, size: float, ratio: float) -> QPixmap:
+        """A node: a disc in the colour of its kind, with the icon where it is large enough."""
+        side = max(4, round(2 * size) + 2)
+        key = (kind, side, theme().tokens.name, ratio)
+        if key not in self._dots:
+            look = theme()
+            picture = QPixmap(round(side * ratio), round(side * ratio))
+            picture.setDevicePixelRatio(ratio)
+            picture.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(picture)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            colour = look.colour(KIND_COLOURS[KINDS[kind]])
+            rect = QRectF(1, 1, side - 2, side - 2)
+            if size >= ICON_FROM * look.scale:
+                painter.setPen(QPen(colour, 1.5))
+                painter.setBrush(QColor(blend(colour.name(), look.tokens.surface, 0.16)))
+                painter.drawEllipse(rect.adjusted(0.5, 0.5, -0.5, -0.5))
+                inner = max(8, round(side * 0.56))
+                at = (side - inner) / 2
+                painter.drawPixmap(QPointF(at, at), icons.pixmap(KIND_ICONS[KINDS[kind]], colour.name(), inner, ratio))
+            else:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(colour)
+                painter.drawEllipse(rect)
+            painter.end()
+            self._dots[key] = picture
+        return self._dots[key]
+
+    def _mark(self, painter: QPainter, model: GraphModel, view: View, points: Floats) -> None:
+        """A ring around the chosen node, a thinner one around that under the pointer."""
+        grown = sizes(model)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for node, width in ((view.hovered, 1.2), (view.chosen, 2.4)):
+            if 0 <= node < len(model) and model.placed[node]:
+                x, y = points[node]
+                ring = radius(view.scale) * LARGER[int(grown[node])] + 3
+                painter.setPen(QPen(theme().colour("text"), width))
+                painter.drawEllipse(QPointF(x, y), ring, ring)
+
+    # -- names ------------------------------------------------------------------------------------------------------------------
+
+    def _label(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
+        """Names beside the nodes: of the chosen one and its neighbours first, then of those with most edges, while there is room."""
+        look = theme()
+        painter.setFont(look.font(12))
+        metrics = QFontMetricsF(painter.font())
+        wide, tall = view.size.width(), view.size.height()
+        inside = placed & (points[:, 0] > 0) & (points[:, 1] > 0) & (points[:, 0] < wide) & (points[:, 1] < tall)
+        if view.chosen >= 0:
+            inside &= near | (np.arange(len(model)) == view.hovered)
+        rank = model.degree + near * 10_000.0
+        for node, worth in ((view.hovered, 20_000), (view.chosen, 30_000)):
+            if 0 <= node < len(model):
+                rank[node] += worth
+        some = np.flatnonzero(inside)
+        most = NAMES_NEAR if view.scale >= NEAR_SCALE else NAMES_FAR
+        if len(some) > 3 * most:
+            some = some[np.argpartition(-rank[some], 3 * most)[: 3 * most]]
+        some = some[np.argsort(-rank[some], kind="stable")]
+        cell = 6
+        taken = np.zeros((tall // cell + 2, wide // cell + 2), dtype=bool)
+        grown = sizes(model)
+        ground = look.colour("surface")
+        ground.setAlpha(205)
+        self.labelled = []
+        base = radius(view.scale)
+        for node in some.tolist():
+            text, long, high = self._name(model.entities[node].name, metrics)
+            x = points[node, 0] + base * LARGER[int(grown[node])] + 4
+            y = points[node, 1] - high / 2
+            top, left = max(0, int(y) // cell), max(0, int(x) // cell)
+            place = taken[top : int(y + high) // cell + 1, left : int(x + long) // cell + 1]
+            must = node in (view.chosen, view.hovered)
+            if place.any() and not must:
+                continue
+            place[:] = True
+            painter.fillRect(QRectF(x - 2, y, long + 4, high), ground)
+            painter.setPen(look.colour("text"))
+            painter.drawStaticText(QPointF(x, y), text)
+            self.labelled.append(node)
+            if len(self.labelled) >= most:
+                break
+
+    def _name(self, name: str, metrics: QFontMetricsF) -> tuple[QStaticText, float, float]:
+        if name not in self._names:
+            shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, theme().px(NAME_PX))
+            text = QStaticText(shown)
+            text.setTextFormat(Qt.TextFormat.PlainText)
+            self._names[name] = (text, metrics.horizontalAdvance(shown), metrics.height())
+        return self._names[name]
+
+
+def _draw_lines(painter: QPainter, lines: Floats) -> None:
+    """All at once, from the memory of the array: four doubles are a QLineF."""
+    held = np.ascontiguousarray(lines, dtype=np.float64)
+    painter.drawLines(cast(QLineF, Shiboken.wrapInstance(held.ctypes.data, QLineF)), len(held))
+
+
+def _draw_copies(painter: QPainter, picture: QPixmap, points: Floats, ratio: float) -> None:
+    """A picture with its middle at each point; ten doubles are a PixmapFragment."""
+    if not len(points):
+        return
+    held = np.zeros((len(points), 10))
+    held[:, :2] = points
+    held[:, 4], held[:, 5] = picture.width(), picture.height()
+    held[:, 6] = held[:, 7] = 1 / ratio
+    held[:, 9] = 1.0
+    copies = cast(QPainter.PixmapFragment, Shiboken.wrapInstance(held.ctypes.data, QPainter.PixmapFragment))
+    painter.drawPixmapFragments(copies, len(held), picture)

@@ -1,0 +1,93 @@
+"""The projects on the left: each with its name and what is known of it in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QListWidget, QWidget
+
+from atelier_desk.desktop.panes.rows import menu_place
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.wording import ago
+from atelier_desk.desktop.projects.words import RUNNING, state_word
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets import Translated, say
+from atelier_desk.domain.project import IngestStage, IngestState, Project
+from atelier_desk.i18n import N_, _
+
+
+class ProjectList(Translated, QListWidget):
+    """``project-list``.
+
+    Signals:
+        project_chosen: its id, empty for none.
+        menu_wanted: the menu of the current project, at this global position.
+    """
+
+    project_chosen = Signal(str)
+    menu_wanted = Signal(QPoint)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("project-list")
+        mark(self, "plain")
+        dress_list(self)
+        self.projects: Sequence[Project] = ()
+        self.states: Mapping[str, IngestState] = {}
+        self.currentItemChanged.connect(lambda *_items: self.project_chosen.emit(self.chosen))
+        say(self, name=N_("Projects"))
+
+    @property
+    def chosen(self) -> str:
+        """Id of the chosen project, empty for none."""
+        item = self.currentItem()
+        return str(item.data(KeyRole)) if item is not None else ""
+
+    def show_projects(self, projects: Sequence[Project], states: Mapping[str, IngestState]) -> None:
+        """Show these; the chosen one stays chosen, else the first is."""
+        if (list(projects), dict(states)) == (list(self.projects), dict(self.states)) and self.count():
+            return
+        chosen = self.chosen
+        self.projects, self.states = tuple(projects), dict(states)
+        self.blockSignals(True)
+        self.clear()
+        for project in projects:
+            icon, role = self._look(project)
+            two_line_item(self, project.id, project.name, self._facts(project), icon, role)
+        self.blockSignals(False)
+        self.choose(chosen if any(each.id == chosen for each in projects) else projects[0].id if projects else "")
+        if self.chosen != chosen:
+            self.project_chosen.emit(self.chosen)
+
+    def choose(self, project_id: str) -> None:
+        """Select a project."""
+        for row in range(self.count()):
+            if self.item(row).data(KeyRole) == project_id:
+                self.setCurrentRow(row)
+
+    def _facts(self, project: Project) -> str:
+        state = self.states.get(project.id)
+        if state is not None and state.stage is not IngestStage.DONE:
+            return state_word(state)
+        known = _("Read {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("Not read yet")
+        return known if project.loaded else _("{facts} · not searched", facts=known)
+
+    def _look(self, project: Project) -> tuple[str, Role]:
+        state = self.states.get(project.id)
+        if state is not None and state.stage in RUNNING:
+            return "loader-circle", "accent"
+        if state is not None and state.stage is IngestStage.FAILED:
+            return "triangle-alert", "err"
+        return ("folder-search", "muted") if project.root else ("globe", "muted")
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        at = menu_place(self, event)
+        if at is not None:
+            self.menu_wanted.emit(at)
+
+    def retranslate(self) -> None:
+        projects, self.projects = self.projects, ()
+        self.show_projects(projects, self.states)

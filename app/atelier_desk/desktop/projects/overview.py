@@ -1,0 +1,195 @@
+"""The page of one project: what it holds, how far its reading is, its switches, and what was not read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.wording import ago, number, size
+from atelier_desk.desktop.projects.languages import LanguageBar
+from atelier_desk.desktop.projects.problems import ProblemList
+from atelier_desk.desktop.projects.progress import IngestProgress
+from atelier_desk.desktop.projects.words import KIND_WORDS, RELATION_WORDS, RUNNING, folder_word
+from atelier_desk.desktop.settings.page import Row
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.steady import SteadyWidth
+from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
+from atelier_desk.i18n import N_, _
+
+COLUMN = 760
+FIGURES = (
+    ("files", N_("Files")),
+    ("entities", N_("Entities")),
+    ("relations", N_("Relations")),
+    ("vectors", N_("Vectors")),
+    ("size", N_("Size")),
+    ("read", N_("Last read")),
+)
+SWITCHES = (
+    ("loaded", N_("Searched by agents"), N_("Agents and the search over all projects look at it.")),
+    ("watched", N_("Follow changes"), N_("Changed files are read again automatically.")),
+    ("embedded", N_("Find by meaning"), N_("Its texts get vectors; without them it is found by its words alone.")),
+)
+
+
+class OverviewPage(Translated, QWidget):
+    """``project-overview``.
+
+    Signals:
+        switched: name of the switch and its new state.
+        read_wanted: read the project; True: everything anew, also what did not change.
+        pause_wanted, rename_wanted, delete_wanted, search_wanted, graph_wanted: the button was pressed.
+    """
+
+    switched = Signal(str, bool)
+    read_wanted = Signal(bool)
+    pause_wanted = Signal()
+    rename_wanted = Signal()
+    delete_wanted = Signal()
+    search_wanted = Signal()
+    graph_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("project-overview")
+        self.project: Project | None = None
+        self.statistics = ProjectStatistics()
+        area = QScrollArea(self)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        fill(QVBoxLayout(self), (area, 1), margins=(0, 0, 0, 0))
+        content = control(QWidget(area), look="plain")
+        area.setWidget(content)
+        self._inner = QWidget(content)
+        SteadyWidth(area, fill(QHBoxLayout(content), (self._inner, 1), 0, margins=(24, 16, 24, 24)))
+        column = fill(QVBoxLayout(self._inner), margins=(0, 0, 0, 0), spacing=12)
+        self.progress = IngestProgress(self)
+        self.languages = LanguageBar(self)
+        self.problems = ProblemList(self)
+        self._parts = control(label("", "muted", self, wrap=True), "project-parts")
+        self._relations = control(label("", "muted", self, wrap=True), "project-relations")
+        self._problem_title = control(label("", "heading", self), "", N_("NOT READ"))
+        fill(column, self._build_head(), self._build_buttons(), self.progress, self._build_figures(), self.languages)
+        fill(column, self._parts, self._relations, self._build_switches(), self._problem_title, self.problems, 1)
+        self.progress.pause_wanted.connect(self.pause_wanted)
+        self.progress.resume_wanted.connect(lambda: self.read_wanted.emit(False))
+        theme().changed.connect(self._restyle)
+        self._restyle()
+
+    def _build_head(self) -> QVBoxLayout:
+        self.name = control(ElidedLabel("", self), "project-title", look="title")
+        self.rename = control(IconButton("pencil", parent=self), "project-rename", tip=N_("Rename"), on=self.rename_wanted.emit)
+        self.folder = control(ElidedLabel("", self, Qt.TextElideMode.ElideMiddle), "project-root", look="muted")
+        self.show_folder = control(IconButton("folder-open", parent=self), "project-show-folder", tip=N_("Open the folder"), on=self._show)
+        first = fill(QHBoxLayout(), (self.name, 1), self.rename, spacing=6)
+        return fill(QVBoxLayout(), first, fill(QHBoxLayout(), (self.folder, 1), self.show_folder, spacing=6), spacing=2)
+
+    def _build_buttons(self) -> FlowLayout:
+        self.read = control(QPushButton(self), "project-read", on=lambda: self.read_wanted.emit(False))
+        self.search = control(QPushButton(self), "project-search", N_("Search"), on=self.search_wanted.emit)
+        self.graph = control(QPushButton(self), "project-graph", N_("Graph"), on=self.graph_wanted.emit)
+        self.anew = control(
+            QPushButton(self),
+            "project-read-anew",
+            N_("Read all anew"),
+            look="ghost",
+            tip=N_("Also the files that did not change"),
+            on=lambda: self.read_wanted.emit(True),
+        )
+        self.delete = control(QPushButton(self), "project-delete", N_("Delete…"), look="ghost", on=self.delete_wanted.emit)
+        line = FlowLayout(spacing=8)
+        for button in (self.read, self.search, self.graph, self.anew, self.delete):
+            line.addWidget(button)
+        return line
+
+    def _build_figures(self) -> Card:
+        card = Card(self)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(10)
+        self.figures: dict[str, QLabel] = {}
+        for place, (name, words) in enumerate(FIGURES):
+            value = self.figures[name] = control(label("", "strong", card, wrap=True), f"project-figure-{name}")
+            cell = fill(QVBoxLayout(), control(label("", "small", card), "", words), value, spacing=2)
+            grid.addLayout(cell, place // 3, place % 3)
+            grid.setColumnStretch(place % 3, 1)
+        card.body.addLayout(grid)
+        return card
+
+    def _build_switches(self) -> Card:
+        card = Card(self)
+        card.body.setSpacing(4)
+        self.switches: dict[str, QCheckBox] = {}
+        for name, caption, hint in SWITCHES:
+            box = self.switches[name] = control(QCheckBox(card), f"project-{name}")
+            row = Row(box, card)
+            row.set_texts(caption, hint)
+            card.body.addWidget(row)
+            box.clicked.connect(lambda on, name=name: self.switched.emit(name, on))
+        return card
+
+    # -- showing ----------------------------------------------------------------------------------------------------------------
+
+    def show_project(self, project: Project, statistics: ProjectStatistics, problems: Sequence[FileProblem]) -> None:
+        """Show this one."""
+        self.project, self.statistics = project, statistics
+        self.name.setText(project.name)
+        say(self.folder, lambda: folder_word(project))
+        self.show_folder.setVisible(bool(project.root))
+        for name, box in self.switches.items():
+            box.setChecked(getattr(project, name))
+        self.languages.show_languages(statistics.languages)
+        self.problems.show_problems(problems, statistics.problems)
+        self._problem_title.setVisible(bool(problems))
+        for button in (self.search, self.graph):
+            button.setVisible(bool(statistics.entities))
+        self._say()
+
+    def show_state(self, state: IngestState | None) -> None:
+        """How far its reading is."""
+        self.progress.show_state(state)
+        self._say()
+
+    def _say(self) -> None:
+        project, found = self.project, self.statistics
+        if project is None:
+            return
+        running = self.progress.state is not None and self.progress.state.stage in RUNNING
+        self.read.setEnabled(bool(project.root) and not running)
+        self.anew.setVisible(bool(project.root) and project.ingested_at is not None and not running)
+        say(self.read, N_("Read the changes") if project.ingested_at is not None else N_("Read the folder"))
+        vectors = f"{number(found.vectors)} / {number(found.texts)}" if found.texts else number(found.vectors)
+        values = {
+            "files": number(found.files),
+            "entities": number(sum(found.entities.values())),
+            "relations": number(sum(found.relations.values())),
+            "vectors": vectors if project.embedded or found.vectors else _("off"),
+            "size": size(found.size),
+            "read": ago(project.ingested_at) if project.ingested_at is not None else _("never"),
+        }
+        for name, value in values.items():
+            self.figures[name].setText(value)
+        self._list(self._parts, [(_(KIND_WORDS[kind]), count) for kind, count in found.entities.items()])
+        self._list(self._relations, [(_(RELATION_WORDS[kind]), count) for kind, count in found.relations.items()])
+
+    @staticmethod
+    def _list(text: QLabel, parts: list[tuple[str, int]]) -> None:
+        words = " · ".join(_("{type}: {number}", type=words, number=number(count)) for words, count in parts if count)
+        text.setText(words)
+        text.setVisible(bool(words))
+
+    def retranslate(self) -> None:
+        self._say()
+
+    def _show(self) -> None:
+        if self.project is not None and self.project.root:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(self.project.root))
+
+    def _restyle(self) -> None:
+        self._inner.setMaximumWidth(theme().px(COLUMN))

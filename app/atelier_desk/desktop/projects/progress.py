@@ -1,0 +1,59 @@
+"""How far the reading of a project is: stage, bar, the file it is at, and Pause."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.projects.words import RUNNING, state_word
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import ElidedLabel, Spinner, Translated, control, fill, label, say
+from atelier_desk.domain.project import IngestStage, IngestState
+from atelier_desk.i18n import N_
+
+
+class IngestProgress(Translated, QWidget):
+    """``ingest-progress``; hidden where nothing was read since the program began.
+
+    Signals:
+        pause_wanted, resume_wanted: the button was pressed.
+    """
+
+    pause_wanted = Signal()
+    resume_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("ingest-progress")
+        self.state: IngestState | None = None
+        self._spinner = Spinner(self)
+        self.words = control(label("", "muted", self, wrap=True), "ingest-words")
+        self.button = control(QPushButton(self), "ingest-pause", on=self._press)
+        self.bar = control(QProgressBar(self), "ingest-bar", name=N_("Progress of the reading"))
+        self.bar.setTextVisible(False)
+        self.path = control(ElidedLabel("", self), "ingest-path", look="small")
+        row = fill(QHBoxLayout(), self._spinner, (self.words, 1), self.button, spacing=8)
+        fill(QVBoxLayout(self), row, self.bar, self.path, margins=(0, 0, 0, 0), spacing=6)
+        self.hide()
+
+    def show_state(self, state: IngestState | None) -> None:
+        """Show this."""
+        self.state = state
+        self.setVisible(state is not None)
+        if state is None:
+            return
+        running, paused = state.stage in RUNNING, state.stage is IngestStage.PAUSED
+        mark(self.words, {IngestStage.FAILED: "error", IngestStage.DONE: "ok"}.get(state.stage, "muted"))
+        say(self.words, lambda: state_word(state))
+        self._spinner.setVisible(running)
+        self.bar.setVisible(running or paused)
+        self.bar.setRange(0, state.total if running else max(1, state.total))  # 0 to 0 runs on: the end is not known
+        self.bar.setValue(state.done)
+        self.path.setVisible(running and bool(state.path))
+        self.path.setText(state.path)
+        self.button.setVisible(running or paused or state.stage is IngestStage.FAILED)
+        say(self.button, N_("Pause") if running else N_("Go on") if paused else N_("Try again"))
+
+    def _press(self) -> None:
+        if self.state is not None:
+            (self.pause_wanted if self.state.stage in RUNNING else self.resume_wanted).emit()

@@ -1,0 +1,261 @@
+"""Search in one project or in all: by words and meaning, narrowed to kinds, with a preview of each place found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListView, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.projects.graph.details import has_source
+from atelier_desk.desktop.projects.result_rows import FOUND, NEEDLE, ResultDelegate, spoken
+from atelier_desk.desktop.projects.words import KIND_ICONS, KIND_WORDS, place_word, title_word
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import EmptyState, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.steady import OverlayBar
+from atelier_desk.domain.project import Entity, EntityKind, Found, Project
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+
+DELAY_MS = 220
+MOST = 50
+
+
+class SearchPage(Translated, QWidget):
+    """``project-search-page``. Enter opens the source, Ctrl+Enter the graph; Down goes from the field into the list.
+
+    Signals:
+        source_wanted, graph_wanted: of this ``Entity``.
+    """
+
+    source_wanted = Signal(object)
+    graph_wanted = Signal(object)
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("project-search-page")
+        self.bridge = bridge
+        self.jobs = Jobs(self, self._fail)
+        self.kinds: set[EntityKind] = set()
+        self.found: Sequence[Found] = ()
+        self._asked = ""
+        self.field = control(
+            QLineEdit(self), "project-search-field", look="search", hint=N_("A name, or what it does"), name=N_("Search in projects")
+        )
+        self.field.setClearButtonEnabled(True)
+        self._lens = QAction(theme().icon("search"), "", self.field)
+        self.field.addAction(self._lens, QLineEdit.ActionPosition.LeadingPosition)
+        self.field.installEventFilter(self)
+        self.where = control(ComboBox(self), "project-search-where", name=N_("Which projects"))
+        self.where.addItem("", "")
+        say(self.where, items=[N_("All projects")])
+        self.kind_button = control(QPushButton(self), "project-search-kinds", on=self._open_kinds)
+        self.list = control(QListView(self), "project-search-list", look="plain", name=N_("Places found"))
+        self.list.setItemDelegate(ResultDelegate(self.list))
+        self.list.setMouseTracking(True)
+        self.list.setUniformItemSizes(True)
+        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.list.customContextMenuRequested.connect(self._menu)
+        self.list.activated.connect(lambda *_index: self.open())
+        self.list.installEventFilter(self)
+        OverlayBar(self.list)
+        self._model = QStandardItemModel(self)
+        self.list.setModel(self._model)
+        self.empty = EmptyState("folder-search", parent=self)
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.list)
+        self.count = control(label("", "small", self), "project-search-count")
+        top = fill(QHBoxLayout(), (self.field, 1), self.where, self.kind_button, spacing=8)
+        fill(QVBoxLayout(self), top, (self._stack, 1), self.count, margins=(16, 10, 16, 10), spacing=8)
+        self._soon = Soon(self, DELAY_MS, self.search)
+        self.field.textChanged.connect(lambda *_text: self._soon.start())
+        self.where.currentIndexChanged.connect(lambda *_row: self.search())
+        theme().changed.connect(self._restyle)
+        self._say_kinds()
+        self._show_state()
+
+    # -- which ------------------------------------------------------------------------------------------------------------------
+
+    def show_projects(self, projects: Sequence[Project]) -> None:
+        """The projects that can be searched."""
+        rows = [(each.id, each.name) for each in projects]
+        if rows == [(self.where.itemData(row), self.where.itemText(row)) for row in range(1, self.where.count())]:
+            return
+        chosen = self.where.currentData()
+        self.where.blockSignals(True)
+        while self.where.count() > 1:
+            self.where.removeItem(1)
+        for key, name in rows:
+            self.where.addItem(name, key)
+        self.where.setCurrentIndex(max(0, self.where.findData(chosen)))
+        self.where.blockSignals(False)
+        if chosen and not self.where.currentData():
+            self.search()
+
+    def look_in(self, project_id: str) -> None:
+        """Search this one alone."""
+        self.where.setCurrentIndex(max(0, self.where.findData(project_id)))
+
+    def enter(self, text: str = "") -> None:
+        """The keyboard goes into the field; with ``text`` that is looked for."""
+        if text:
+            self.field.setText(text)
+        self.field.setFocus()
+        self.field.selectAll()
+
+    def search(self) -> None:
+        """Ask the engine; an earlier question that still runs is dropped."""
+        self._soon.stop()
+        self.jobs.start(self._search(self.field.text().strip()), "search")
+
+    async def _search(self, needle: str) -> None:
+        chosen = self.where.currentData()
+        self.found = ()
+        if needle:
+            mark(self.count, "small")
+            say(self.count, N_("Searching…"))
+            self.found = await self.bridge.engine.projects.find(
+                needle,
+                project_ids=(str(chosen),) if chosen else (),
+                kinds=tuple(kind for kind in EntityKind if kind in self.kinds),
+                limit=MOST,
+            )
+        self._asked = needle
+        self._fill()
+
+    def _fill(self) -> None:
+        self._model.clear()
+        for each in self.found:
+            item = QStandardItem(title_word(each.entity))
+            item.setEditable(False)
+            item.setData(each, FOUND)
+            item.setData(self._asked, NEEDLE)
+            item.setData(spoken(each), Qt.ItemDataRole.AccessibleTextRole)
+            item.setToolTip(place_word(each.entity))
+            self._model.appendRow(item)
+        if self.found:
+            self.list.setCurrentIndex(self._model.index(0, 0))
+            self.list.scrollToTop()
+        self._show_state()
+
+    def _show_state(self) -> None:
+        self._stack.setCurrentIndex(1 if self.found else 0)
+        mark(self.count, "small")
+        number = len(self.found)
+        say(self.count, lambda: ngettext("{n} place", "{n} places", number) if number else "")
+        if self._asked:
+            hint = N_("Other words, all kinds, or all projects may find it.")
+            self.empty.set_texts(N_("Nothing found"), hint)
+        else:
+            self.empty.set_texts(
+                N_("Search by name or by meaning"), N_("“where are files deleted?” finds the function that does it, whatever it is called.")
+            )
+
+    def _fail(self, text: str) -> None:
+        self.found = ()
+        self._fill()
+        mark(self.count, "error")
+        say(self.count, lambda: text)
+
+    # -- kinds ------------------------------------------------------------------------------------------------------------------
+
+    def _open_kinds(self) -> None:
+        menu = QMenu(self)
+        menu.setObjectName("project-search-kind-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        every = menu.addAction(_("All kinds"))
+        every.setCheckable(True)
+        every.setChecked(not self.kinds)
+        every.triggered.connect(lambda *_on: self.narrow(()))
+        menu.addSeparator()
+        for kind in EntityKind:
+            entry = menu.addAction(theme().icon(KIND_ICONS[kind]), _(KIND_WORDS[kind]))
+            entry.setCheckable(True)
+            entry.setChecked(kind in self.kinds)
+            entry.triggered.connect(lambda on, kind=kind: self.narrow(self.kinds | {kind} if on else self.kinds - {kind}))
+        menu.popup(self.kind_button.mapToGlobal(QPoint(0, self.kind_button.height())))
+
+    def narrow(self, kinds: Sequence[EntityKind] | set[EntityKind]) -> None:
+        """Find these kinds alone; none means all."""
+        self.kinds = set(kinds)
+        self._say_kinds()
+        self.search()
+
+    def _say_kinds(self) -> None:
+        say(self.kind_button, self._kinds_word, name=lambda: _("Kinds: {names}", names=self._kinds_word()))
+
+    def _kinds_word(self) -> str:
+        if not self.kinds:
+            return _("All kinds")
+        if len(self.kinds) == 1:
+            return _(KIND_WORDS[next(iter(self.kinds))])
+        return ngettext("{n} kind", "{n} kinds", len(self.kinds))
+
+    # -- choosing ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def chosen(self) -> Entity | None:
+        """The entity of the current row."""
+        found: Found | None = self.list.currentIndex().data(FOUND)
+        return found.entity if found is not None else None
+
+    def open(self) -> None:
+        """The source of the current row; of what has none, the graph."""
+        entity = self.chosen
+        if entity is not None:
+            (self.source_wanted if has_source(entity) else self.graph_wanted).emit(entity)
+
+    def _menu(self, at: QPoint) -> None:
+        entity = self.chosen
+        if entity is None:
+            return
+        menu = QMenu(self)
+        menu.setObjectName("project-search-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        look = theme()
+        if has_source(entity):
+            menu.addAction(look.icon("file-text"), _("Open the source"), lambda: self.source_wanted.emit(entity))
+        menu.addAction(look.icon("waypoints"), _("Show in the graph"), lambda: self.graph_wanted.emit(entity))
+        if place_word(entity):
+            menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
+        rect = self.list.visualRect(self.list.currentIndex())
+        place = at if rect.contains(at) else rect.bottomLeft()
+        menu.popup(self.list.viewport().mapToGlobal(place))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            key = event.key()
+            enter = key in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+            if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+                if self.chosen is not None:
+                    self.graph_wanted.emit(self.chosen)
+                return True
+            if watched is self.field and self.found:
+                if key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+                    row = self.list.currentIndex().row() + (1 if key == Qt.Key.Key_Down else -1)
+                    self.list.setCurrentIndex(self._model.index(min(max(row, 0), self._model.rowCount() - 1), 0))
+                    return True
+                if enter and not self._soon.isActive() and self._asked == self.field.text().strip():
+                    self.open()
+                    return True
+            if watched is self.field and enter:
+                self.search()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _restyle(self) -> None:
+        self._lens.setIcon(theme().icon("search"))
+        self.list.scheduleDelayedItemsLayout()
+
+    def retranslate(self) -> None:
+        self._fill()

@@ -1,0 +1,373 @@
+"""The window of the projects: their list, and of the chosen one what it holds, its search, its graph and its sources.
+
+A window of its own, and no page of the settings: a graph and a source need its room, and one reads them beside a conversation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSplitter, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.jobs import Jobs, error_text
+from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.projects.code.page import CodePage
+from atelier_desk.desktop.projects.create import CreateDialog
+from atelier_desk.desktop.projects.graph.page import GraphPage
+from atelier_desk.desktop.projects.list import ProjectList
+from atelier_desk.desktop.projects.overview import OverviewPage
+from atelier_desk.desktop.projects.rename import RenameDialog
+from atelier_desk.desktop.projects.search import SearchPage
+from atelier_desk.desktop.projects.words import RUNNING
+from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.settings.window import fitting
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import EmptyState, Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.words import text_of
+from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream.event import Topic
+
+SIZE = QSize(1160, 760)
+SIDE = 230
+RELOAD_MS = 150
+COUNT_S = 2.0
+"""So old may the figures of a project be while it is being read."""
+TABS = (N_("Overview"), N_("Search"), N_("Graph"), N_("Source"))
+
+
+class ProjectsWindow(Translated, QWidget):
+    """``projects-window``. Ctrl+1 to Ctrl+4 are its pages, Ctrl+F the search, Ctrl+N a new project, Esc closes."""
+
+    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setObjectName("projects-window")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        mark(self, "surface")
+        self.bridge = bridge
+        self.jobs = Jobs(self, lambda text: toast(self, text))
+        self.projects: Sequence[Project] = ()
+        self._counted: tuple[str, float, ProjectStatistics, Sequence[FileProblem]] | None = None
+        self.resize(fitting(SIZE, self))
+        self.setMinimumSize(560, 420)
+        self.overview = OverviewPage(self)
+        self.search = SearchPage(bridge, self)
+        self.graph = GraphPage(bridge, self)
+        self.code = CodePage(bridge, self)
+        self.empty = EmptyState(
+            "folder-search",
+            N_("Give agents a project to read"),
+            N_(
+                "Its code and documents are read once and kept up to date: agents then find the right function by its name or by what it "
+                "does, see who calls it, and no longer read whole files to answer."
+            ),
+            N_("New project"),
+            parent=self,
+        )
+        self.empty.button.setObjectName("project-create-first")
+        self.empty.button.clicked.connect(lambda *_on: self.new_project())
+        self._build()
+        self._connect()
+        self._soon = Soon(self, RELOAD_MS, self.reload)
+        say(self, title=N_("Projects"))
+        self.retranslate()
+
+    # -- building ---------------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        side = control(QWidget(self), look="side")
+        side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        side.setMinimumWidth(150)
+        self.new = control(QPushButton(side), "project-new", lambda: " " + _("New project"), on=self.new_project)
+        self.list = ProjectList(side)
+        heading = control(label("", "heading", side), "", N_("PROJECTS"))
+        fill(QVBoxLayout(side), self.new, heading, (self.list, 1), margins=(12, 14, 12, 12), spacing=10)
+        self.tabs = control(QTabBar(self), "project-tabs", name=N_("Pages of the project"))
+        self.tabs.setExpanding(False)
+        for _words in TABS:
+            self.tabs.addTab("")
+        self.pages = QStackedWidget(self)
+        for page in (self.overview, self.search, self.graph, self.code):
+            self.pages.addWidget(page)
+        inner = QWidget(self)
+        tabs = fill(QHBoxLayout(), self.tabs, 1, margins=(14, 6, 14, 0))
+        fill(QVBoxLayout(inner), tabs, Line(inner), (self.pages, 1), margins=(0, 0, 0, 0), spacing=0)
+        self._right = QStackedWidget(self)
+        self._right.addWidget(self.empty)
+        self._right.addWidget(inner)
+        self.body = QSplitter(Qt.Orientation.Horizontal, self)
+        self.body.setChildrenCollapsible(False)
+        self.body.setHandleWidth(1)
+        self.body.addWidget(side)
+        self.body.addWidget(self._right)
+        self.body.setStretchFactor(1, 1)
+        self.body.setSizes([theme().px(SIDE), max(1, self.width() - theme().px(SIDE))])
+        fill(QHBoxLayout(self), (self.body, 1), margins=(0, 0, 0, 0), spacing=0)
+
+    def _connect(self) -> None:
+        self.list.project_chosen.connect(self._on_chosen)
+        self.list.menu_wanted.connect(self._menu)
+        self.tabs.currentChanged.connect(self._on_tab)
+        self.overview.switched.connect(self._switch)
+        self.overview.read_wanted.connect(lambda anew: self.read(force=anew))
+        self.overview.pause_wanted.connect(self.pause)
+        self.overview.rename_wanted.connect(self.rename)
+        self.overview.delete_wanted.connect(self.delete)
+        self.overview.search_wanted.connect(self.open_search)
+        self.overview.graph_wanted.connect(lambda: self.open_graph(None))
+        self.search.source_wanted.connect(self.open_source)
+        self.search.graph_wanted.connect(self.open_graph)
+        self.graph.source_wanted.connect(self.open_source)
+        self.code.graph_wanted.connect(self.open_graph)
+        self.bridge.changed.connect(self._on_changed)
+        theme().changed.connect(self._restyle)
+        self._restyle()
+        keys: dict[str, Callable[[], object]] = {"Ctrl+N": self.new_project, "Esc": self._escape}
+        keys |= {f"Ctrl+{row + 1}": partial(self.tabs.setCurrentIndex, row) for row in range(len(TABS))}
+        for key, action in keys.items():
+            QShortcut(QKeySequence(key), self).activated.connect(action)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.activated.connect(self.open_search)
+
+    # -- what is shown ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def project(self) -> Project | None:
+        """The chosen one."""
+        return next((each for each in self.projects if each.id == self.list.chosen), None)
+
+    def reload(self) -> None:
+        """Read everything again."""
+        self.jobs.start(self.load(), "load")
+
+    async def load(self) -> None:
+        """Read the list, and what the chosen project holds."""
+        self.projects = await self.bridge.engine.projects.list()
+        states: dict[str, IngestState] = await self.bridge.engine.projects.states()
+        self.list.show_projects(self.projects, states)
+        self.search.show_projects(self.projects)
+        self.code.projects = {each.id: each for each in self.projects}
+        project = self.project
+        self._right.setCurrentIndex(0 if project is None else 1)
+        self.graph.show_project(project)
+        if project is not None:
+            state = states.get(project.id)
+            self.overview.show_state(state)
+            statistics, problems = await self._known(project.id, running=state is not None and state.stage in RUNNING)
+            if project is self.project:
+                self.overview.show_project(project, statistics, problems)
+
+    async def _known(self, project_id: str, *, running: bool) -> tuple[ProjectStatistics, Sequence[FileProblem]]:
+        """What a project holds. It is counted over the whole project: while it is being read, not for every file that is."""
+        last = self._counted
+        if running and last is not None and last[0] == project_id and time.monotonic() - last[1] < COUNT_S:
+            return last[2], last[3]
+        statistics = await self.bridge.engine.projects.statistics(project_id)
+        problems = await self.bridge.engine.projects.problems(project_id) if statistics.problems else []
+        self._counted = (project_id, time.monotonic(), statistics, problems)
+        return statistics, problems
+
+    def show_project(self, project_id: str) -> None:
+        """Choose a project."""
+        self.list.choose(project_id)
+
+    def _on_chosen(self, _project_id: str) -> None:
+        self.reload()
+        if self.project is not None:
+            self.graph.show_project(self.project)
+
+    def _on_changed(self, topic: Topic, _id: str) -> None:
+        if topic == "projects" and self.isVisible():
+            self._soon.ask()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.reload()
+
+    def _escape(self) -> None:
+        """Esc lets go of the chosen node first, or empties the search, then closes."""
+        if self.graph.view.hasFocus() and self.graph.view.chosen >= 0:
+            self.graph.view.choose(-1)
+        elif self.search.field.hasFocus() and self.search.field.text():
+            self.search.field.clear()
+        else:
+            self.close()
+
+    def _on_tab(self, row: int) -> None:
+        self.pages.setCurrentIndex(row)
+        if row == 1:
+            self.search.enter()
+
+    # -- pages ------------------------------------------------------------------------------------------------------------------
+
+    def open_search(self, text: str = "") -> None:
+        """The search, in the chosen project."""
+        if self.project is None:
+            return
+        self.search.look_in(self.project.id)
+        self.tabs.setCurrentIndex(1)
+        self.search.enter(text)
+
+    def open_graph(self, entity: Entity | None) -> None:
+        """The graph, at an entity or as it was; an empty one begins with the whole project."""
+        if entity is not None and entity.project_id != self.list.chosen:
+            self.list.choose(entity.project_id)
+        self.graph.show_project(self.project)
+        self.tabs.setCurrentIndex(2)
+        if entity is not None:
+            self.graph.show_entity(entity)
+        elif not len(self.graph.model):
+            self.graph.show_whole()
+
+    def open_source(self, entity: Entity) -> None:
+        """The source of an entity, at its lines."""
+        self.tabs.setCurrentIndex(3)
+        self.code.show_entity(entity)
+        self.code.text.setFocus()
+
+    # -- deeds ------------------------------------------------------------------------------------------------------------------
+
+    def new_project(self, folder: str = "") -> CreateDialog:
+        """Ask for a new project."""
+        form = CreateDialog(folder, self)
+
+        async def make(name: str, root: str, embedded: bool, watched: bool) -> None:
+            try:
+                made = await self.bridge.engine.projects.create(name, root, embedded=embedded, watched=watched)
+            except Exception as error:
+                form.show_error(error_text(error))
+                return
+            form.close_done()
+            await self.load()
+            self.list.choose(made.id)
+            self.tabs.setCurrentIndex(0)
+            if made.root:
+                await self.bridge.engine.projects.ingest(made.id)
+                await self.load()
+
+        form.accepted_fields.connect(lambda *fields: self.jobs.start(make(*fields)))
+        form.open()
+        return form
+
+    def rename(self) -> RenameDialog | None:
+        """Ask for another name."""
+        project = self.project
+        if project is None:
+            return None
+        form = RenameDialog(project.name, self)
+
+        async def change(name: str) -> None:
+            try:
+                await self.bridge.engine.projects.change(project.id, name=name)
+            except Exception as error:
+                form.show_error(error_text(error))
+                return
+            form.close_done()
+            await self.load()
+
+        form.accepted_name.connect(lambda name: self.jobs.start(change(name)))
+        form.open()
+        return form
+
+    def _switch(self, name: str, on: bool) -> None:
+        project = self.project
+        if project is None:
+            return
+
+        async def change() -> None:
+            try:
+                if name == "loaded":
+                    await self.bridge.engine.projects.change(project.id, loaded=on)
+                elif name == "watched":
+                    await self.bridge.engine.projects.change(project.id, watched=on)
+                else:
+                    await self.bridge.engine.projects.change(project.id, embedded=on)
+            finally:
+                await self.load()
+
+        self.jobs.start(change())
+
+    def read(self, *, force: bool = False) -> None:
+        """Read the chosen project; with ``force`` also what did not change."""
+        project = self.project
+        if project is None:
+            return
+
+        async def work() -> None:
+            await self.bridge.engine.projects.ingest(project.id, force=force)
+            await self.load()
+
+        self.jobs.once(("read", project.id), work)
+
+    def pause(self) -> None:
+        """Stop reading; going on begins where it stopped."""
+        project = self.project
+        if project is None:
+            return
+
+        async def work() -> None:
+            await self.bridge.engine.projects.stop(project.id)
+            await self.load()
+
+        self.jobs.once(("pause", project.id), work)
+
+    def delete(self) -> None:
+        """Ask, saying what goes, then forget the project."""
+        project, found = self.project, self.overview.statistics
+        if project is None:
+            return
+        entities, relations = sum(found.entities.values()), sum(found.relations.values())
+        goes = [
+            ngettext("{n} entity", "{n} entities", entities),
+            ngettext("{n} relation", "{n} relations", relations),
+            ngettext("{n} vector", "{n} vectors", found.vectors),
+        ]
+        kept = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
+        details = " ".join(filter(None, (_("What was read of it goes: {things}.", things=", ".join(goes)), kept)))
+
+        async def work() -> None:
+            await self.bridge.engine.projects.delete(project.id)
+            await self.load()
+            toast(self, _("The project {name} is deleted.", name=project.name))
+
+        title = _("Delete the project {name}?", name=project.name)
+        confirm(self, title, details, _("Delete"), lambda: self.jobs.once(("delete", project.id), work))
+
+    def _menu(self, at: QPoint) -> None:
+        project = self.project
+        if project is None:
+            return
+        look = theme()
+        menu = QMenu(self)
+        menu.setObjectName("project-menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        state = self.list.states.get(project.id)
+        if state is not None and state.stage in RUNNING:
+            menu.addAction(look.icon("pause"), _("Pause"), self.pause)
+        elif project.root:
+            menu.addAction(look.icon("refresh-cw"), _("Read the changes"), lambda: self.read())
+        menu.addAction(look.icon("search"), _("Search"), lambda: self.open_search())
+        menu.addAction(look.icon("waypoints"), _("Graph"), lambda: self.open_graph(None))
+        menu.addSeparator()
+        menu.addAction(look.icon("pencil"), _("Rename"), lambda: self.rename())
+        loaded = _("Do not let agents search it") if project.loaded else _("Let agents search it")
+        menu.addAction(look.icon("eye-off" if project.loaded else "eye"), loaded, partial(self._switch, "loaded", not project.loaded))
+        menu.addSeparator()
+        menu.addAction(look.icon("trash-2"), _("Delete…"), self.delete)
+        menu.popup(at)
+
+    def _restyle(self) -> None:
+        self.new.setIcon(theme().icon("plus", "text"))
+
+    def retranslate(self) -> None:
+        for row, words in enumerate(TABS):
+            self.tabs.setTabText(row, text_of(words))

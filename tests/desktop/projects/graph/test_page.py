@@ -1,0 +1,108 @@
+"""The page of the graph: fetched, expanded, narrowed, filtered, and from a node to its source."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu
+
+from atelier_desk.desktop.projects.window import ProjectsWindow
+from atelier_desk.domain.project import EntityKind
+from tests.support.fake_bridge import FakeAtelier, Held, settle
+from tests.support.projects import ENTITIES, Projects
+
+Find = Callable[[str], Any]
+SAVE = ENTITIES[3]
+
+
+async def shown(window: ProjectsWindow) -> None:
+    await window.graph.jobs.settled()
+    await settle()
+
+
+async def test_the_whole_project_is_drawn(window: ProjectsWindow, find: Find) -> None:
+    find("project-graph").click()
+    await shown(window)
+    model = window.graph.model
+    assert {each.id for each in model.entities} == {"f1", "f2", "c1", "s1", "k1"}  # files and what they hold and import
+    assert np.isfinite(model.places).all()
+    assert find("graph-count").text() == "5 nodes, 4 relations"
+    assert find("graph-kind-scope").text() == "Classes and functions · 2"
+    assert not find("graph-kind-image").isVisible()
+
+
+async def test_expanding_keeps_the_places_of_what_is_there(window: ProjectsWindow) -> None:
+    window.open_graph(SAVE)
+    await shown(window)
+    graph = window.graph
+    assert {each.id for each in graph.model.entities} == {"m1", "c1", "m2", "s1"}
+    before = graph.model.places.copy()
+    graph.expand(graph.model.number["s1"])
+    await shown(window)
+    assert "f2" in graph.model.number
+    assert (graph.model.places[:4] == before).all()
+    assert graph.model.entities[graph.view.chosen].id == "s1"
+
+
+async def test_a_kind_is_hidden_and_shown_again(window: ProjectsWindow, find: Find) -> None:
+    window.open_graph(None)
+    await shown(window)
+    find("graph-kind-scope").click()
+    assert find("graph-count").text() == "3 nodes, 2 relations"
+    find("graph-relation-imports").click()
+    assert find("graph-count").text() == "3 nodes, 0 relations"
+    find("graph-kind-scope").click()
+    assert EntityKind.SCOPE not in window.graph.model.hidden_kinds
+
+
+async def test_a_node_is_described_and_leads_to_its_source(window: ProjectsWindow, find: Find) -> None:
+    window.open_graph(SAVE)
+    await shown(window)
+    assert find("graph-details").isVisible()
+    assert "save" in find("graph-details-title").text()
+    find("graph-only").click()
+    assert window.graph.model.narrowed
+    find("graph-all").click()
+    assert not window.graph.model.narrowed
+    find("graph-open").click()
+    await window.code.jobs.settled()
+    assert window.tabs.currentIndex() == 3
+    assert window.code.place.text() == "store.py:9"
+
+
+async def test_the_menu_of_a_node(window: ProjectsWindow) -> None:
+    window.open_graph(SAVE)
+    await shown(window)
+    window.graph.view.menu_wanted.emit(window.mapToGlobal(window.rect().center()))
+    menu = window.graph.findChild(QMenu, "graph-menu")
+    assert menu is not None
+    entries = {entry.text(): entry for entry in menu.actions() if entry.text()}
+    assert list(entries) == ["Open the source", "Expand", "Only its surroundings", "In the middle", "Copy path and line"]
+    entries["Copy path and line"].trigger()
+    assert QGuiApplication.clipboard().text() == "store.py:9"
+
+
+async def test_fetching_can_be_stopped(window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects) -> None:
+    held = Held(projects.explore("m1"))
+    atelier.set("projects", "explore", held)
+    window.open_graph(SAVE)
+    await settle()
+    assert window.graph.busy.running
+    window.graph.busy.cancel()
+    await asyncio.sleep(0)
+    await shown(window)
+    assert not len(window.graph.model)
+    assert window.graph.busy.text.text() == "Stopped."
+
+
+async def test_another_project_begins_with_an_empty_picture(window: ProjectsWindow) -> None:
+    window.open_graph(SAVE)
+    await shown(window)
+    window.list.choose("p2")
+    await window.jobs.settled()
+    assert not len(window.graph.model)
+    assert window.graph.empty.isVisible()

@@ -1,0 +1,179 @@
+"""The list of projects and the page of one: made, read, switched, renamed, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QMessageBox, QPushButton
+
+from atelier_desk.desktop.projects.create import CreateDialog
+from atelier_desk.desktop.projects.languages import parts_of, share_word
+from atelier_desk.desktop.projects.rename import RenameDialog
+from atelier_desk.desktop.projects.window import ProjectsWindow
+from atelier_desk.domain.project import IngestStage, IngestState
+from tests.support.fake_bridge import FakeAtelier, settle
+from tests.support.projects import ENTITIES, Projects
+
+Find = Callable[[str], Any]
+
+
+async def finished(window: ProjectsWindow) -> None:
+    await window.jobs.settled()
+    await settle()
+
+
+def test_languages_past_the_seventh_share_a_part_and_nothing_is_zero() -> None:
+    parts = parts_of({f"l{n}": n for n in range(1, 11)} | {"none": 0})
+    assert parts[0] == ("l10", 10)
+    assert parts[-1] == ("", 1 + 2 + 3)
+    assert len(parts) == 8
+    assert "<" in share_word(1, 1000)
+    assert share_word(1, 2).startswith("50")
+
+
+async def test_the_chosen_project_says_what_it_holds(window: ProjectsWindow, find: Find) -> None:
+    assert window.list.count() == 2
+    assert find("project-title").text() == "notes"
+    assert find("project-root").text() == "/home/me/notes"
+    assert find("project-figure-files").text() == "3"
+    assert find("project-figure-entities").text() == "9"
+    assert find("project-figure-vectors").text() == "6 / 6"
+    assert find("language-bar").accessibleName().startswith("Languages: Python 67")
+    window.list.choose("p2")
+    await finished(window)
+    assert find("project-root").text() == "No folder: pages from the web"
+    assert not find("project-read").isEnabled()
+    assert not find("project-problems").isVisible()
+
+
+async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsWindow, find: Find) -> None:
+    assert find("project-problems").isVisible()
+    assert window.overview.problems.words.text() == "1 file could not be read · 1 file left out on purpose"
+    find("project-problems-copy").click()
+    assert QGuiApplication.clipboard().text() == ".env\tIt looks like a secret.\nbroken.pdf\tIt is no PDF."
+
+
+async def test_reading_is_followed_paused_and_gone_on_with(
+    window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
+) -> None:
+    assert not find("ingest-progress").isVisible()
+    projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.READING, done=3, total=9, path="src/a.py")
+    find("project-read").click()
+    await finished(window)
+    assert atelier.calls("projects.ingest") == [(("p1",), {"force": False})]
+    assert find("ingest-words").text() == "Reading files: 3 of 9"
+    assert (find("ingest-bar").value(), find("ingest-bar").maximum()) == (3, 9)
+    assert find("ingest-path").text() == "src/a.py"
+    assert not find("project-read").isEnabled()
+    assert window.list.item(0).data(0x101) == "Reading files: 3 of 9"
+    projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.PAUSED, done=4, total=9)
+    find("ingest-pause").click()
+    await finished(window)
+    assert atelier.calls("projects.stop") == [(("p1",), {})]
+    assert find("ingest-pause").text() == "Go on"
+    find("ingest-pause").click()
+    await finished(window)
+    assert len(atelier.calls("projects.ingest")) == 2
+    projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.FAILED, error="The folder is gone.")
+    await window.load()
+    assert find("ingest-words").text() == "Failed: The folder is gone."
+    assert find("ingest-pause").text() == "Try again"
+
+
+async def test_a_new_project_takes_the_name_of_its_folder_and_is_read(
+    window: ProjectsWindow, find: Find, atelier: FakeAtelier, tmp_path: Path
+) -> None:
+    find("project-new").click()
+    form = find("project-create")
+    assert isinstance(form, CreateDialog)
+    form.folder.setText(str(tmp_path / "missing"))
+    find("form-submit").click()
+    assert "There is no folder" in find("form-error").text()
+    (tmp_path / "tool").mkdir()
+    form.folder.setText(str(tmp_path / "tool"))
+    assert form.name.text() == "tool"
+    form.name.setText("notes")
+    find("form-submit").click()
+    await finished(window)
+    assert find("form-error").text() == "There is a project notes already."
+    form.name.setText("tool")
+    form.embedded.setChecked(False)
+    find("form-submit").click()
+    await finished(window)
+    assert atelier.calls("projects.create")[-1] == (("tool", str(tmp_path / "tool")), {"embedded": False, "watched": True})
+    assert atelier.calls("projects.ingest") == [(("p3",), {})]
+    assert window.list.chosen == "p3"
+
+
+async def test_switches_are_saved_at_once_and_a_name_is_changed(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+    find("project-loaded").click()
+    find("project-embedded").click()
+    await finished(window)
+    assert (projects.kept[0].loaded, projects.kept[0].watched, projects.kept[0].embedded) == (False, True, False)
+    assert "not searched" in window.list.item(0).data(0x101)
+    find("project-rename").click()
+    form = find("project-rename-dialog")
+    assert isinstance(form, RenameDialog)
+    form.name.setText("papers")
+    find("form-submit").click()
+    await finished(window)
+    assert find("project-title").text() == "papers"
+
+
+async def test_deleting_says_what_goes_and_asks(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+    find("project-delete").click()
+    box = window.findChild(QMessageBox)
+    assert isinstance(box, QMessageBox)
+    assert box.text() == "Delete the project notes?"
+    assert "9 entities, 9 relations, 6 vectors" in box.informativeText()
+    assert "/home/me/notes and its files are not touched" in box.informativeText()
+    yes = box.findChild(QPushButton, "confirm-yes")
+    assert yes is not None
+    yes.click()
+    await finished(window)
+    assert [each.id for each in projects.kept] == ["p2"]
+    assert window.list.chosen == "p2"
+
+
+async def test_without_projects_the_window_says_what_they_are_good_for(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+    projects.kept.clear()
+    await window.load()
+    assert window.empty.isVisible()
+    assert not window.tabs.isVisible()
+    find("project-create-first").click()
+    assert find("project-create").isVisible()
+
+
+async def test_esc_lets_go_of_a_node_and_of_a_search_before_it_closes(window: ProjectsWindow) -> None:
+    window.activateWindow()
+    window.open_graph(ENTITIES[3])
+    await window.graph.jobs.settled()
+    escape = next(key for key in window.findChildren(QShortcut) if key.key() == QKeySequence("Esc"))
+    assert window.graph.view.chosen >= 0
+    window.graph.view.setFocus()
+    escape.activated.emit()
+    assert window.graph.view.chosen == -1
+    window.open_search("note")
+    escape.activated.emit()
+    assert window.search.field.text() == ""
+    assert window.isVisible()
+    escape.activated.emit()
+    assert not window.isVisible()
+
+
+async def test_while_a_project_is_read_its_figures_are_not_counted_for_every_file(
+    window: ProjectsWindow, atelier: FakeAtelier, projects: Projects
+) -> None:
+    before = len(atelier.calls("projects.statistics"))
+    for done in (1, 2, 3):
+        projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.READING, done=done, total=9)
+        await window.load()
+    assert len(atelier.calls("projects.statistics")) <= before + 1
+    assert window.overview.progress.bar.value() == 3
+    projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.DONE)
+    now = len(atelier.calls("projects.statistics"))
+    await window.load()
+    assert len(atelier.calls("projects.statistics")) == now + 1
