@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
-from tests.mcp.conftest import Make, alive, plain
+from tests.mcp.conftest import Make, alive, bundle_of, plain
+from tests.support.keyring import MemoryKeyring
 from tests.support.servers.mcp_plain import ECHO, tool
 
 __all__ = ["plain"]
@@ -22,6 +26,10 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     (row,) = cli("mcp", "list", "--json").json
     assert (row["name"], row["state"], row["tools"], row["config"]["env"]) == ("plain", "idle", 1, {"MODE": "quick"})
     assert "starts when needed" in cli("mcp", "list").out
+    assert "starts when needed" in cli("mcp", "status", "plain").out, "nothing is started to be asked"
+    (row,) = cli("mcp", "status", "--json").json
+    assert (row["state"], row["failures"], row["ping_ms"]) == ("idle", 0, 0)
+    assert "offers 1 tool" in cli("mcp", "restart", "plain").out
     server.say(tools=[{**ECHO, "description": "Says it twice."}, tool("more")])
     tested = cli("mcp", "test", "plain")
     assert "does not offer what you approved: more, echo" in tested.err
@@ -43,11 +51,13 @@ def test_bad_input_says_what_is_allowed(cli: Cli) -> None:
     for line, said in (
         (("add", "bad__name", "--url", "https://a.example"), "name"),
         (("add", "web", "--url", "ftp://a.example"), "http://"),
-        (("add", "web", "--url", "https://a.example", "--header", "X"), "NAME:VALUE"),
+        (("add", "web", "--url", "https://a.example", "--header", "X"), "NAME: $VARIABLE"),
         (("add", "web", "--url", "https://a.example", "--header", "X-Key: abc"), "no keyring"),
         (("add", "web", "--command"), "command"),
         (("add", "web", "--secret", "TOKEN=abc", "--command", "x"), "${VARIABLE}"),
         (("give", "web", "Assistant"), "There is no MCP server web"),
+        (("status", "web"), "There is no MCP server web"),
+        (("restart", "web"), "There is no MCP server web"),
         (("tools", "web", "--on", "x"), "There is no MCP server web"),
     ):
         found = cli("mcp", *line)
@@ -86,3 +96,70 @@ def test_this_machines_programs_are_looked_through(cli: Cli, tmp_path: Path) -> 
     found = cli("mcp", "import", "--workspace", str(project))
     assert f"one  (Cursor: {home}/.cursor/mcp.json)" in found.out
     assert f"two  (Claude Code: {project}/.mcp.json)" in found.out
+
+
+def test_what_is_wrong_is_said_in_the_language_of_the_reader(cli: Cli) -> None:
+    for line, said in (
+        (("add", "web", "--url", "notaurl"), "l’adresse doit commencer par http:// ou https://"),
+        (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom comporte"),
+        (("add", "x" * 40, "--url", "https://a.example"), "name est trop long\u00a0: 40 sur 32 caractères"),
+        (("add", "web", "--env", "1X=2", "--command", "x"), "env.1X"),
+    ):
+        found = cli("--lang", "fr", "mcp", *line)
+        assert (found.status, said in found.err) == (2, True), found.err
+        assert not any(word in found.err for word in ("should", "must", "value:")), found.err
+    lost = cli("--lang", "fr", "mcp", "add", "lost", "--command", "no-such-program-here")
+    assert "ce programme n’existe pas" in lost.err, lost.err
+
+
+def test_a_stand_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path, plain: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("API_KEY", raising=False)
+    command, arguments = plain().command
+    file = tmp_path / "mcp.json"
+    entry = {"command": command, "args": arguments, "env": {"API_KEY": "${API_KEY}"}}
+    file.write_text(json.dumps({"mcpServers": {"plain": entry}}))
+    shown = cli("mcp", "import", str(file))
+    assert "asks for API_KEY" in shown.out
+    assert "Variables that are not set on this machine: API_KEY" in shown.err
+    refused = cli("mcp", "import", str(file), "--add")
+    assert (refused.status, "--value API_KEY=" in refused.err) == (2, True), refused.err
+    options = {"vault": KeyVault(backend=MemoryKeyring())}
+    added = cli("mcp", "import", str(file), "--add", "--value", "API_KEY=of-this-person", "--json", options=options)
+    assert added.status == 0, added.err
+    assert (added.json[0]["config"]["env"], added.json[0]["missing_secrets"]) == ({"API_KEY": ""}, [])
+    monkeypatch.setenv("API_KEY", "set-now")
+    assert "asks for" not in cli("mcp", "import", str(file)).out
+
+
+def test_a_bundle_is_shown_added_and_started(cli: Cli, tmp_path: Path) -> None:
+    file = bundle_of(tmp_path)
+    shown = cli("mcp", "import", str(file))
+    assert "asks for CONFIG_TOKEN: Token" in shown.out
+    options = {"vault": KeyVault(backend=MemoryKeyring())}
+    added = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=of-this-person", options=options)
+    assert added.out == "Added packed.\n", added.err
+    tested = cli("mcp", "test", "packed", options=options)
+    assert (tested.status, "offers 1 tool" in tested.out) == (0, True), tested.err
+    (row,) = cli("mcp", "list", "--json", options=options).json
+    assert Path(row["config"]["folder"], "server.py").is_file()
+    assert (row["config"]["source"], row["missing_secrets"]) == ("mcpb", [])
+    again = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=x", options=options)
+    assert (again.status, "There is an MCP server packed already." in again.err) == (2, True)
+
+
+def test_resources_are_listed_and_read(cli: Cli, plain: Make) -> None:
+    answers = {
+        "resources/list": {"resources": [{"uri": "note://one", "name": "First note"}]},
+        "resources/templates/list": {"resourceTemplates": [{"uriTemplate": "note://{day}", "name": "Note of a day"}]},
+        "resources/read": {"contents": [{"uri": "note://one", "text": "Buy milk."}]},
+    }
+    server = plain(answers=answers, capabilities={"resources": {}})
+    command, arguments = server.command
+    cli("mcp", "add", "plain", "--command", command, *arguments)
+    shown = cli("mcp", "resources", "plain")
+    assert "note://one" in shown.out
+    assert "note://{day}" in shown.out
+    assert cli("mcp", "read", "plain", "note://one").out == "Buy milk.\n"
+    assert cli("mcp", "read", "plain", "note://{day}", "--value", "day=today", "--json").json["uri"] == "note://today"
+    missing = cli("mcp", "read", "plain", "note://{day}")
+    assert (missing.status, "needs day" in missing.err) == (2, True)

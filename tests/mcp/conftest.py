@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,23 @@ def plain(tmp_path: Path) -> Make:
     folder = tmp_path / "mcp-server"
     folder.mkdir()
     return lambda **said: PlainServer(folder, **said)
+
+
+def bundle_of(folder: Path) -> Path:
+    """A bundle with the script, which wants a token."""
+    orders = json.dumps({"tools": [mcp_plain.ECHO]})
+    script = Path(mcp_plain.__file__).read_text()
+    config = {"command": sys.executable, "args": ["-S", "-E", "${__dirname}/server.py", "${__dirname}/orders.json"]}
+    manifest = {
+        "manifest_version": "0.3", "name": "packed", "version": "1", "description": "The script.", "author": {"name": "x"},
+        "user_config": {"token": {"type": "string", "title": "Token", "required": True, "sensitive": True}},
+        "server": {"type": "python", "entry_point": "server.py", "mcp_config": {**config, "env": {"TOKEN": "${user_config.token}"}}},
+    }  # fmt: skip
+    file = folder / "packed.mcpb"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in (("manifest.json", json.dumps(manifest)), ("server.py", script), ("orders.json", orders)):
+            archive.writestr(name, text)
+    return file
 
 
 def alive(pid: int) -> bool:

@@ -65,7 +65,7 @@ async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
 ) -> None:
     monkeypatch.setenv("SOME_TOKEN_OF_MINE", "sentinel-of-the-owner")
     vault = KeyVault(session=True)
-    vault.keep(entry("plain", "env", "API_KEY"), "sentinel-of-this-server")
+    vault.keep(entry(McpServer(name="plain", command="x"), "env", "API_KEY"), "sentinel-of-this-server")
     server = plain(tools=[tool("environment")])
     config = server.config(env={"API_KEY": "", "MODE": "quick", "WITH": "${MODE}-${ELSE:-else}"})
     async with connected(config, clock, vault) as connection:
@@ -212,3 +212,45 @@ async def test_nothing_stays_when_the_program_itself_is_killed(plain: Make) -> N
     program.kill()
     await program.wait()
     await until(lambda: not any(map(alive, started)))
+
+
+async def test_one_that_no_longer_answers_is_noticed_and_one_at_work_is_not_asked(
+    plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = plain(tools=[ECHO, tool("waits")])
+    async with connected(server.config(), clock) as connection:
+        await connection.ping()
+        assert (connection.state, server.pids()) == (McpState.IDLE, []), "none is started to be asked"
+        await connection.tools()
+        await connection.ping()
+        assert connection.ping_ms >= 1
+        assert "ping" in server.notes
+        working = asyncio.create_task(connection.call("waits", {}))
+        await until(lambda: "tools/call" in server.notes)
+        asked = server.notes.count("ping")
+        await connection.ping()
+        assert server.notes.count("ping") == asked
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        monkeypatch.setattr("atelier_desk.mcp.connection.PING_S", 0.05)
+        server.say(answers={"ping": "nothing"})
+        for number in (1, 2, 3):
+            error = await refused(connection.ping())
+            assert (error.code, connection.failures) == ("timeout", number)
+            assert connection.reason is error
+            assert connection.state is (McpState.FAILED if number == 3 else McpState.READY)
+        assert connection.retry_s == 60
+        assert not any(map(alive, server.pids()))
+        await connection.ping()  # it does not run any more: nothing is asked
+
+
+async def test_an_answer_takes_a_failure_back(plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = plain(answers={"ping": "nothing"})
+    async with connected(server.config(), clock) as connection:
+        await connection.tools()
+        with monkeypatch.context() as patch:
+            patch.setattr("atelier_desk.mcp.connection.PING_S", 0.05)
+            await refused(connection.ping())
+        server.say(answers={})
+        await connection.ping()
+        assert (connection.failures, connection.reason, connection.state) == (0, None, McpState.READY)

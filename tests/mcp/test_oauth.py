@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
-import socket
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
@@ -15,109 +12,11 @@ import pytest
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.engine import Atelier
 from atelier_desk.mcp import oauth
+from atelier_desk.mcp.resolving import entry
 from tests.engine.conftest import Opener, open_atelier
-from tests.mcp.test_sdk_server import served
+from tests.support.servers.mcp_guarded import Accounts, guarded
 
 __all__ = ["open_atelier"]
-
-
-class Accounts:
-    """An authorization server's memory; whoever asks is signed in at once."""
-
-    def __init__(self) -> None:
-        self.clients: dict[str, Any] = {}
-        self.codes: dict[str, Any] = {}
-        self.refresh: dict[str, Any] = {}
-        self.access: dict[str, Any] = {}
-        self.issuer = ""
-        self.deny = False
-        self.asked = 0
-        self.refreshed = 0
-
-    async def get_client(self, client_id: str) -> Any:
-        return self.clients.get(client_id)
-
-    async def register_client(self, client_info: Any) -> None:
-        self.clients[client_info.client_id] = client_info
-
-    async def authorize(self, client: Any, params: Any) -> str:
-        from mcp.server.auth.provider import AuthorizationCode, construct_redirect_uri
-
-        self.asked += 1
-        if self.deny:
-            return construct_redirect_uri(str(params.redirect_uri), error="access_denied", state=params.state)
-        code = AuthorizationCode(
-            code=secrets.token_urlsafe(24), scopes=params.scopes or [], expires_at=time.time() + 60, client_id=client.client_id,
-            code_challenge=params.code_challenge, redirect_uri=params.redirect_uri,
-            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly, resource=params.resource,
-        )  # fmt: skip
-        self.codes[code.code] = code
-        more = {"iss": self.issuer} if self.issuer else {}
-        return construct_redirect_uri(str(params.redirect_uri), code=code.code, state=params.state, **more)
-
-    async def load_authorization_code(self, client: Any, authorization_code: str) -> Any:
-        return self.codes.get(authorization_code)
-
-    async def exchange_authorization_code(self, client: Any, authorization_code: Any) -> Any:
-        self.codes.pop(authorization_code.code)
-        return self._tokens(client, authorization_code.scopes)
-
-    async def load_refresh_token(self, client: Any, refresh_token: str) -> Any:
-        return self.refresh.get(refresh_token)
-
-    async def exchange_refresh_token(self, client: Any, refresh_token: Any, scopes: list[str]) -> Any:
-        self.refreshed += 1
-        return self._tokens(client, scopes)
-
-    async def load_access_token(self, token: str) -> Any:
-        return self.access.get(token)
-
-    async def revoke_token(self, token: Any) -> None:
-        self.access.pop(token.token, None)
-
-    def _tokens(self, client: Any, scopes: list[str]) -> Any:
-        from mcp.server.auth.provider import AccessToken, RefreshToken
-        from mcp.shared.auth import OAuthToken
-
-        access, refresh = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-        self.access[access] = AccessToken(token=access, client_id=client.client_id, scopes=scopes)
-        self.refresh[refresh] = RefreshToken(token=refresh, client_id=client.client_id, scopes=scopes)
-        return OAuthToken(access_token=access, refresh_token=refresh, expires_in=3600)
-
-
-@asynccontextmanager
-async def guarded(accounts: Accounts) -> AsyncIterator[str]:
-    """A server that wants a sign-in, and its authorization server, at one address."""
-    from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
-    from mcp.server.mcpserver import MCPServer
-    from pydantic import AnyHttpUrl
-
-    made: list[Any] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await made[0](scope, receive, send)
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    base = f"http://127.0.0.1:{port}"
-    server = MCPServer(
-        "guarded",
-        auth_server_provider=accounts,  # type: ignore[arg-type]
-        auth=AuthSettings(
-            issuer_url=AnyHttpUrl(base), resource_server_url=AnyHttpUrl(f"{base}/mcp"), validate_token_resource=False,
-            client_registration_options=ClientRegistrationOptions(enabled=True),
-        ),
-    )  # fmt: skip
-
-    @server.tool()
-    def hello() -> str:
-        """Greets."""
-        return "hello"
-
-    made.append(server.streamable_http_app(json_response=True))
-    async with served(app, port):
-        yield f"{base}/mcp"
 
 
 @pytest.fixture
@@ -133,8 +32,15 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return opened
 
 
-async def add(atelier: Atelier, url: str) -> None:
-    await atelier.mcp.save(McpServer(name="guarded", transport="http", url=url), new=True)
+async def add(atelier: Atelier, url: str, secrets: dict[str, str] | None = None, **fields: Any) -> None:
+    await atelier.mcp.save(McpServer(name="guarded", transport="http", url=url, **fields), secrets, new=True)
+
+
+async def kept_of(atelier: Atelier) -> dict[str, Any]:
+    """What the keyring has of the sign-in."""
+    kept = oauth.Kept((await atelier.mcp.get("guarded")).config, atelier.vault)
+    await kept.load()
+    return kept.said
 
 
 async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, browser: list[str]) -> None:
@@ -151,7 +57,7 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
         assert (await atelier.mcp.restart("guarded")).ok
         assert len(browser) == 1, "who is signed in is not asked again"
         # The token is over: a new one is fetched without anybody.
-        kept = oauth.Kept(McpServer(name="guarded", transport="http", url=url), atelier.vault)
+        kept = oauth.Kept((await atelier.mcp.get("guarded")).config, atelier.vault)
         await kept.load()
         await kept.note(until=time.time() - 10)
         accounts.access.clear()
@@ -168,7 +74,7 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
         assert "access_token" not in str(await atelier.store.query("SELECT * FROM mcp_server"))
         await atelier.mcp.sign_out("guarded")
         assert (await atelier.mcp.test("guarded")).code == "sign_in"
-        assert atelier.vault.get("mcp:guarded/oauth/") is None
+        assert await kept_of(atelier) == {}
 
 
 @pytest.mark.parametrize("how", ["refused", "wrong issuer"])
@@ -181,6 +87,70 @@ async def test_who_refuses_and_who_lies_is_named(open_atelier: Opener, browser: 
         assert (health.ok, health.code) == (False, "sign_in_failed")
         assert "guarded" in health.message
         assert accounts.access == {}
+
+
+def registered(accounts: Accounts, **fields: Any) -> None:
+    """A client that somebody registered by hand."""
+    from mcp.shared.auth import OAuthClientInformationFull
+
+    client = {"client_id": "mine", "redirect_uris": ["http://127.0.0.1/callback"], "scope": "read", **fields}
+    found = OAuthClientInformationFull.model_validate(client)
+    # The port is another each time; the program says which.
+    object.__setattr__(found, "validate_redirect_uri", lambda uri: uri)
+    accounts.clients["mine"] = found
+
+
+@pytest.mark.parametrize("secret", ["", "secret-of-this-client"])
+async def test_a_client_that_was_registered_by_hand_is_used_with_its_secret(open_atelier: Opener, browser: list[str], secret: str) -> None:
+    accounts = Accounts()
+    how = (
+        {"token_endpoint_auth_method": "client_secret_post", "client_secret": secret} if secret else {"token_endpoint_auth_method": "none"}
+    )
+    registered(accounts, **how)
+    async with guarded(accounts) as url, open_atelier() as atelier:
+        await add(atelier, url, {"client:secret": secret} if secret else None, client_id="mine", scopes="read")
+        assert await atelier.mcp.has_client_secret("guarded") is bool(secret)
+        health = await atelier.mcp.sign_in("guarded")
+        assert health.ok, health.message
+        assert list(accounts.clients) == ["mine"], "nothing else was registered"
+        assert "client_id=mine" in browser[0]
+        assert secret not in str(await atelier.store.query("SELECT * FROM mcp_server")) or not secret
+        config = (await atelier.mcp.get("guarded")).config
+        await atelier.mcp.save(config.model_copy(update={"client_id": ""}))
+        assert await kept_of(atelier) == {}, "tokens of another client are of no use"
+        assert atelier.vault.get(entry(config, "client", "secret")) is None
+
+
+async def test_only_who_was_sent_to_sign_in_may_come_back(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[int] = []
+
+    def visit(url: str) -> None:
+        back = parse_qs(urlsplit(url).query)["redirect_uri"][0]
+        for forged in ("error=access_denied", "error=access_denied&state=x", "code=stolen", "code=stolen&state=", "code=stolen&state=x"):
+            answers.append(httpx2.get(f"{back}?{forged}").status_code)
+        answers.append(httpx2.get(url, follow_redirects=True).status_code)
+
+    monkeypatch.setattr(oauth, "open_browser", visit)
+    accounts = Accounts()
+    async with guarded(accounts) as url, open_atelier() as atelier:
+        await add(atelier, url)
+        health = await atelier.mcp.sign_in("guarded")
+        assert health.ok, health.message
+    assert answers == [404, 404, 404, 404, 404, 200]
+
+
+async def test_before_anybody_was_sent_nothing_is_taken() -> None:
+    callback = oauth.Callback()
+    port = await callback.open(0)
+    try:
+        async with httpx2.AsyncClient() as client:
+            for given in ("code=x", "code=x&state=", "error=x&state="):
+                assert (await client.get(f"http://127.0.0.1:{port}/callback?{given}")).status_code == 404
+            callback.expect("mark")
+            assert (await client.get(f"http://127.0.0.1:{port}/callback?code=x&state=mark")).status_code == 200
+        assert await callback.answer() == {"code": "x", "state": "mark"}
+    finally:
+        await callback.close()
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "http://a.example/x", "javascript:alert(1)", "calc:1", "https://"])

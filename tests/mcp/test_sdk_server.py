@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +12,7 @@ from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http, results
 from tests.mcp.test_connection import connected
 from tests.support.clock import ManualClock
+from tests.support.servers.mcp_guarded import served
 
 SERVER = """
 from mcp.server.mcpserver import MCPServer
@@ -38,26 +35,6 @@ async def test_over_standard_input(tmp_path: Path, clock: ManualClock) -> None:
         assert results.read(await connection.call("add", {"a": 2, "b": 3})).text == "5"
         refused = results.read(await connection.call("add", {"a": "x"}))
         assert refused.failed
-
-
-@asynccontextmanager
-async def served(app: Any, port: int = 0) -> AsyncIterator[str]:
-    """An application at an address of this machine."""
-    import uvicorn
-
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind(("127.0.0.1", port))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=1))
-    task = asyncio.create_task(server.serve([listening]))
-    try:
-        while not server.started:
-            await asyncio.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await task
-        listening.close()
 
 
 async def test_over_http_with_its_key_and_limits(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,7 @@ from atelier_desk.domain.mcp import MOST_TOOLS, START_S, McpError, McpPrompt, Mc
 from atelier_desk.i18n import N_
 from atelier_desk.mcp import errors, http, prompts, stdio
 from atelier_desk.mcp.resolving import Resolved
+from atelier_desk.mcp.serving import Answers, Serving, responses
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.workspace.processes import environment, sandbox
@@ -25,7 +27,7 @@ from atelier_desk.workspace.processes.process import Order
 if TYPE_CHECKING:
     import httpx2
     from mcp import Client
-    from mcp_types import CallToolResult
+    from mcp_types import CallToolResult, InputRequiredResult
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,10 +36,14 @@ Progress = Callable[[int, str], None]
 MOST_PAGES = 50
 """Pages of one list; a server whose list never ends is cut off."""
 MOST_URI = 2_000
+MOST_LOOKS = 40
+"""How often a call is made that its server puts off without asking for anything."""
 CLOSES_S = 8.0
 """Seconds a connection may take to close before its task is cancelled."""
 RESTART_S = 0.5
 """Seconds before a server that failed is started again; twice as many after each further failure, until the breaker leaves it alone."""
+PING_S = 10.0
+"""Seconds a server has to say that it is there."""
 INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""
 
@@ -48,11 +54,14 @@ class Connection:
     Attributes:
         state, reason: how it stands, and why it failed.
         latency_ms: what the newest connecting took.
+        ping_ms: what the newest answer to the question whether it is there took; 0 when it was not asked yet.
+        used_at: when it was asked for something last, by the clock.
         pid: of the program, 0 for none.
     """
 
     start_s = START_S
     restart_s = RESTART_S
+    mode = "auto"
 
     def __init__(
         self,
@@ -78,7 +87,10 @@ class Connection:
         self._auth = auth
         self.state = McpState.IDLE if server.enabled else McpState.OFF
         self.reason: McpError | None = None
-        self.latency_ms = 0
+        self.latency_ms = self.ping_ms = 0
+        self.used_at = clock.monotonic()
+        self._open = 0
+        self.answers = Answers(clock, server.name)
         self._breaker = CircuitBreaker(clock)
         self._starting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -91,23 +103,118 @@ class Connection:
     def pid(self) -> int:
         return self._ended.pid if self._client is not None else 0
 
+    @property
+    def pingable(self) -> bool:
+        """Whether it runs: one that does not is left alone."""
+        return self._client is not None
+
+    @property
+    def failures(self) -> int:
+        """Failures in a row; after a few of them it is left alone for ``retry_s`` seconds."""
+        return self._breaker.failures
+
+    @property
+    def retry_s(self) -> float:
+        return self._breaker.retry_after_s
+
     # -- using it ----------------------------------------------------------------------------------------------------------------------
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], told: Progress = lambda percent, text: None) -> CallToolResult:
-        """Call a tool by the name its server gave it. Cancelling tells the server. Raises ``McpError``."""
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        told: Progress = lambda percent, text: None,
+        *,
+        serving: Serving | None = None,
+        given: Mapping[str, Mapping[str, Any]] | None = None,
+        state: str | None = None,
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool by the name its server gave it. Cancelling tells the server.
+
+        Args:
+            serving: who answers the server meanwhile (``answers.serving``).
+            given, state: what the server asked for when the call was made before, by its keys, and its state.
+
+        Returns what it gave, or what it must know first. Raises ``McpError``.
+        """
 
         async def heard(progress: float, total: float | None, message: str | None) -> None:
             told(round(100 * progress / total) if total and total > 0 else 0, (message or "")[:500])
 
-        return await self.request(lambda client: client.call_tool(tool, dict(arguments), progress_callback=heard))
+        async def ask(client: Client) -> CallToolResult | InputRequiredResult:
+            from mcp_types import InputRequiredResult
 
-    async def request(self, ask: Callable[[Client], Awaitable[T]], timeout_s: float | None = None) -> T:
+            await self._tell_roots(client)
+            sent, opaque, again = responses(given or {}) if _modern(client) else {}, state, False
+            for round_ in range(MOST_LOOKS):
+                try:
+                    result = await client.session.call_tool(
+                        tool, dict(arguments), progress_callback=heard, input_responses=sent or None,
+                        request_state=opaque, allow_input_required=True,
+                    )  # fmt: skip
+                except Exception as error:
+                    wanted = _pages_of(error)
+                    if wanted is not None:
+                        return wanted
+                    if again or not await _listed_anew(error, client):
+                        raise
+                    again = True
+                    continue
+                if not isinstance(result, InputRequiredResult) or result.input_requests:
+                    return result
+                # Nothing is asked: the server is not ready yet, and says how it knows the call again.
+                sent, opaque = {}, result.request_state
+                await self._clock.sleep(min(0.05 * 2**round_, 2.0))
+            raise McpError(N_("The MCP server {server} puts this call off again and again."), code="not_ready", server=self.server.name)
+
+        return await self.request(ask, serving=serving)
+
+    async def _tell_roots(self, client: Client) -> None:
+        """Servers of the older eras are told when they may be told of other folders."""
+        from mcp_types import RootsListChangedNotification
+
+        told, roots = self.answers.told, self.answers.roots
+        if told is not None and roots != told and not _modern(client):
+            self.answers.told = roots
+            await client.session.send_notification(RootsListChangedNotification())
+
+    async def roots_changed(self) -> None:
+        """The owner lets the server know of other folders: it is told, when it runs."""
+        if self._client is not None:
+            try:
+                await self._tell_roots(self._client)
+            except Exception as error:
+                log.info("the MCP server %s could not be told of its folders: %s", self.server.name, type(error).__name__)
+
+    async def request(self, ask: Callable[[Client], Awaitable[T]], timeout_s: float | None = None, *, serving: Serving | None = None) -> T:
         """Ask the server something, starting it when that is needed; ``timeout_s`` None is its own. Raises ``McpError``."""
         client = await self.client()
-        seconds = timeout_s or self.server.timeout_s
-        self._answered.status = 0
+        self.used_at = self._clock.monotonic()
+        return await self._asked(client, ask, timeout_s or self.server.timeout_s, serving)
+
+    async def ping(self) -> None:
+        """Ask a running server whether it is there; one that is at work on something else answers for itself. Raises ``McpError``."""
+        client = self._client
+        if client is None or self._open:
+            return
+        begun = self._clock.monotonic()
         try:
-            async with asyncio.timeout(seconds):
+            await self._asked(client, _are_you_there, PING_S)
+        except McpError as error:
+            if error.code != "refused":  # who refuses is there
+                if self._client is client:
+                    self.reason = error
+                    self._told()
+                raise
+        self.ping_ms = max(1, round((self._clock.monotonic() - begun) * 1000))
+
+    async def _asked(self, client: Client, ask: Callable[[Client], Awaitable[T]], seconds: float, serving: Serving | None = None) -> T:
+        self._answered.status = 0
+        self._open += 1
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                if serving is not None:
+                    serving.limit, serving.seconds = limit, seconds
                 result = await ask(client)
         except asyncio.CancelledError:
             self._breaker.release()
@@ -117,7 +224,12 @@ class Connection:
         except Exception as error:
             ended = self._ended if self._client is not client else None
             raise await self._broke(errors.explained(error, self.server.name, ended=ended, answered=self._answered)) from error
+        finally:
+            self._open -= 1
         self._breaker.success()
+        if self.reason is not None and self._client is client:
+            self.reason = None
+            self._told()
         return result
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -194,6 +306,10 @@ class Connection:
                 await self._clock.sleep(self.restart_s * 2 ** (self._breaker.failures - 1))
             return await self._start()
 
+    async def modern(self) -> bool:
+        """Whether its server speaks a revision of 2026-07-28 or later. Raises ``McpError``."""
+        return _modern(await self.client())
+
     async def close(self, *, state: McpState | None = None) -> None:
         """End the server; it is started again when it is needed, unless it is off."""
         await self._stop()
@@ -210,6 +326,7 @@ class Connection:
         self._ended, self._answered = stdio.Ended(), http.Answered()
         started: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._set(McpState.STARTING)
+        self.answers.told = None
         begun = self._clock.monotonic()
         self._task = asyncio.create_task(self._serve(started, self._closing, self._ended))
         try:
@@ -227,7 +344,8 @@ class Connection:
             raise
         self._client = client
         self._answered.status = 0
-        self.latency_ms = round((self._clock.monotonic() - begun) * 1000)
+        self.latency_ms, self.ping_ms = round((self._clock.monotonic() - begun) * 1000), 0
+        self.used_at = self._clock.monotonic()
         self.reason = None
         self._set(McpState.READY)
         return client
@@ -278,10 +396,15 @@ class Connection:
             transport = stdio.talk(await in_tool_thread(self._order, values), ended, closing.set)
         return Client(
             transport,
-            mode="auto",
+            mode=self.mode,
             cache=None,
             client_info=Implementation(name="atelier", title="Atelier", version=_version()),
             message_handler=self._heard,
+            elicitation_callback=self.answers.elicited,
+            sampling_callback=self.answers.sampled,
+            list_roots_callback=self.answers.list_roots,
+            logging_callback=self.answers.logged,
+            log_level="info",
         )
 
     def _order(self, values: Resolved) -> Order:
@@ -289,16 +412,16 @@ class Connection:
         server = self.server
         folder = Path(server.folder).expanduser() if server.folder else Path.home()
         if not folder.is_dir():
-            raise errors.not_started(server.name, server.command, f"{folder} is no folder")
+            raise errors.not_started(server.name, server.command, McpError(N_("{folder} is no folder"), folder=folder))
         command = str(Path(server.command).expanduser()) if server.command.startswith("~") else server.command
         program = environment.program(command, folder, None)
         if not program:
-            raise errors.not_started(server.name, server.command, "there is no such program")
+            raise errors.not_started(server.name, server.command, McpError(N_("there is no such program")))
         environ = {**environment.environment(None), **values.env}
         box = None
         if server.sandbox:
             if self._temporary is None or not sandbox.available():
-                raise errors.not_started(server.name, server.command, "this system has no sandbox")
+                raise errors.not_started(server.name, server.command, McpError(N_("this system has no sandbox")))
             temporary = self._temporary()
             box = sandbox.working((folder,) if server.folder else (), temporary, self._hidden, network=True)
             own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
@@ -312,10 +435,12 @@ class Connection:
 
     async def _listen(self, client: Client) -> None:
         """Servers of the newest revision tell of changes only to who listens."""
-        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
         tools = client.server_capabilities.tools
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+        if not _modern(client):
+            if client.server_capabilities.logging is not None:
+                await self._ask_for_log(client)
+            return
+        if tools is None or not tools.list_changed:
             return
         try:
             async with client.listen(tools_list_changed=True) as told:
@@ -323,6 +448,15 @@ class Connection:
                     self._listed()
         except Exception as error:
             log.info("the MCP server %s tells of no changes: %s", self.server.name, type(error).__name__)
+
+    async def _ask_for_log(self, client: Client) -> None:
+        """A server that keeps a log must be told from which level on it is wanted."""
+        try:
+            from mcp_types import EmptyResult, SetLevelRequest, SetLevelRequestParams
+
+            await client.session.send_request(SetLevelRequest(params=SetLevelRequestParams(level="info")), EmptyResult)
+        except Exception as error:
+            log.info("the MCP server %s takes no level of logging: %s", self.server.name, type(error).__name__)
 
     async def _stop(self) -> None:
         task, running = self._task, self._client is not None
@@ -394,10 +528,61 @@ def _version() -> str:
     return str(import_module(__name__.partition(".")[0]).__version__)
 
 
+def _modern(client: Client) -> bool:
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def _pages_of(error: Exception) -> InputRequiredResult | None:
+    """The pages a person must open first, where that is why a server of 2025-11-25 refused a call."""
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import ElicitRequest, InputRequiredResult
+    from mcp_types.jsonrpc import URL_ELICITATION_REQUIRED
+    from pydantic import ValidationError
+
+    if not isinstance(error, MCPError) or error.code != URL_ELICITATION_REQUIRED or not isinstance(error.data, dict):
+        return None
+    wanted = error.data.get("elicitations")
+    try:
+        requests = [ElicitRequest.model_validate({"method": "elicitation/create", "params": each}) for each in wanted or ()]
+        return InputRequiredResult(input_requests={f"page-{number}": each for number, each in enumerate(requests, 1)})
+    except (ValidationError, TypeError):
+        return None
+
+
+async def _listed_anew(error: Exception, client: Client) -> bool:
+    """Whether the call may be made once more: its headers were of an older definition of the tool, and it is listed again now."""
+    from mcp.shared.exceptions import MCPError
+    from mcp_types.jsonrpc import HEADER_MISMATCH
+
+    if not isinstance(error, MCPError) or error.code != HEADER_MISMATCH or not _modern(client):
+        return False
+    cursor: str | None = None
+    for _page in range(MOST_PAGES):
+        cursor = (await client.list_tools(cursor=cursor)).next_cursor
+        if not cursor:
+            break
+    return True
+
+
 def _load() -> None:
     """The SDK; two seconds at its first time."""
     for name in ("mcp", "mcp.client.streamable_http", "mcp_types.version"):
         import_module(name)
+
+
+async def _are_you_there(client: Client) -> None:
+    """The newest revision has no word for it; what it says of itself is answered by every server."""
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        await client.session.send_discover(client.protocol_version)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated with the revisions that have it
+        asked = client.session.send_ping()
+    await asked
 
 
 async def _unchecked(name: str, result: object) -> None:

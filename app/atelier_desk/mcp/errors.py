@@ -12,6 +12,8 @@ from atelier_desk.mcp.stdio import Ended
 _DETAIL = 500
 BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise"})
 """Codes after which the connection is of no use; they count as failures of the server."""
+_ELSEWHERE = frozenset({404, 405, 501})
+"""What an address answers that does not know the request."""
 CLOSED = -32000
 """The SDK's code for a request whose connection closed."""
 
@@ -46,6 +48,12 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
     if isinstance(inner, MCPError):
         if inner.code == CLOSED:
             return McpError(N_("The connection to the MCP server {server} was closed."), code="closed", recoverable=True, server=server)
+        if answered is not None and answered.status in _ELSEWHERE:
+            said = N_(
+                "The MCP server {server} answers with HTTP {status}: nothing speaks streamable HTTP at this address. Servers of the older "
+                "transport (SSE, its addresses often end in /sse) are not supported: ask for the other address, which often ends in /mcp."
+            )
+            return McpError(said, code="unreachable", server=server, status=answered.status)
         if answered is not None and answered.status >= 400:
             said = N_("The MCP server {server} answers with HTTP {status}: {detail}")
             return McpError(said, code="unreachable", recoverable=True, server=server, status=answered.status, detail=_short(inner.message))
@@ -70,10 +78,10 @@ def too_large(server: str) -> McpError:
     return McpError(said, code="too_large", server=server, megabytes=LONGEST_ANSWER // 1024**2)
 
 
-def not_started(server: str, command: str, detail: str) -> McpError:
-    """The error for a program that cannot be run."""
+def not_started(server: str, command: str, detail: McpError) -> McpError:
+    """The error for a program that cannot be run; ``detail`` is why, in words that can be translated."""
     said = N_("The MCP server {server} cannot be started with {command}: {detail}")
-    return McpError(said, code="not_started", server=server, command=shorten(command, 100), detail=_short(detail))
+    return McpError(said, code="not_started", server=server, command=shorten(command, 100), detail=detail)
 
 
 def died(server: str, ended: Ended) -> McpError:

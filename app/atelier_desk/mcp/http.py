@@ -50,7 +50,8 @@ async def talk(
             content = _capped(content)
         response.stream = _as_stream(content, response.stream)
 
-    timeout = httpx2.Timeout(timeout_s, connect=CONNECT_S, read=max(timeout_s, 300.0))
+    # Every request has its own time (``Connection.request``), which stands still while its server waits for a person.
+    timeout = httpx2.Timeout(timeout_s, connect=CONNECT_S, read=None)
     # The SDK decides which redirects are followed: those that stay at the server.
     sent = {"accept-encoding": "gzip", **headers}
     async with (

@@ -9,6 +9,7 @@ import asyncio
 import html
 import json
 import logging
+import secrets
 import time
 import webbrowser
 from collections.abc import Callable
@@ -38,13 +39,17 @@ class Kept:
 
     def __init__(self, server: McpServer, vault: KeyVault) -> None:
         self._server, self._vault = server, vault
-        self._entry = entry(server.name, "oauth")
+        self._entry = entry(server, "oauth")
+        self._secret = ""
         self.said: dict[str, Any] = {}
         self.provider: Any = None
 
     async def load(self) -> None:
         """Read it from the keyring."""
         text = await in_storage_thread(self._vault.get, self._entry)
+        if self._server.client_id:
+            secret = await in_storage_thread(self._vault.get, entry(self._server, "client", "secret"))
+            self._secret = secret or ""
         try:
             found = json.loads(text) if text else {}
         except ValueError:
@@ -87,14 +92,15 @@ class Kept:
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         from mcp.shared.auth import OAuthClientInformationFull
 
-        client = self.said.get("client")
-        if client:
-            return OAuthClientInformationFull.model_validate(client)
         if self._server.client_id:
+            # Who registered by hand is that client, whatever was registered before.
+            how = {"token_endpoint_auth_method": "client_secret_post" if self._secret else "none"}
+            secret = {"client_secret": self._secret} if self._secret else {}
             return OAuthClientInformationFull.model_validate(
-                {"client_id": self._server.client_id, "redirect_uris": [self.redirect], "token_endpoint_auth_method": "none"}
+                {"client_id": self._server.client_id, "redirect_uris": [self.redirect], **how, **secret}
             )
-        return None
+        client = self.said.get("client")
+        return OAuthClientInformationFull.model_validate(client) if client else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         await self.note(client=client_info.model_dump(mode="json", exclude_none=True))
@@ -111,6 +117,12 @@ class Callback:
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
         self._answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+        self._state = ""
+
+    def expect(self, state: str) -> None:
+        """The mark of the sign-in that was begun: any page that a browser shows can ask this port, and only who was sent to sign in knows
+        it. Before that, and without one, nothing is taken."""
+        self._state = state
 
     async def open(self, port: int) -> int:
         """Listen on the port, or on another when it is taken; gives the one it is."""
@@ -139,6 +151,7 @@ class Callback:
             target = urlsplit(line[1] if len(line) > 1 else "")
             values = {key: each[0] for key, each in parse_qs(target.query, max_num_fields=50).items()}
             ours = target.path == PATH and line[0] == "GET" and ("code" in values or "error" in values)
+            ours = ours and bool(self._state) and secrets.compare_digest(values.get("state", "").encode(), self._state.encode())
             if ours and not self._answer.done():
                 self._answer.set_result(values)
             text = _("You can close this window and go back to Atelier.") if ours else _("There is nothing here.")
@@ -184,6 +197,7 @@ async def auth(
                 await kept.note(doubtful=True)
             raise McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server.name)
         checked_address(url, server.name)
+        asking.expect(parse_qs(urlsplit(url).query).get("state", [""])[0])
         if told is not None:
             told(url)
         await in_tool_thread(open_browser, url)

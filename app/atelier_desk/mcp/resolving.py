@@ -12,8 +12,8 @@ from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import KeyVault, remember
 from atelier_desk.threads import in_storage_thread
 
-_REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,16 @@ class Resolved:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def entry(server: str, kind: str, name: str = "") -> str:
-    """What the keyring has a secret of a server under; ``kind`` is ``env``, ``header`` or ``oauth``."""
-    return f"mcp:{server}/{kind}/{name.lower() if kind == 'header' else name}"
+def entry(server: McpServer, kind: str, name: str = "") -> str:
+    """What the keyring has a secret of a server under; ``kind`` is ``env``, ``header``, ``oauth`` or ``client``."""
+    whose = f"{server.name}@{server.keyring}" if server.keyring else server.name
+    return f"mcp:{whose}/{kind}/{name.lower() if kind == 'header' else name}"
 
 
 def secrets_of(server: McpServer) -> list[str]:
     """The entries of the keyring that a configuration needs."""
-    env = [entry(server.name, "env", name) for name, text in server.env.items() if not text]
-    return env + [entry(server.name, "header", name) for name, text in server.headers.items() if not text]
+    env = [entry(server, "env", name) for name, text in server.env.items() if not text]
+    return env + [entry(server, "header", name) for name, text in server.headers.items() if not text]
 
 
 async def resolved(server: McpServer, vault: KeyVault, environ: Mapping[str, str] | None = None) -> Resolved:
@@ -49,11 +50,11 @@ async def resolved(server: McpServer, vault: KeyVault, environ: Mapping[str, str
 def _resolved(server: McpServer, vault: KeyVault, environ: Mapping[str, str]) -> Resolved:
     env: dict[str, str] = {}
     for name, text in server.env.items():
-        env[name] = filled(text, {**environ, **env}, server.name) if text else _secret(server.name, vault, "env", name)
+        env[name] = filled(text, {**environ, **env}, server.name) if text else _secret(server, vault, "env", name)
     known = {**environ, **env}
     headers = {}
     for name, text in server.headers.items():
-        value = filled(_BARE.sub(r"${\1}", text), known, server.name) if text else _secret(server.name, vault, "header", name)
+        value = filled(BARE.sub(r"${\1}", text), known, server.name) if text else _secret(server, vault, "header", name)
         remember(value.rpartition(" ")[2])
         headers[name] = value
     return Resolved(tuple(filled(text, known, server.name) for text in server.args), env, filled(server.url, known, server.name), headers)
@@ -72,14 +73,14 @@ def filled(text: str, values: Mapping[str, str], server: str) -> str:
             )
         return otherwise
 
-    return _REFERENCE.sub(value, text)
+    return REFERENCE.sub(value, text)
 
 
-def _secret(server: str, vault: KeyVault, kind: str, name: str) -> str:
+def _secret(server: McpServer, vault: KeyVault, kind: str, name: str) -> str:
     value = vault.get(entry(server, kind, name))
     if value is None:
         raise McpError(
             N_("The MCP server {server} needs the secret {name}, which is not in the keyring any more. Enter it again."),
-            code="secret", server=server, name=name,
+            code="secret", server=server.name, name=name,
         )  # fmt: skip
     return value

@@ -48,6 +48,7 @@ class Answer:
         text: all texts of it.
         structured: any JSON value, None for none.
         links: resources it names: ``uri``, ``name``, ``description``, ``mime_type``.
+        note: what the model is told of how the call went.
         left_out: what could not be taken, in English, for the model.
     """
 
@@ -58,6 +59,7 @@ class Answer:
     files: tuple[File, ...] = ()
     links: tuple[dict[str, str], ...] = ()
     left_out: tuple[str, ...] = ()
+    note: str = ""
 
 
 def read(result: CallToolResult) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 MOST_NOISE = 1_000
 """Lines that are no messages; a program that prints more of them does not speak the protocol."""
+
+UNREADABLE = -32700
+"""JSON-RPC's code for what is no JSON."""
+_ID = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,12})\b')
+_BEGIN = 200
 
 
 class Ended:
@@ -38,7 +44,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
     """
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
+    from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
     program = await Talking.start(order)
     ended.pid = program.pid
@@ -54,6 +60,10 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
                 try:
                     message: SessionMessage | Exception = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
                 except (ValueError, RecursionError):
+                    if (asked := _ID.search(line[:_BEGIN])) is not None:
+                        # An answer that cannot be read, as one nested without end: who waits for it is told now.
+                        said = ErrorData(code=UNREADABLE, message="an answer that cannot be read")
+                        await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(asked[1]), error=said)))
                     noise += 1
                     log.info("an MCP server printed a line that is no message: %s", line[:200].decode("utf-8", "replace"))
                     if noise > MOST_NOISE:

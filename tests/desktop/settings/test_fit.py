@@ -39,6 +39,7 @@ NAMES = (
     "mcp",
     "approvals",
     "memory",
+    "projects",
     "web",
     "media",
     "shortcuts",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes.two_line import PictureRole
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError
@@ -16,9 +21,12 @@ from atelier_desk.domain.mcp import McpKnown, McpServer, McpState
 from atelier_desk.domain.permission import Action
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.mcp.definitions import Difference
-from atelier_desk.mcp.reading import documents
+from atelier_desk.mcp.reading import bundle, documents
+from atelier_desk.mcp.serving import LogLine
 from tests.desktop.settings.conftest import Engine
+from tests.mcp.conftest import bundle_of
 from tests.support.fake_bridge import settle
+from tests.support.pictures import png
 
 Find = Callable[[str], Any]
 FILES = McpServer(name="files", command="npx", args=("-y", "my files"), env={"API_KEY": "", "MODE": "quick"})
@@ -62,6 +70,30 @@ async def test_servers_are_listed_as_they_stand(page: Any, find: Find) -> None:
     switch_language("fr")
     await settle()
     assert "en cours" in items.item(0).toolTip()
+
+
+async def test_the_icon_of_a_server_is_drawn_in_the_list(page: Any, find: Find, atelier: Engine) -> None:
+    icon = base64.b64encode(png(16, 16)).decode()
+    atelier.set("mcp", "list", [dataclasses.replace(ROWS[0], known=McpKnown(icon=icon)), dataclasses.replace(ROWS[1])])
+    await page.load()
+    first, second = (find("mcp-list").item(row).data(PictureRole) for row in range(2))
+    assert (first.width(), second) == (16, None)
+    assert find("mcp-list").grab().toImage().pixelColor(0, 0).isValid()
+    assert any(
+        find("mcp-list").grab().toImage().pixelColor(x, y).getRgb()[:3] == (0x20, 0x80, 0xC0) for x in range(40) for y in range(40)
+    ), "it is painted"
+
+
+async def test_servers_that_run_are_asked_again_while_the_page_is_looked_at(page: Any, find: Find, atelier: Engine) -> None:
+    atelier.set("mcp", "check", [dataclasses.replace(ROWS[0], ping_ms=4), ROWS[1]])
+    page._timer.timeout.emit()
+    await settle()
+    assert "answers in 4\u202fms" in find("mcp-list").item(0).toolTip()
+    asked = len(atelier.calls("mcp.check"))
+    page.window().hide()
+    page._timer.timeout.emit()
+    await settle()
+    assert len(atelier.calls("mcp.check")) == asked == 1
 
 
 async def test_tools_are_shown_switched_ruled_and_approved(page: Any, find: Find, atelier: Engine) -> None:
@@ -133,6 +165,53 @@ async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Fi
     assert "already" in texts(page)
 
 
+async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
+    file = bundle_of(tmp_path)
+    atelier.set("mcp_import", "read_file", lambda path: [bundle.read(Path(path), tmp_path / "packed")])
+    atelier.set("mcp_import", "add", ROWS[0])
+    find("mcp-add").click()
+    dialog = page.dialog
+    dialog.file_wanted.emit(str(file))
+    await settle()
+    assert "asks for CONFIG_TOKEN: Token" in dialog.preview.text()
+    find("mcp-import-take").click()
+    await settle()
+    assert find("mcp-name").text() == "packed"
+    find("mcp-save").click()
+    await settle()
+    assert "CONFIG_TOKEN needs a value" in texts(page)
+    assert atelier.calls("mcp_import.add") == []
+    row = next(each for each in page.form.env._rows if each.name.text() == "CONFIG_TOKEN")
+    row.value.setText("of-this-person")
+    row.value.textEdited.emit("of-this-person")
+    find("mcp-save").click()
+    await settle()
+    (((found, answers), fields),) = atelier.calls("mcp_import.add")
+    assert (found.name, answers["env:CONFIG_TOKEN"]) == ("packed", "of-this-person")
+    assert fields == {"name": "packed", "bundle_file": str(file)}
+
+
+async def test_a_client_of_ones_own_is_entered_for_a_server_with_an_address(page: Any, find: Find, atelier: Engine) -> None:
+    assert not find("mcp-client-id").isVisibleTo(page)
+    atelier.set("mcp", "has_client_secret", True)
+    find("mcp-list").setCurrentRow(1)
+    await settle()
+    for name, text in (("mcp-client-secret", "secret-of-mine"), ("mcp-scopes", "read")):
+        find(name).setText(text)
+        find(name).textEdited.emit(text)
+    find("mcp-save").click()
+    await settle()
+    assert "A client's secret needs the client's id." in texts(page)
+    find("mcp-client-id").setText("mine")
+    atelier.set("mcp", "list", [ROWS[0], dataclasses.replace(ROWS[1], config=WEB.model_copy(update={"client_id": "mine"}))])
+    find("mcp-save").click()
+    await settle()
+    (((config, secrets), _fields),) = atelier.calls("mcp.save")
+    assert (config.client_id, config.scopes, secrets) == ("mine", "read", {"client:secret": "secret-of-mine"})
+    assert find("mcp-client-secret").text() == ""
+    assert "stored" in find("mcp-client-secret").placeholderText()
+
+
 async def test_a_server_is_restarted_and_removed(page: Any, find: Find, atelier: Engine, window: SettingsWindow) -> None:
     atelier.set("mcp", "restart", McpHealth(ok=True, latency_ms=20, tools=1, protocol="2026-07-28"))
     find("mcp-restart").click()
@@ -161,3 +240,21 @@ async def test_signing_in_and_out_of_a_server_with_an_address(page: Any, find: F
     find("mcp-sign-out").click()
     await settle()
     assert (atelier.calls("mcp.sign_in"), atelier.calls("mcp.sign_out")) == ([(("web",), {})], [(("web",), {})])
+
+
+async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, atelier: Engine) -> None:
+    known = McpStatus(FILES.model_copy(update={"roots": ("/home/ada/site",)}), McpKnown(), McpState.READY)
+    line = LogLine(datetime(2026, 11, 23, tzinfo=UTC), "error", "store", "the disk is full")
+    atelier.set("mcp", "list", [known])
+    atelier.set("mcp", "log", [line])
+    atelier.set("mcp", "let_know", known)
+    await page.load()
+    assert find("mcp-roots").item(0).toolTip().startswith("site")
+    assert "the disk is full" in find("mcp-log").item(0).toolTip()
+    page.roots.take("/home/ada/other")
+    await settle()
+    assert atelier.calls("mcp.let_know") == [(("files", ("/home/ada/site", "/home/ada/other")), {})]
+    assert page.form.config().roots == ("/home/ada/site",), "the form keeps them"
+    atelier.set("mcp", "log", [])
+    await page.load()
+    assert find("mcp-log").isHidden()

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.settings import MediaSettings
+from atelier_desk.engine.services.media import MediaTrial
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 
@@ -40,8 +42,48 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
     assert (page.busy.text.text(), page.models_key.text()) == ("Changed.", "")
 
 
-async def test_what_cannot_be_an_address_or_a_model_is_told(page: Any) -> None:
-    for field, text in ((page.images, "ftp://x"), (page.sees, "model-without-provider"), (page.images_env, "two words")):
-        field.setText(text)
-        assert (page.apply.isEnabled(), "https://" in page.busy.text.text()) == (False, True)
-        field.clear()
+@pytest.mark.parametrize(
+    ("field", "text", "says"),
+    [
+        *(("images", text, "Address (making pictures): It begins with https://")
+          for text in ("ftp://x", "x.org", "https://", "https://user:pw@x.org", "https://x.org/?a=b", "https://x.org:99999/v1", "https://x.org:0",
+                       "https://x y", "https://[::1", "https://x.org:abc", "https://" + "x" * 2_001, "https://?", "https://:80/")),
+        *(("address", text, "Address (making 3D models): ") for text in ("tripo", "https://@x", "http://x.org#a")),
+        *(("images_env", text, "Variable (making pictures): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ", "$KEY", "K" * 129)),
+        ("models_env", "a-b", "Variable (making 3D models): "),
+        *(("sees", text, "Model that sees: ") for text in ("model", "/model", "openai/", "x/" + "y" * 600)),
+        ("images_model", "m" * 513, "Model (making pictures): "),
+    ],
+)  # fmt: skip
+async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, field: str, text: str, says: str) -> None:
+    page.models.setCurrentIndex(page.models.findData("tripo"))
+    page.images_model.setText("painter")
+    getattr(page, field).setText(text)
+    assert (page.apply.isEnabled(), says in page.busy.text.text(), getattr(page, field).text()) == (False, True, text), (
+        page.busy.text.text()
+    )
+    getattr(page, field).clear()
+    assert page.busy.isHidden()
+
+
+async def test_services_are_tried_by_what_is_typed(page: Any, atelier: Engine) -> None:
+    tried: list[tuple[str, MediaSettings, dict[str, str]]] = []
+
+    def test(what: str, settings: MediaSettings, keys: dict[str, str]) -> MediaTrial:
+        tried.append((what, settings, keys))
+        if what == "models":
+            raise ProviderError("The key is refused.", code="auth")
+        return MediaTrial(known=False)
+
+    atelier.set("media", "test", test)
+    assert not page.test_images.isEnabled()
+    page.images.setText("https://images.example.org/v1")
+    page.images_model.setText("painter")
+    page.images_key.setText("typed")
+    page.test_images.click()
+    await settle()
+    assert (page.busy.text.text(), tried[0][0], tried[0][2]) == ("It answers, but lists no model painter.", "images", {"images": "typed"})
+    page.models.setCurrentIndex(page.models.findData("meshy"))
+    page.test_models.click()
+    await settle()
+    assert (page.busy.text.text(), page.images_key.text()) == ("The key is refused.", "typed")

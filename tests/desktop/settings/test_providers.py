@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
+from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError, UsageError
@@ -320,6 +321,20 @@ async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwis
     await settle()
     assert len(atelier.calls("providers.delete")) == 2
     assert window.toasts.current.accessibleName() == "The provider Keyed is used by: A."  # type: ignore[attr-defined]
+
+
+async def test_after_removing_one_the_keyboard_is_in_the_list(
+    qtbot: QtBot, page: Any, find: Find, atelier: Engine, window: SettingsWindow
+) -> None:
+    await choose(page, "Ollama")
+    remove = find("provider-remove")
+    remove.setFocus()
+    qtbot.waitUntil(remove.hasFocus)
+    atelier.set("providers", "list", [ProviderConfig(name="local", kind="local")])
+    qtbot.keyClick(remove, Qt.Key.Key_Space)
+    await settle()
+    assert not remove.isEnabled()
+    assert window.focusWidget() is page.list
 
 
 async def test_the_built_in_provider_cannot_be_removed(page: Any, find: Find) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.web.search import Hit
 from tests.desktop.settings.conftest import Engine
@@ -71,3 +71,43 @@ async def test_a_kept_key_is_forgotten_and_pages_are_removed(page: Any, atelier:
     page.clear.click()
     await settle()
     assert forgotten == ["brave"]
+
+
+async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refused(page: Any, atelier: Engine) -> None:
+    used: list[WebSettings] = []
+
+    def use(settings: WebSettings) -> bool:
+        if settings.browser == "/none":
+            raise UsageError("There is no program at /none.")
+        used.append(settings)
+        return True
+
+    atelier.set("web", "use", use)
+    assert ("Google Chrome" in page.found.text(), page.apply_browser.isEnabled()) == (True, False)
+    page.program.setText("/none")
+    page.apply_browser.click()
+    await settle()
+    assert (page.browser_busy.text.text(), page.program.text()) == ("There is no program at /none.", "/none")
+    page.program.setText("x" * 1_001)
+    assert ("1,000" in page.browser_busy.text.text(), page.apply_browser.isEnabled()) == (True, False)
+    page.scripts.setCurrentIndex(page.scripts.findData("off"))
+    page.program.clear()
+    assert not page.program.isVisibleTo(page)
+    page.apply_browser.click()
+    await settle()
+    assert used == [WebSettings(scripts="off")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "text", "says"),
+    [
+        *(("searxng", "address", text, "Address: It begins with") for text in ("x.org", "https://x:0", "https://a@b", "http://x.org/?q=1")),
+        *(("brave", "env", text, "Variable: ") for text in ("two words", "9KEY", "clé")),
+    ],
+)
+async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, kind: str, field: str, text: str, says: str) -> None:
+    page.engine.setCurrentIndex(page.engine.findData(kind))
+    getattr(page, field).setText(text)
+    assert (page.apply.isEnabled(), says in page.busy.text.text(), getattr(page, field).text()) == (False, True, text), (
+        page.busy.text.text()
+    )

@@ -25,6 +25,7 @@ NAMES = [
     "tools",
     "approvals",
     "memory",
+    "projects",
     "web",
     "media",
     "shortcuts",

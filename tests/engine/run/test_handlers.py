@@ -11,7 +11,16 @@ from atelier_desk.engine.run.reducer import reduce  # noqa: F401
 from atelier_desk.engine.run.reducer.handlers import handlers
 
 TYPES = {kind.model_fields["type"].default for kind in get_args(get_args(EventBody)[0])}
-SHOWN_BY_WHAT_FOLLOWS = {"queue_changed", "queued_sent", "children_planned", "children_joined", "limits_raised", "window_learned"}
+SHOWN_BY_WHAT_FOLLOWS = {
+    "queue_changed",
+    "queued_sent",
+    "children_planned",
+    "children_joined",
+    "limits_raised",
+    "window_learned",
+    "input_required",
+    "input_sent",
+}
 """A queue is compared before and after every event; of the others people see what they lead to."""
 
 

@@ -14,7 +14,7 @@ from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, facts, refusal, rules, verdict
+from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, barred_host, facts, refusal, rules, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.policy.permissions.taint import merged
@@ -52,6 +52,18 @@ def test_each_profile_says_what_may_be_written(tmp_path: Path, mode: ApprovalMod
     run = state(mode, workspace=(str(tmp_path),))
     assert verdict(run, started(), write("notes.txt"), repaired=False).action is inside
     assert verdict(run, started(), write("../notes.txt"), repaired=False).action is outside
+
+
+def test_hosts_on_the_way_are_held_against_the_rules_that_name_hosts() -> None:
+    said = ((Action.DENY, "fetch_web_page(domain:www.x.org)"), (Action.ASK, "web_ops(domain:*.y.org)"),
+            (Action.DENY, "other(domain:z.org)"),
+            (Action.ASK, "fetch_web_page"), (Action.DENY, "fetch_web_page(domain:p.org:8443)"))  # fmt: skip
+    policy = ApprovalPolicy(rules=tuple(PermissionRule(text=text, action=action) for action, text in said))
+    run = replace(state(ApprovalMode.AUTO), approvals=policy)
+    hosts = ("www.x.org", "x.org", "y.org", "a.y.org", "z.org", "p.org", "p.org:8443", "WWW.X.ORG")
+    found = {host: barred_host(run, "fetch_web_page", "web_ops", host) for host in hosts}
+    assert found == {"www.x.org": "deny", "x.org": "", "y.org": "ask", "a.y.org": "ask", "z.org": "", "p.org": "", "p.org:8443": "deny",
+                     "WWW.X.ORG": "deny"}  # fmt: skip
 
 
 def test_a_link_that_leads_out_is_not_inside(tmp_path: Path) -> None:

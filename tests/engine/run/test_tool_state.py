@@ -40,7 +40,8 @@ async def test_the_scope_of_memories_outlives_the_process(open_atelier: Opener) 
         events = await atelier.repos.journal.events(run_id)
         assert [event.body.state for event in events if isinstance(event.body, ToolCallFinished)] == [{"workflow_id": None}, None, None]
         assert fold(events).tool_state == {"MemoryTool": {"workflow_id": None}}
-    assert '"scope": "general"' in results(model)
+        assert [memory.content for memory in await atelier.memories.proposed()] == ["Kept for all."]
+    assert "the user is asked whether it holds for all workflows" in results(model)
 
 
 async def test_calls_after_a_switch_of_one_reply_see_it(open_atelier: Opener) -> None:

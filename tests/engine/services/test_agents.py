@@ -28,11 +28,13 @@ async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier
     async with open_atelier() as atelier:
         assistant, lead = await atelier.agents.list()
         assert (assistant.name, assistant.config.provider, assistant.config.model) == ("Assistant", "local", STARTER)
-        basics, files = assistant.config.tools[:5], assistant.config.tools[5:]
+        basics, files, reach = assistant.config.tools[:5], assistant.config.tools[5:-6], assistant.config.tools[-6:]
         assert basics == ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
         hands = ("file_ops", "shell_ops", "context_ops")
         assert list(files) == [tool.name for section in hands for tool in atelier.registry.get_tools_by_section(section)]
         assert len(files) == 26
+        assert reach == ("search_web", "fetch_web_page", "read_image", "list_images", "describe_image", "render_3d_asset")
+        assert all(atelier.registry.has(name) for name in reach)
         assert (lead.name, lead.config.provider, lead.config.model, lead.config.tool_mode) == (
             "Team lead",
             "local",
@@ -40,7 +42,7 @@ async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier
             ToolMode.DIRECT,
         )
         planning = ("SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions")
-        assert lead.config.tools == (*assistant.config.tools, *planning)
+        assert lead.config.tools == (*assistant.config.tools[:-6], *planning, *reach)
         assert assistant.created_at < lead.created_at
         assert await atelier.agents.default() == assistant
     async with open_atelier() as atelier:
@@ -132,7 +134,8 @@ async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_ate
         bare = await atelier.agents.prompt_cost(lead.config.model_copy(update={"tools": ()}))
         assert bare[ToolMode.DIRECT] < 600
         assert bare[ToolMode.DIRECT] < cost[ToolMode.DIRECT]
-        by_section = lead.config.model_copy(update={"tools": (), "sections": ("core_ops", "planning_ops", "gone_ops")})
+        reach = lead.config.tools[-6:]  # a part of its sections
+        by_section = lead.config.model_copy(update={"tools": reach, "sections": ("core_ops", "planning_ops", "gone_ops")})
         assert await atelier.agents.prompt_cost(by_section) == cost
 
 

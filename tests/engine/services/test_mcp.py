@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,15 @@ import pytest
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.mcp import McpServer, McpState
+from atelier_desk.domain.mcp import McpEntry, McpServer, McpState
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.mcp import resolving
 from tests.engine.conftest import Opener
 from tests.mcp.conftest import Make, PlainServer, alive, plain
+from tests.support.pictures import png
 from tests.support.runs import agent
 from tests.support.servers.mcp_plain import ECHO, tool
 
@@ -44,11 +49,12 @@ async def test_another_address_gets_no_token_and_another_folder_no_approval_of_t
     async with open_atelier() as atelier:
         remote = McpServer(name="remote", transport="http", url="https://one.example/mcp")
         await atelier.mcp.save(remote, new=True)
-        atelier.vault.keep("mcp:remote/oauth/", '{"tokens": {"access_token": "abc"}}')
+        entry = resolving.entry((await atelier.mcp.get("remote")).config, "oauth")
+        atelier.vault.keep(entry, '{"tokens": {"access_token": "abc"}}')
         await atelier.mcp.save(remote.model_copy(update={"timeout_s": 5.0}))
-        assert atelier.vault.get("mcp:remote/oauth/") is not None
+        assert atelier.vault.get(entry) is not None
         await atelier.mcp.save(remote.model_copy(update={"url": "https://two.example/mcp"}))
-        assert atelier.vault.get("mcp:remote/oauth/") is None
+        assert atelier.vault.get(entry) is None
         local = McpServer(name="local", command="./server", folder=str(tmp_path))
         await atelier.mcp.save(local, new=True)
         entry = (await atelier.repos.mcp_servers.list())[0]
@@ -79,6 +85,18 @@ async def test_an_agent_uses_a_server_in_this_session_and_the_next(open_atelier:
         assert (await atelier.mcp.get("plain")).state is McpState.IDLE, "nothing is started before it is needed"
         assert (await ended(atelier, FREE))["result"]["text"] == "hello"
         assert len(server.pids()) == len(started) + 1
+
+
+async def test_the_icon_of_a_server_is_kept_when_it_is_a_picture(open_atelier: Opener, plain: Make) -> None:
+    icon = base64.b64encode(png(16, 16)).decode()
+    server = plain(info={"icons": [{"src": "https://elsewhere.example/i.png"}, {"src": f"data:image/png;base64,{icon}"}]})
+    async with open_atelier() as atelier:
+        await added(atelier, server)
+        assert (await atelier.mcp.get("plain")).known.icon == icon
+        await atelier.mcp.stop("plain")
+        server.say(info={"icons": [{"src": "data:image/svg+xml;base64,PHN2Zy8+"}]})
+        await atelier.mcp.test("plain")
+        assert (await atelier.mcp.get("plain")).known.icon == ""
 
 
 async def test_who_was_not_given_a_server_does_not_have_it(open_atelier: Opener, plain: Make) -> None:
@@ -223,7 +241,40 @@ async def test_secrets_go_to_the_keyring_alone(open_atelier: Opener, plain: Make
         with pytest.raises(ConflictError):
             await atelier.mcp.save(server.config(), new=True)
         await atelier.mcp.save(server.config(env={}))
-        assert atelier.vault.get("mcp:plain/env/API_KEY") is None, "what no server needs is forgotten"
+        own = (await atelier.mcp.get("plain")).config
+        assert atelier.vault.get(resolving.entry(own, "env", "API_KEY")) is None, "what no server needs is forgotten"
+
+
+async def test_a_server_of_the_same_name_in_another_data_folder_has_secrets_of_its_own(open_atelier: Opener, tmp_path: Path) -> None:
+    vault = KeyVault(session=True)
+    config = McpServer(name="shop", command="x", env={"TOKEN": ""})
+    async with open_atelier(vault=vault) as atelier:
+        await atelier.mcp.save(config, {"env:TOKEN": "of-the-first-folder"}, new=True)
+        async with Atelier.open(tmp_path / "other", fsync=False, vault=vault) as other:
+            await other.mcp.save(config, new=True)
+            assert (await other.mcp.get("shop")).missing == ("TOKEN",)
+            await other.mcp.save(config, {"env:TOKEN": "of-the-second"})
+            await other.mcp.remove("shop")
+        kept = (await atelier.mcp.get("shop")).config
+        assert vault.get(resolving.entry(kept, "env", "TOKEN")) == "of-the-first-folder"
+
+
+async def test_what_an_earlier_version_kept_is_taken_over_and_left_where_it_was(open_atelier: Opener, plain: Make) -> None:
+    vault = KeyVault(session=True)
+    old = plain(tools=[tool("environment")]).config(env={"TOKEN": ""})
+    vault.keep(resolving.entry(old, "env", "TOKEN"), "from-before")
+    environment = ToolCall(id="c1", name="mcp__plain__environment", arguments={})
+    async with open_atelier(vault=vault) as atelier:
+        await atelier.repos.mcp_servers.save(McpEntry(name="plain", config=old))
+    async with open_atelier([[environment], "Done."], vault=vault) as atelier:
+        assert (await atelier.mcp.get("plain")).missing == ()
+        assert (await atelier.mcp.test("plain")).ok
+        own = (await atelier.mcp.get("plain")).config
+        assert own.keyring
+        assert [vault.get(resolving.entry(each, "env", "TOKEN")) for each in (own, old)] == ["from-before"] * 2
+        assert "[redacted]" in (await ended(atelier, FREE))["result"]["text"], "it was given to the server"
+        await atelier.mcp.remove("plain")
+        assert [vault.get(resolving.entry(each, "env", "TOKEN")) for each in (own, old)] == [None, "from-before"]
 
 
 async def test_a_draft_is_tried_and_nothing_of_it_kept(open_atelier: Opener, plain: Make) -> None:
@@ -282,3 +333,44 @@ async def test_a_resource_is_mentioned_and_who_reads_it_has_read_from_outside(op
         assert state is not None
         assert state.current.tainted == ("plain: one",)
         assert "Buy milk" in model.requests[0].messages[-1].content
+
+
+TEMPLATED = {
+    "resources/list": {"resources": []},
+    "resources/templates/list": {
+        "resourceTemplates": [
+            {"uriTemplate": "repo://{owner}/{+path}{?rev}", "name": "File of a repository", "mimeType": "text/plain"},
+            {"uriTemplate": "bad://{", "name": "Broken"},
+            {"uriTemplate": "note://one", "name": "No part"},
+        ]
+    },
+    "completion/complete": {"completion": {"values": ["ada", "adam", "bad\u0007"], "hasMore": False}},
+    "resources/read": {"contents": [{"uri": "repo://ada/src/a b.py", "text": "print()"}]},
+}
+
+
+async def test_the_parts_of_an_address_are_filled_in_with_what_its_server_proposes(open_atelier: Opener, plain: Make) -> None:
+    server = plain(tools=[ECHO], answers=TEMPLATED, capabilities={"resources": {}, "completions": {}})
+    async with open_atelier() as atelier:
+        await added(atelier, server)
+        (known,) = (await atelier.mcp.get("plain")).known.templates
+        assert (known.variables, known.optional) == (("owner", "path", "rev"), ("rev",)), "what cannot be filled in is left out"
+        await atelier.mcp.stop("plain")
+        started = len(server.pids())
+        (found,) = await atelier.attachments.find("file of a repo")
+        assert (found.needs, found.may) == (("owner", "path", "rev"), ("rev",))
+        uri = known.uri
+        with pytest.raises(UsageError, match="plain needs path"):
+            await atelier.mcp.fill("plain", uri, {"owner": "ada", "path": " "})
+        with pytest.raises(UsageError, match="has no part x"):
+            await atelier.mcp.fill("plain", uri, {"x": "1"})
+        with pytest.raises(NotFoundError, match="repo://"):
+            await atelier.mcp.fill("plain", "else://{x}", {"x": "1"})
+        whole = await atelier.mcp.fill("plain", uri, {"owner": "ada/../x", "path": "src/a b.py"})
+        assert whole == "repo://ada%2F..%2Fx/src/a%20b.py"
+        assert len(server.pids()) == started, "nothing is started before it is needed"
+        assert await atelier.mcp.propose("plain", uri, "owner", "a", {"path": "src"}) == ["ada", "adam"]
+        prepared = await atelier.attachments.mention(replace(found, key=f"plain\0{whole}", needs=()))
+        assert (prepared.text, prepared.name) == ("print()", "plain: a%20b.py")
+        await atelier.mcp.switch("plain", False)
+        assert await atelier.mcp.propose("plain", uri, "owner", "a", {}) == [], "who types is not told of what went wrong there"

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -72,7 +73,8 @@ def test_every_program_says_the_same_in_other_words(text: str) -> None:
     assert "abc" not in repr(found), "a secret is never shown"
 
 
-def test_addresses_and_their_keys() -> None:
+def test_addresses_and_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "of-this-machine")
     found = one(
         json.dumps({"mcpServers": {"web": {"type": "http", "url": "https://a.example/mcp", "headers": {"Authorization": "Bearer x"}}}})
     )
@@ -109,6 +111,39 @@ def test_what_a_file_asks_people_for_is_asked() -> None:
     assert first.config is not None
     assert first.config.args == ("--dir", "${DIR}")
     assert [(ask.key, ask.secret) for ask in second.open] == [("header:Authorization", True)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "asked", "kept"),
+    [
+        ({"env": {"API_KEY": "${API_KEY}"}}, {"env:API_KEY": True}, {"API_KEY": ""}),
+        ({"env": {"GH": "${GITHUB_TOKEN}"}}, {"env:GITHUB_TOKEN": True}, {"GITHUB_TOKEN": "", "GH": "${GITHUB_TOKEN}"}),
+        ({"args": ["--dir", "${DATA_DIR}"]}, {"env:DATA_DIR": False}, {"DATA_DIR": ""}),
+        ({"env": {"API_KEY": "<YOUR_API_KEY>"}}, {"env:API_KEY": True}, {"API_KEY": ""}),
+        ({"env": {"API_KEY": "your-api-key-here"}}, {"env:API_KEY": True}, {"API_KEY": ""}),
+        ({"env": {"API_KEY": "${ELSE_KEY:-none}", "HERE": "${SET_HERE}"}}, {}, {"API_KEY": "${ELSE_KEY:-none}", "HERE": "${SET_HERE}"}),
+        ({"env": {"A": "1", "B": "${A}"}}, {}, {"A": "1", "B": "${A}"}),
+    ],
+)  # fmt: skip
+def test_what_stands_for_a_value_is_asked_for(
+    entry: dict[str, Any], asked: dict[str, bool], kept: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("API_KEY", "GITHUB_TOKEN", "DATA_DIR", "ELSE_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SET_HERE", "yes")
+    found = one(json.dumps({"mcpServers": {"files": {"command": "x", **entry}}}))
+    assert found.config is not None
+    assert {ask.key: ask.secret for ask in found.open} == asked
+    assert (found.config.env, found.secrets, bool(found.warnings)) == (kept, {}, bool(asked))
+
+
+@pytest.mark.parametrize("header", ["Bearer ${SOME_KEY}", "$SOME_KEY", "Bearer <token>", "Bearer YOUR_API_KEY"])
+def test_a_header_with_a_stand_in_is_asked_for_as_a_whole(header: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    found = one(json.dumps({"mcpServers": {"web": {"url": "https://a.example", "headers": {"Authorization": header}}}}))
+    assert found.config is not None
+    assert [(ask.key, ask.told, ask.secret) for ask in found.open] == [("header:Authorization", header, True)]
+    assert (found.config.headers, len(found.warnings)) == ({"Authorization": ""}, 1)
 
 
 SERVER_JSON = {

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ def tool(name: str, description: str = "A tool.", **properties: Any) -> dict[str
     return {"name": name, "description": description, "inputSchema": schema}
 
 
+STAYS = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 ECHO = tool("echo", "Says it again.", text={"type": "string"})
 
 
@@ -37,6 +40,13 @@ def main() -> None:
     if mode == "endless line":
         while True:
             sys.stdout.write("x" * 65536)
+    if mode == "shouts":
+        for _number in range(2_000):
+            sys.stderr.write("e" * 1_000 + "\n")
+    if mode == "stays":
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        note(said, f"child {subprocess.Popen([sys.executable, '-S', '-E', '-c', STAYS], start_new_session=True).pid}")
     if mode == "child":
         note(said, f"child {subprocess.Popen(['sleep', '600']).pid}")
     for line in sys.stdin:
@@ -44,6 +54,8 @@ def main() -> None:
         note(said, message.get("method", "answer"))
         if mode != "hangs" and "id" in message and "method" in message:
             answer(read(path), message)
+    if mode == "stays":
+        time.sleep(600)
 
 
 def read(path: str) -> dict[str, Any]:
@@ -66,8 +78,9 @@ def answer(said: dict[str, Any], message: dict[str, Any]) -> None:
     method, params = message["method"], message.get("params", {})
     result: Any = None
     if method == "initialize":
+        info = {"name": "plain", "version": "1", **said.get("info", {})}
         offered = {"tools": {"listChanged": True}, **said.get("capabilities", {})}
-        result = {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": {"name": "plain", "version": "1"}}
+        result = {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}
         result |= {"instructions": said["instructions"]} if "instructions" in said else {}
     elif method == "tools/list":
         result = {"tools": said.get("tools", [ECHO])}
@@ -77,6 +90,8 @@ def answer(said: dict[str, Any], message: dict[str, Any]) -> None:
         result = call(message["id"], params)
     elif method in said.get("answers", {}):
         result = said["answers"][method]
+    elif method == "ping":
+        result = {}
     if result == "nothing":
         return
     if result is None:
@@ -104,6 +119,28 @@ def call(id: Any, params: dict[str, Any]) -> Any:
             text = "z" * 200_000
         case "picture":
             return {"content": [{"type": "image", "data": PIXEL, "mimeType": "image/png"}, {"type": "text", "text": "a pixel"}]}
+        case "writes":
+            try:
+                Path(arguments["path"]).write_text("written")
+                text = "written"
+            except OSError as error:
+                text = f"refused: {error.strerror}"
+        case "reads":
+            try:
+                text = Path(arguments["path"]).read_text()
+            except OSError as error:
+                text = f"refused: {error.strerror}"
+        case "deep":
+            return {"content": [], "structuredContent": json.loads('{"a":' * 400 + "1" + "}" * 400)}
+        case "unasked":
+            for number in range(100):
+                send(id=f"never-{number}", result={})
+                send(id=id + 1_000 + number, error={"code": 1, "message": "x"})
+            text = "done"
+        case "restless":
+            for _number in range(1_000):
+                send(method="notifications/tools/list_changed")
+            text = "done"
         case "works":
             send(method="notifications/progress", params={"progressToken": token, "progress": 1, "total": 4, "message": "first"})
             text = "done"

@@ -6,13 +6,13 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk import figures
+from atelier_desk.cli.mcp_output import described, health_of, preview, tell_found, tell_health, tell_waiting
 from atelier_desk.cli.parser import DATABASE, TOOLS, Adder, number
-from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
     from atelier_desk.mcp.reading.found import FoundServer
 
 
@@ -43,6 +43,9 @@ def register(add: Adder) -> None:
         action="append",
         help=_("sent with each request; a value goes to the keyring, $VARIABLE is kept as it is (repeatable)"),
     )
+    added.add_argument("--client-id", metavar="ID", default="", help=_("the client that you registered with the server's sign-in by hand"))
+    added.add_argument("--client-secret", metavar="SECRET", default="", help=_("the secret of that client; it goes to the keyring"))
+    added.add_argument("--scopes", metavar="'A B'", default="", help=_("what is asked for at sign-in; what the server names without it"))
     added.add_argument("--folder", metavar="DIR", default="", help=_("where the program starts; your home without it"))
     added.add_argument("--sandbox", action="store_true", help=_("let it write only in its folder, and read no secrets"))
     added.add_argument("--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)"))
@@ -50,19 +53,31 @@ def register(add: Adder) -> None:
     added.add_argument("--no-test", action="store_true", help=_("do not start it"))
     remove = group.command("remove", _("forget a server and its secrets"), "mcp:remove")
     test = group.command("test", _("start a server, and compare its tools with what was approved"), "mcp:test")
+    status = group.command("status", _("how servers stand; those that run are asked whether they still answer"), "mcp:status", needs=TOOLS)
+    status.add_argument("names", metavar="NAME", nargs="*")
+    restart = group.command("restart", _("end a server and start it again"), "mcp:restart")
+    test.add_argument("--log", action="store_true", help=_("show what the server logs meanwhile"))
+    roots = group.command("roots", _("the folders a server may be told of"), "mcp:roots")
+    roots.add_argument("--add", metavar="DIR", action="append", default=[], help=_("let it know of a folder (repeatable)"))
+    roots.add_argument("--remove", metavar="DIR", action="append", default=[], help=_("let it know of a folder no more (repeatable)"))
     tools = group.command("tools", _("a server's tools, and what of them is not as it was approved"), "mcp:tools", needs=TOOLS)
     tools.add_argument("--approve", metavar="TOOL", nargs="*", help=_("approve these as they are now; without names, all"))
     tools.add_argument("--on", metavar="TOOL", action="append", help=_("give a tool to agents again (repeatable)"))
     tools.add_argument("--off", metavar="TOOL", action="append", help=_("give a tool to no agent (repeatable)"))
     calls = group.command("calls", _("the newest calls of a server's tools"), "mcp:calls", needs=DATABASE)
     calls.add_argument("--limit", metavar="N", type=number(int, least=1), default=20, help=_("how many (20)"))
+    resources = group.command("resources", _("what a server has to read, and what it proposes"), "mcp:resources", needs=TOOLS)
+    read_ = group.command("read", _("read a resource of a server"), "mcp:read")
+    read_.add_argument("name", metavar="NAME")
+    read_.add_argument("uri", metavar="URI", help=_("its address; one with parts in braces gets them by --value"))
+    read_.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("a part of the address (repeatable)"))
     on = group.command("on", _("use a server again"), "mcp:on")
     off = group.command("off", _("use a server no more"), "mcp:off")
     login = group.command("login", _("sign in to a server in the browser"), "mcp:login")
     logout = group.command("logout", _("forget a server's sign-in"), "mcp:logout")
     give = group.command("give", _("give all tools of a server to an agent"), "mcp:give")
     take = group.command("take", _("take a server's tools from an agent"), "mcp:take")
-    for command in (remove, test, tools, calls, on, off, login, logout, give, take):
+    for command in (remove, test, restart, roots, resources, tools, calls, on, off, login, logout, give, take):
         command.add_argument("name", metavar="NAME")
     for command in (give, take):
         command.add_argument("agent", metavar="AGENT")
@@ -92,10 +107,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     if out.json:
         data(out, [described(row) for row in rows])
         return 0
-    lines = [
-        (row.name, _(STATES[row.state]), str(row.tools), figures.duration(row.latency_ms) if row.latency_ms else "-", row.config.place)
-        for row in rows
-    ]
+    lines = [(row.name, _(STATES[row.state]), str(row.tools), _time(row.ping_ms or row.latency_ms), row.config.place) for row in rows]
     table(out, lines, (_("name"), _("state"), _("tools"), _("latency"), _("place")))
     for row in rows:
         tell_waiting(out, row)
@@ -103,7 +115,9 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.header_options import headers_of
     from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.mcp import McpServer
     from atelier_desk.engine.services.common import checks
     from atelier_desk.mcp.reading.found import is_secret
@@ -116,20 +130,22 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
             env[name], secrets[f"env:{name}"] = "", value
         else:
             env[name] = value
-    headers: dict[str, str] = {}
-    for given in arguments.header or ():
-        name, value = _pair(given, ":")
-        headers[name] = value if "$" in value else ""
-        if not headers[name]:
-            secrets[f"header:{name}"] = value
+    headers, values = headers_of(arguments.header, named=lambda value: "$" in value)
+    secrets |= {f"header:{name}": value for name, value in values.items()}
     await _need_keyring(atelier, secrets)
+    if arguments.client_secret:
+        if not arguments.client_id:
+            raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
+        if not await atelier.mcp.keeps_secrets():
+            raise UsageError(N_("This machine has no keyring to keep the client's secret in."), code="no_keyring")
+        secrets["client:secret"] = arguments.client_secret
     line_ = arguments.line or [""]
     fields: dict[str, Any] = (
         {"transport": "http", "url": arguments.url} if arguments.url else {"command": line_[0], "args": tuple(line_[1:])}
     )
     config = checks.build(
         McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=arguments.folder, sandbox=arguments.sandbox,
-        timeout_s=arguments.timeout, **fields,
+        timeout_s=arguments.timeout, client_id=arguments.client_id, scopes=arguments.scopes, **fields,
     )  # fmt: skip
     agents = [await atelier.agents.by_name(name) for name in arguments.agent or ()]
     await atelier.mcp.save(config, secrets, new=True)
@@ -160,7 +176,7 @@ async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """Status 0 when the server answers, 1 when not."""
-    from atelier_desk.cli.output import data
+    from atelier_desk.cli.output import data, line
 
     health = await atelier.mcp.test(arguments.name)
     if out.json:
@@ -168,7 +184,74 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     else:
         tell_health(out, arguments.name, health)
         tell_waiting(out, await atelier.mcp.get(arguments.name))
+        for each in await atelier.mcp.log(arguments.name) if arguments.log else ():
+            line(out, " ".join(filter(None, (f"{each.time:%H:%M:%S}", each.level, each.logger, each.text))))
     return 0 if health.ok else 1
+
+
+async def status(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 0 when none of them has failed, 1 when one has. None is started."""
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.domain.mcp import McpState
+    from atelier_desk.mcp_words import STATES
+
+    rows = await atelier.mcp.check(arguments.names)
+    failed = any(row.state in (McpState.FAILED, McpState.SIGN_IN) for row in rows)
+    if out.json:
+        data(out, [described(row) for row in rows])
+        return 1 if failed else 0
+    lines = [
+        (row.name, _(STATES[row.state]), _time(row.latency_ms), _time(row.ping_ms), str(row.failures), str(row.pid or "-")) for row in rows
+    ]
+    table(out, lines, (_("name"), _("state"), _("started in"), _("answers in"), _("failures"), _("process")))
+    for row in rows:
+        tell_waiting(out, row)
+    return 1 if failed else 0
+
+
+def _time(milliseconds: int) -> str:
+    return figures.duration(milliseconds) if milliseconds else "-"
+
+
+async def restart(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 0 when the server answers, 1 when not."""
+    from atelier_desk.cli.output import data
+
+    health = await atelier.mcp.restart(arguments.name)
+    if out.json:
+        data(out, health_of(health))
+    else:
+        tell_health(out, arguments.name, health)
+    return 0 if health.ok else 1
+
+
+async def roots(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Show, add and remove the folders a server may be told of."""
+    from pathlib import Path
+
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import UsageError
+
+    def whole(folder: str) -> str:
+        return str(Path(folder).expanduser().resolve())
+
+    row = await atelier.mcp.get(arguments.name)
+    removed = {whole(each) for each in arguments.remove}
+    if unknown := removed - set(row.config.roots):
+        known = ", ".join(row.config.roots) or _("none")
+        raise UsageError(N_("The server was not allowed to know of {folder}. Its folders: {known}."), folder=min(unknown), known=known)
+    folders = [each for each in row.config.roots if each not in removed]
+    folders += [each for each in map(whole, arguments.add) if each not in folders]
+    if arguments.add or arguments.remove:
+        row = await atelier.mcp.let_know(arguments.name, folders)
+    if out.json:
+        data(out, list(row.config.roots))
+        return 0
+    for each in row.config.roots:
+        line(out, each)
+    if not row.config.roots:
+        out.note(_("It is told of no folder."))
+    return 0
 
 
 async def tools(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -212,6 +295,39 @@ async def calls(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         for row in rows
     ]
     table(out, lines, (_("time"), _("tool"), _("agent"), _("status"), _("duration"), _("error")))
+    return 0
+
+
+async def resources(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """As it listed them last; nothing is started."""
+    from atelier_desk.cli.output import data, table
+
+    known = (await atelier.mcp.get(arguments.name)).known
+    if out.json:
+        data(out, {"resources": list(known.listed), "templates": [each.model_dump(mode="json") for each in known.templates]})
+        return 0
+    lines = [(each["uri"], each["name"], each["media_type"] or "-") for each in known.listed]
+    lines += [(each.uri, each.name, each.media_type or "-") for each in known.templates]
+    table(out, lines, (_("address"), _("name"), _("type")))
+    if not lines:
+        out.note(_("It never listed any. To see them: atelier mcp test {name}", name=arguments.name))
+    return 0
+
+
+async def read(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data
+    from atelier_desk.domain.errors import UsageError
+
+    uri = arguments.uri
+    if arguments.value or any(each.uri == uri for each in (await atelier.mcp.get(arguments.name)).known.templates):
+        uri = await atelier.mcp.fill(arguments.name, uri, dict(map(_pair, arguments.value or ())))
+    text, content, kind = await atelier.mcp.resource(arguments.name, uri)
+    if out.json:
+        data(out, {"uri": uri, "media_type": kind, "text": text, "bytes": len(content)})
+    elif content:
+        raise UsageError(N_("{uri} is no text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-")
+    else:
+        out.write(text if text.endswith("\n") else text + "\n")
     return 0
 
 
@@ -331,6 +447,10 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
             tell_found(out, where, each)
         elif not wanted or each.name in wanted:
             answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
+            missing = [ask.name for ask in each.open if ask.key not in answers]
+            if missing:
+                said = N_("The MCP server {server} needs values: {options}")
+                raise UsageError(said, server=each.name, options=" ".join(f"--value {name}=…" for name in missing))
             await _need_keyring(atelier, completed(each, answers)[1])
             status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
             added.append(described(status))
@@ -358,118 +478,18 @@ async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundS
     return await atelier.mcp_import.read_text(text), _("your text"), ""
 
 
-def tell_found(out: Output, where: str, each: FoundServer) -> None:
-    """The preview of a server: everything that would be run, and what it asks for. Secrets are named, never shown."""
-    from atelier_desk.cli.output import line
-
-    line(out, f"{each.name}  ({where})")
-    if each.problem is not None or each.config is None:
-        out.note(f"  {each.problem.localized(_) if each.problem else ''}", "error")
-        return
-    if each.told:
-        line(out, f"  {each.told}")
-    line(out, _("  {what}: {place}", what=_("Command") if each.config.transport == "stdio" else _("Address"), place=each.config.place))
-    hidden = _("(secret)")
-    for name, text in {**each.config.env, **each.config.headers}.items():
-        line(out, f"  {name} = {text or hidden}")
-    for ask in each.open:
-        line(out, _("  asks for {name}: {text}", name=ask.name, text=ask.told or "-"))
-    for warning in each.warnings:
-        out.note(f"  {warning.localized(_)}", "warn")
-
-
-def preview(where: str, each: FoundServer) -> dict[str, object]:
-    """The same as JSON."""
-    config = each.config.model_dump(mode="json") if each.config is not None else None
-    asks = [
-        {"name": ask.name, "key": ask.key, "told": ask.told, "secret": ask.secret, "required": ask.required, "given": bool(ask.value)}
-        for ask in each.asks
-    ]
-    problem = str(each.problem) if each.problem is not None else ""
-    return {
-        "name": each.name,
-        "from": where,
-        "told": each.told,
-        "config": config,
-        "asks": asks,
-        "warnings": [str(w) for w in each.warnings],
-        "problem": problem,
-    }
-
-
-def described(row: McpStatus) -> dict[str, object]:
-    """A server as JSON."""
-    known = row.known
-    return {
-        "name": row.name,
-        "state": row.state.value,
-        "reason": row.reason,
-        "latency_ms": row.latency_ms,
-        "tools": row.tools,
-        "new": list(row.waiting.new),
-        "changed": list(row.waiting.changed),
-        "gone": list(row.waiting.gone),
-        "missing_secrets": list(row.missing),
-        "title": known.title,
-        "version": known.version,
-        "protocol": known.protocol,
-        "config": row.config.model_dump(mode="json"),
-    }
-
-
-def health_of(health: McpHealth) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(health)
-
-
-def tell_health(out: Output, name: str, health: McpHealth) -> None:
-    """The verdict in a sentence; on standard error when it is bad."""
-    from atelier_desk.cli.output import line
-
-    if not health.ok:
-        out.note(health.message, "error")
-        return
-    text = ngettext(
-        "{name} answers in {time} and offers {n} tool (protocol {protocol}).",
-        "{name} answers in {time} and offers {n} tools (protocol {protocol}).",
-        health.tools, name=name, time=figures.duration(health.latency_ms), protocol=health.protocol,
-    )  # fmt: skip
-    line(out, text)
-
-
-def tell_waiting(out: Output, row: McpStatus) -> None:
-    """What a person has to look at."""
-    if row.reason:
-        out.note(row.reason, "error")
-    if row.missing:
-        out.note(_("{name} needs secrets that are not in the keyring: {names}", name=row.name, names=", ".join(row.missing)), "warn")
-    waiting = row.waiting
-    if waiting:
-        names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))
-        out.note(
-            _("{name} does not offer what you approved: {names}. Look at it with: atelier mcp tools {name}", name=row.name, names=names),
-            "warn",
-        )
-
-
 async def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
-    """A secret that is given here would be gone with this command where there is no keyring."""
+    from atelier_desk.cli.header_options import need_keyring
+
+    names = [key.partition(":")[2] or key for key in secrets]
+    said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
+    need_keyring(not names or await atelier.mcp.keeps_secrets(), names, said)
+
+
+def _pair(text: str) -> tuple[str, str]:
     from atelier_desk.domain.errors import UsageError
 
-    if secrets and not await atelier.mcp.keeps_secrets():
-        name = next(iter(secrets)).partition(":")[2] or next(iter(secrets))
-        raise UsageError(
-            N_("This machine has no keyring to keep {name} in: name a variable in its place, as {name}=${{VARIABLE}}."),
-            code="no_keyring",
-            name=name,
-        )
-
-
-def _pair(text: str, mark: str = "=") -> tuple[str, str]:
-    from atelier_desk.domain.errors import UsageError
-
-    name, found, value = text.partition(mark)
+    name, found, value = text.partition("=")
     if not found or not name.strip():
-        raise UsageError(N_("It is given as NAME{mark}VALUE, not {text}."), mark=mark, text=repr(name[:40]))
+        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(name[:40]))
     return name.strip(), value.strip()

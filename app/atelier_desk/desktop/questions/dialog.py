@@ -17,10 +17,11 @@ from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import Place
+from atelier_desk.desktop.questions.server_request import ServerRequest
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, label
 from atelier_desk.domain import limits
-from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion
+from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.i18n import _
 
 WIDTH = 520
@@ -111,7 +112,9 @@ class QuestionDialog(QDialog):
             self.context.set_text(spec.context)
             box.body.addWidget(self.context)
             column.addWidget(box)
-        self.options = [OptionCard(option, index if index < 10 else 0, content) for index, option in enumerate(spec.options, 1)]
+        self.request = ServerRequest(spec, content) if spec.asker is not None else None
+        shown = () if self.request is not None else spec.options
+        self.options = [OptionCard(option, index if index < 10 else 0, content) for index, option in enumerate(shown, 1)]
         cards = QVBoxLayout()
         cards.setSpacing(8)
         for card in self.options:
@@ -120,7 +123,10 @@ class QuestionDialog(QDialog):
         if self.options:
             column.addLayout(cards)
         self.answer: AnswerField | None = None
-        if spec.question_type is not QuestionType.CHECKBOX:
+        if self.request is not None:
+            self.request.changed.connect(self._check)
+            column.addWidget(self.request)
+        elif spec.question_type is not QuestionType.CHECKBOX:
             self.answer = AnswerField(3 if spec.question_type is QuestionType.TEXT else 1, content)
             self.answer.changed.connect(self._check)
             self._answer_caption = control(label("", "small", content), "question-answer-caption")
@@ -134,10 +140,13 @@ class QuestionDialog(QDialog):
         row.setSpacing(8)
         self._hint = control(ElidedLabel("", self), look="muted")
         self._skip = control(QPushButton(self), on=self._press_skip)
+        self._decline = control(QPushButton(self), on=self._press_decline)
+        self._decline.setVisible(self.request is not None)
         self._later = control(QPushButton(self), on=self.reject)
         self._submit = control(QPushButton(self), on=self._press_submit)
         for button, name, variant in (
             (self._skip, "question-skip", "ghost"),
+            (self._decline, "question-decline", ""),
             (self._later, "question-later", ""),
             (self._submit, "question-submit", "primary"),
         ):
@@ -147,12 +156,14 @@ class QuestionDialog(QDialog):
                 mark(button, variant)
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
-        pair = fill(QHBoxLayout(), self._later, self._submit, spacing=8)
+        pair = fill(QHBoxLayout(), self._later, self._decline, self._submit, spacing=8)
         fill(buttons, self._skip, pair)
         fill(row, (self._hint, 1), buttons)
         return row
 
     def _restore(self, draft: QuestionAnswer) -> None:
+        if self.request is not None:
+            self.request.restore(draft)
         for card in self.options:
             card.setChecked(card.option_id in draft.selected_options)
         if self.answer is not None and draft.text_response:
@@ -162,6 +173,8 @@ class QuestionDialog(QDialog):
 
     def entered(self) -> QuestionAnswer:
         """What is ticked and typed now, as a draft; text over the limit is cut for the draft alone."""
+        if self.request is not None:
+            return self.request.answer()
         selected = tuple(card.option_id for card in self.options if card.isChecked())
         text = self.answer.text() if self.answer is not None else ""
         return QuestionAnswer(selected_options=selected, text_response=text[: limits.QUESTION_TEXT_RESPONSE])
@@ -187,6 +200,7 @@ class QuestionDialog(QDialog):
         self._content.setEnabled(not busy)
         self._skip.setEnabled(not busy)
         self._later.setEnabled(not busy)
+        self._decline.setEnabled(not busy)
         self._check()
 
     def show_error(self, text: str) -> None:
@@ -230,11 +244,15 @@ class QuestionDialog(QDialog):
         pills = [pill.sizeHint().width() + 8 for pill in (self._time, self._count) if not pill.isHidden()]
         title = self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4
         self._top.setDirection(across if title + sum(pills) <= width else down)
-        buttons = sum(button.sizeHint().width() + 8 for button in (self._skip, self._later, self._submit))
+        buttons = sum(button.sizeHint().width() + 8 for button in self._all_buttons())
         metrics = self._hint.fontMetrics()
         words, spec = self._words(), self.question.spec
-        needed = {"text"} if spec.question_type is QuestionType.TEXT else {"both" if spec.text_required else "option"}
-        longest = max(metrics.horizontalAdvance(words[each]) for each in needed) + 16
+        if self.request is not None:
+            # Its hint names a field of the server's, as long as that is.
+            needed: set[str] = set()
+        else:
+            needed = {"text"} if spec.question_type is QuestionType.TEXT else {"both" if spec.text_required else "option"}
+        longest = max((metrics.horizontalAdvance(words[each]) for each in needed), default=theme().px(4 * HINT_ROOM)) + 16
         beside = buttons + max(theme().px(HINT_ROOM), longest) <= width
         self._bottom.setDirection(across if beside else down)
         one_line = buttons - 8 <= width
@@ -250,6 +268,9 @@ class QuestionDialog(QDialog):
         """Set every text again in the current language."""
         agent = self.question.agent_name or _("The agent")
         title = _("{agent} needs you", agent=agent)
+        asker = self.question.spec.asker
+        if asker is not None:
+            title = _("The server “{server}” asks you", server=asker.server)
         self._title.setText(title)
         self._lineage.setText(approval_wording.lineage(self.question.lineage, agent))
         self.setWindowTitle(title)
@@ -270,25 +291,47 @@ class QuestionDialog(QDialog):
         self._later.setText(_("Later"))
         self._later.setToolTip(_("Keep the question in the inbox (Esc)"))
         self._submit.setText(_("Answer"))
-        for button in (self._skip, self._later, self._submit):
+        if self.request is not None:
+            self._retranslate_for_server(agent)
+        for button in self._all_buttons():
             button.setAccessibleName(button.text())
         self.set_place(self._place)
         self.set_remaining(self._remaining_s)
         self._check()
+
+    def _retranslate_for_server(self, agent: str) -> None:
+        assert self.request is not None
+        self.request.retranslate()
+        self._lineage.setVisible(True)
+        if not self.question.lineage:
+            self._lineage.setText(_("In a call of {agent}", agent=agent))
+        words = {QuestionType.FORM: _("Send"), QuestionType.URL: _("Open the page"), QuestionType.SAMPLING: _("Allow")}
+        self._submit.setText(words[self.question.spec.question_type])
+        self._decline.setText(_("Decline"))
+        self._decline.setToolTip(_("Tell the server no"))
+        self._skip.setText(_("Cancel"))
+        self._skip.setToolTip(_("Tell the server neither yes nor no"))
+
+    def _all_buttons(self) -> tuple[QPushButton, ...]:
+        decline = (self._decline,) if self.request is not None else ()
+        return (self._skip, self._later, *decline, self._submit)
 
     # behaviour --------------------------------------------------------------------------------------------------------------------
 
     def _problem(self) -> str | None:
         if self.answer is not None and self.answer.over_limit():
             return "too_long"
+        if self.request is not None:
+            return "form" if self.request.problem() else None
         return self.entered().problem(self.question.spec)
 
     def _words(self) -> dict[str, str]:
         """What the hint can say, by what is missing."""
         return {
-            "": _("The agent is waiting"),
+            "": _("The agent is waiting") if self.request is None else _("The server is waiting"),
             "option": _("Choose at least one option"),
             "text": _("A text response is required"),
+            "form": self.request.problem() if self.request is not None else "",
             "both": _("Choose at least one option, and write a response"),
             "too_long": _("Too long: {limit} characters at most", limit=number(limits.QUESTION_TEXT_RESPONSE)),
         }
@@ -297,7 +340,8 @@ class QuestionDialog(QDialog):
         problem = self._problem()
         self._submit.setEnabled(problem is None and not self._busy)
         both = problem == "option" and self.question.spec.text_required and not self.entered().text_response.strip()
-        hint = self._words().get("both" if both else problem or "", _("The agent is waiting"))
+        words = self._words()
+        hint = words.get("both" if both else problem or "", words[""])
         self._hint.setText(_("Sending…") if self._busy else hint)
         if problem is not None and self._hint.isHidden():
             self._refit()
@@ -315,6 +359,12 @@ class QuestionDialog(QDialog):
             self._error.hide()
             self.set_busy(True)
             self.skipped.emit()
+
+    def _press_decline(self) -> None:
+        if not self._busy:
+            self._error.hide()
+            self.set_busy(True)
+            self.submitted.emit(QuestionAnswer(selected_options=(DECLINE,)))
 
     def reject(self) -> None:
         """Esc and "Later": the question stays in the inbox with what was entered."""
@@ -340,14 +390,15 @@ class QuestionDialog(QDialog):
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab stays inside: what lies under the scrim cannot be used meanwhile."""
-        chain = [*self.options, *([self.answer.editor] if self.answer is not None else []), self._skip, self._later, self._submit]
+        editors = self.request.focusable() if self.request is not None else [self.answer.editor] if self.answer is not None else []
+        chain: list[QWidget] = [*self.options, *editors, *self._all_buttons()]
         usable = [widget for widget in chain if widget.isEnabled()]
         if not usable:
             return False
         here = usable.index(self.focusWidget()) if self.focusWidget() in usable else (-1 if forward else 0)
         target = usable[(here + (1 if forward else -1)) % len(usable)]
         target.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
-        if target in self.options or (self.answer is not None and target is self.answer.editor):
+        if target in self.options or target in editors:
             self._body.ensureWidgetVisible(target)
         return True
 
@@ -366,7 +417,8 @@ class QuestionDialog(QDialog):
 
     def focus_first(self) -> None:
         """Put the keyboard where the answer begins."""
-        first = self.options[0] if self.options else (self.answer.editor if self.answer is not None else self._later)
+        editors = self.request.focusable() if self.request is not None else [self.answer.editor] if self.answer is not None else []
+        first = next(iter([*self.options, *editors]), self._later)
         first.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def changeEvent(self, event: QEvent) -> None:

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.jobs import Jobs, error_text
@@ -30,7 +31,7 @@ from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.system.answers import approval_notice, plain, question_notice
 from atelier_desk.desktop.system.notice import Notice, Notifier
 from atelier_desk.domain.approval import ApprovalRequest
-from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import UserQuestionComplete, UserQuestionStart
 from atelier_desk.i18n import _, ngettext
@@ -334,7 +335,7 @@ class QuestionPresenter(QObject):
 
     async def _send(self, question_id: str, answer: QuestionAnswer | None) -> None:
         """Answer, or skip when ``answer`` is None. On an error the dialog stays with everything in it."""
-        questions = self._bridge.engine.questions
+        questions, asked = self._bridge.engine.questions, self.queue.get(question_id)
         try:
             await (questions.skip(question_id) if answer is None else questions.answer(question_id, answer))
         except Exception as error:
@@ -344,6 +345,9 @@ class QuestionPresenter(QObject):
                 self.notice.emit(error_text(error))
             return
         self._closed(question_id, "answered" if answer is not None else "skipped")
+        if asked is not None and asked.spec.url and answer is not None and ACCEPT in answer.selected_options:
+            # The person has seen the host and wants it opened; it is never read by the program.
+            QDesktopServices.openUrl(QUrl(asked.spec.url))
 
     # visible time -------------------------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
 
+from atelier_desk.desktop.file_dialog import dress
 from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.theme import mark
 from atelier_desk.domain import limits
@@ -17,10 +18,12 @@ from atelier_desk.i18n import N_
 
 
 def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
-    """Where to write; ``kinds`` is Qt's filter, for example ``JSON (*.json)``."""
+    """Where to write; ``kinds`` is Qt's filter, for example ``JSON (*.json)``. A name without an ending gets that of the kind."""
     dialog = QFileDialog(parent, title, str(start_folder()), kinds)
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.selectFile(name)
+    dialog.setDefaultSuffix(Path(name).suffix.lstrip("."))
+    dialog.filterSelected.connect(lambda kind: dialog.setDefaultSuffix(kind.rpartition("*.")[2].rstrip(")")))
     return _open(dialog, then)
 
 
@@ -48,7 +51,7 @@ def _open(dialog: QFileDialog, then: Callable[[Path], object]) -> QFileDialog:
         then(path)
 
     dialog.fileSelected.connect(selected)
-    dialog.open()
+    dress(dialog).open()
     return dialog
 
 

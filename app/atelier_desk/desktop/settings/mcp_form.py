@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Mapping
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.settings.named_rows import HIDDEN, SHOWN, NamedRow, NamedRows
 from atelier_desk.desktop.widgets import IconButton, control, fill, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
 from atelier_desk.domain.errors import UsageError
@@ -17,35 +18,25 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.i18n import N_, _
 from atelier_desk.mcp.reading.found import is_secret
 
-HIDDEN = QLineEdit.EchoMode.Password
-SHOWN = QLineEdit.EchoMode.Normal
 
-
-class ValueRow(QWidget):
-    """A name and its value. ``stored`` while the keyring has the value."""
-
-    changed = Signal()
-    removed = Signal()
+class ValueRow(NamedRow):
+    """A name and its value, which may be a secret."""
 
     def __init__(self, number: int, name: str, text: str, parent: QWidget, *, stored: bool, header: bool) -> None:
-        super().__init__(parent)
-        self.stored, self._header = stored, header
-        self.name = control(QLineEdit(name, self), f"mcp-value-name-{number}", hint=N_("Name"), name=N_("Name of the value"))
+        self._header = header
         hint = N_("stored – type to replace") if stored else N_("a text, or ${VARIABLE}")
-        self.value = control(QLineEdit(text, self), f"mcp-value-text-{number}", name=N_("Value"), hint=hint)
-        self.secret = control(QCheckBox(self), f"mcp-value-secret-{number}", N_("Secret"), about=N_("It goes to the keyring."))
-        self.remove = control(IconButton("x", "", self), f"mcp-value-remove-{number}", tip=N_("Remove this value"))
+        line = control(QLineEdit(name), f"mcp-value-name-{number}", hint=N_("Name"), name=N_("Name of the value"))
+        value = control(QLineEdit(text), f"mcp-value-text-{number}", name=N_("Value"), hint=hint)
+        self.secret = control(QCheckBox(), f"mcp-value-secret-{number}", N_("Secret"), about=N_("It goes to the keyring."))
         self.secret.setChecked(stored)
-        fill(QHBoxLayout(self), (self.name, 2), (self.value, 3), self.secret, self.remove, margins=(0, 0, 0, 0), spacing=8)
-        self.name.textEdited.connect(lambda _text: self._edited())
-        self.value.textEdited.connect(lambda _text: self._edited())
+        remove = control(IconButton("x", ""), f"mcp-value-remove-{number}", tip=N_("Remove this value"))
+        super().__init__(parent, line, value, self.secret, remove=remove, stored=stored)
         self.secret.clicked.connect(lambda _on: self.hide_secret())
-        self.remove.clicked.connect(self.removed)
         self.hide_secret()
 
     def read(self) -> tuple[str, str, str]:
         """Name, text for the configuration, secret for the keyring. Raises ``UsageError`` when one of both is missing."""
-        name, text = self.name.text().strip(), self.value.text().strip()
+        name, text = self.texts()
         if not name and text:
             raise UsageError(N_("A value has no name."))
         if name and not text and not self.stored:
@@ -57,35 +48,26 @@ class ValueRow(QWidget):
         reference = "$" in text
         if text and (reference or is_secret(self.name.text(), text) or self._header):
             self.secret.setChecked(not reference)
-        self.hide_secret()
-        self.changed.emit()
+        super()._edited()
 
     def hide_secret(self) -> None:
         """A secret that is typed is not shown."""
         self.value.setEchoMode(HIDDEN if self.secret.isChecked() and self.value.text() else SHOWN)
 
 
-class ValueRows(QWidget):
-    """Variables, or headers. ``changed`` fires on every edit."""
-
-    changed = Signal()
+class ValueRows(NamedRows[ValueRow]):
+    """Variables, or headers."""
 
     def __init__(self, name: str, text: str, parent: QWidget, *, header: bool = False) -> None:
-        super().__init__(parent)
-        self._rows: list[ValueRow] = []
-        self._shown: dict[str, str] = {}
+        super().__init__(f"{name}-add", text, parent)
         self._header = header
-        self._number = 0
-        self._prefix = name
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=4)
-        self.add = control(QPushButton(self), f"{name}-add", text, look="quiet", on=self._add)
-        self._column.addLayout(fill(QHBoxLayout(), self.add, 1))
+
+    def make(self, number: int, name: str, text: str, *, stored: bool) -> ValueRow:
+        return ValueRow(number, name, text, self, stored=stored, header=self._header)
 
     def show_values(self, values: Mapping[str, str], secrets: Mapping[str, str] | None = None, *, stored: bool = True) -> None:
         """What is configured: a text, or empty for the keyring; ``secrets`` are values that were read and are not stored yet."""
-        for row in list(self._rows):
-            self._drop(row)
-        self._shown, self._number = dict(values), 0
+        self._begin(dict(values))
         for name, text in values.items():
             known = (secrets or {}).get(name, "")
             row = self._append(name, text or known, stored=not text and not known and stored)
@@ -93,7 +75,7 @@ class ValueRows(QWidget):
                 row.secret.setChecked(row.stored or bool(known) or self._header or is_secret(name, "x"))
                 row.hide_secret()
 
-    def values(self) -> tuple[dict[str, str], dict[str, str]]:
+    def read(self) -> tuple[dict[str, str], dict[str, str]]:
         """Texts for the configuration, and secrets for the keyring, by name. Raises ``UsageError``."""
         texts: dict[str, str] = {}
         secrets: dict[str, str] = {}
@@ -106,37 +88,6 @@ class ValueRows(QWidget):
             if secret:
                 secrets[name] = secret
         return texts, secrets
-
-    def edited(self) -> bool:
-        try:
-            texts, secrets = self.values()
-        except UsageError:
-            return True
-        return bool(secrets) or texts != self._shown
-
-    def _add(self) -> None:
-        self._append("", "", stored=False).name.setFocus()
-        self.changed.emit()
-
-    def _append(self, name: str, text: str, *, stored: bool) -> ValueRow:
-        row = ValueRow(self._number, name, text, self, stored=stored, header=self._header)
-        self._number += 1
-        row.changed.connect(self.changed)
-        row.removed.connect(lambda: self._remove(row))
-        self._rows.append(row)
-        self._column.insertWidget(len(self._rows) - 1, row)
-        row.show()
-        return row
-
-    def _remove(self, row: ValueRow) -> None:
-        self._drop(row)
-        self.changed.emit()
-
-    def _drop(self, row: ValueRow) -> None:
-        self._rows.remove(row)
-        self._column.removeWidget(row)
-        row.hide()
-        row.deleteLater()
 
 
 class McpForm(QWidget):
@@ -163,6 +114,10 @@ class McpForm(QWidget):
         pad(self.timeout)
         self.env = ValueRows("mcp-env", N_("Add a variable"), self)
         self.headers = ValueRows("mcp-header", N_("Add a header"), self, header=True)
+        self.client_id = control(QLineEdit(self), "mcp-client-id", hint=N_("none: it is registered by itself"))
+        self.client_secret = control(QLineEdit(self), "mcp-client-secret")
+        self.client_secret.setEchoMode(HIDDEN)
+        self.scopes = control(QLineEdit(self), "mcp-scopes", hint=N_("what the server names"))
         self.sandbox = control(QCheckBox(self), "mcp-sandbox", N_("In the sandbox: writes only in its folder, reads no secrets"))
         self.enabled = control(QCheckBox(self), "mcp-enabled", N_("In use"))
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
@@ -174,11 +129,13 @@ class McpForm(QWidget):
             ((self.folder, N_("Starts in"), 2), (self.timeout, N_("Seconds a call may take"), 1)),
             ((self.env, N_("Variables"), 1),),
             ((self.headers, N_("Headers"), 1),),
+            ((self.client_id, N_("Client id for signing in"), 1), (self.client_secret, N_("Secret of the client"), 1)),
+            ((self.scopes, N_("Scopes asked for at sign-in"), 1),),
         )
         for row in rows:
             column.addLayout(fill(QHBoxLayout(), *((self._cell(field, title), stretch) for field, title, stretch in row), spacing=16))
         fill(column, self.sandbox, self.enabled)
-        for line in (self.name, self.line, self.url, self.folder):
+        for line in (self.name, self.line, self.url, self.folder, self.client_id, self.client_secret, self.scopes):
             line.textEdited.connect(lambda _text: self.changed.emit())
         for box in (self.sandbox, self.enabled):
             box.clicked.connect(lambda _on: self.changed.emit())
@@ -210,6 +167,10 @@ class McpForm(QWidget):
         self.line.setText("" if blank else shlex.join((base.command, *base.args)) if base.command else "")
         self.url.setText(base.url)
         self.folder.setText(base.folder)
+        self.client_id.setText(base.client_id)
+        self.scopes.setText(base.scopes)
+        self.client_secret.clear()
+        self.show_client_secret(stored=False)
         self.timeout.blockSignals(True)
         self.timeout.setValue(round(base.timeout_s))
         self.timeout.blockSignals(False)
@@ -232,22 +193,32 @@ class McpForm(QWidget):
             "transport": self.kind.currentData(),
             "command": words[0] if words else "",
             "args": tuple(words[1:]),
-            "env": self.env.values()[0] if stdio else {},
+            "env": self.env.read()[0] if stdio else {},
             "folder": self.folder.text().strip() if stdio else "",
             "sandbox": self.sandbox.isChecked() and stdio,
             "url": "" if stdio else self.url.text().strip(),
-            "headers": {} if stdio else self.headers.values()[0],
+            "headers": {} if stdio else self.headers.read()[0],
+            "client_id": "" if stdio else self.client_id.text().strip(),
+            "scopes": "" if stdio else self.scopes.text().strip(),
             "timeout_s": float(self.timeout.value()),
             "enabled": self.enabled.isChecked(),
         }
-        kept = {name: getattr(self._base, name) for name in ("tools_off", "client_id", "scopes", "source")}
+        kept = {name: getattr(self._base, name) for name in ("tools_off", "roots", "source", "keyring")}
         return checks.build(McpServer, _("MCP server"), **kept, **fields)
 
     def secrets(self) -> dict[str, str]:
-        """What was typed for the keyring, by ``env:NAME`` or ``header:NAME``."""
+        """What was typed for the keyring, by ``env:NAME``, ``header:NAME`` or ``client:secret``. Raises ``UsageError``."""
         stdio = self.kind.currentData() == "stdio"
         rows, kind = (self.env, "env") if stdio else (self.headers, "header")
-        return {f"{kind}:{name}": text for name, text in rows.values()[1].items()}
+        found = {f"{kind}:{name}": text for name, text in rows.read()[1].items()}
+        secret = "" if stdio else self.client_secret.text().strip()
+        if secret and not self.client_id.text().strip():
+            raise UsageError(N_("A client's secret needs the client's id."))
+        return {**found, "client:secret": secret} if secret else found
+
+    def show_client_secret(self, *, stored: bool) -> None:
+        """Whether the keyring has the secret of the client."""
+        say(self.client_secret, hint=N_("stored – type to replace") if stored else N_("none, or what you were given with the id"))
 
     def complete(self) -> bool:
         """Whether there is enough to be tried."""
@@ -271,5 +242,5 @@ class McpForm(QWidget):
         for field in (self.line, self.folder, self.env):
             self._cells[field].setVisible(stdio)
         self.sandbox.setVisible(stdio)
-        for field in (self.url, self.headers):
+        for field in (self.url, self.headers, self.client_id, self.client_secret, self.scopes):
             self._cells[field].setVisible(not stdio)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QHeaderView,
     QStyle,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableWidget,
     QTableWidgetItem,
@@ -22,7 +21,7 @@ from atelier_desk.desktop.panes.wording import locale
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.desktop.widgets.matching import fits
-from atelier_desk.desktop.widgets.tables import dress_table
+from atelier_desk.desktop.widgets.tables import FramedDelegate, dress_table
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.i18n import N_, _
 
@@ -35,7 +34,7 @@ STAR, TITLE = 0, 1
 AbilitiesRole = Qt.ItemDataRole.UserRole + 1
 
 
-class _NameDelegate(QStyledItemDelegate):
+class _NameDelegate(FramedDelegate):
     """A model's name, and below it what the model can do."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
@@ -58,6 +57,7 @@ class _NameDelegate(QStyledItemDelegate):
             words = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, rect.width())
             painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
         painter.restore()
+        self.frame(painter, option, index)
 
 
 class ModelTable(Translated, QTableWidget):
@@ -82,8 +82,8 @@ class ModelTable(Translated, QTableWidget):
         self.horizontalHeader().setSectionResizeMode(STAR, QHeaderView.ResizeMode.Fixed)
         for column in range(TITLE + 1, len(COLUMNS)):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        dress_table(self)
-        self.setItemDelegateForColumn(TITLE, _NameDelegate(self))
+        dress_table(self, cells=True)
+        self.setItemDelegateForColumn(TITLE, _NameDelegate(self, cells=True))
         self.itemChanged.connect(self._edited)
         theme().changed.connect(self._restyle)
         say(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))

@@ -18,6 +18,7 @@ from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.chat import ChatReply, ImagePart, TextFile, Usage
 from atelier_desk.domain.events.base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
+from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer
 from atelier_desk.domain.events.team import (
     ApprovalAskedAgain,
     ApprovalDecided,
@@ -62,6 +63,8 @@ __all__ = [
     "EntryPinned",
     "EventBody",
     "Injected",
+    "InputRequired",
+    "InputSent",
     "LimitKind",
     "LimitReached",
     "LimitsRaised",
@@ -85,6 +88,7 @@ __all__ = [
     "RunPaused",
     "RunResumed",
     "RunStarted",
+    "SampledForServer",
     "TaskChanged",
     "TitleWritten",
     "ToolCallFinished",
@@ -187,7 +191,8 @@ class ModelReplied(Event):
     ``frame`` names the system message and the tool definitions that were sent (see ``PromptFrame``); ``with_tools`` is false for a last
     answer without tools, ``with_images`` for a model that got no pictures of tools; ``blind`` is true for one that is known to see none, so
     that words stood in place of those a person attached. ``based_on`` is the number of the run's newest event when the request was made;
-    0: the one before this.
+    0: the one before this. ``searched_tools`` is how many tools of MCP servers were searched for instead of being listed, because their
+    definitions would have taken ``searched_tokens``; 0 when they were listed.
     """
 
     type: Literal["model_replied"] = "model_replied"
@@ -200,6 +205,8 @@ class ModelReplied(Event):
     with_images: bool = True
     blind: bool = False
     based_on: int = 0
+    searched_tools: int = 0
+    searched_tokens: int = 0
     usage: Usage = Usage()
     context_tokens: int = 0
     context_window: int = 0
@@ -475,6 +482,9 @@ EventBody = Annotated[
     | TaskChanged
     | QuestionAsked
     | QuestionAnswered
+    | InputRequired
+    | InputSent
+    | SampledForServer
     | Injected
     | ApprovalRequested
     | ApprovalDecided

@@ -8,6 +8,7 @@ from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import ApprovalRequest, Decision
 from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.events.base import Event, LimitKind, Retention
+from atelier_desk.domain.parts import SourcePart
 from atelier_desk.domain.permission import Grounds
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 
@@ -72,7 +73,7 @@ class ChildStarted(Event):
 
 class ChildFinished(Event):
     """A sub-agent is over: committed together with the end of its run. ``spent`` counts everything below it, ``tainted`` is what it read
-    from outside."""
+    from outside, ``sources`` are the pages of the web that its report rests on."""
 
     type: Literal["child_finished"] = "child_finished"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -83,6 +84,7 @@ class ChildFinished(Event):
     spent: Spending = Spending()
     duration_ms: int = 0
     tainted: tuple[str, ...] = ()
+    sources: tuple[SourcePart, ...] = ()
 
 
 class ChildAsked(Event):

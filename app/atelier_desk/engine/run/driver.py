@@ -27,7 +27,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal import RunHandle
-from atelier_desk.engine.run import team
+from atelier_desk.engine.run import server_desk, team
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import (
@@ -39,6 +39,7 @@ from atelier_desk.engine.run.reducer.steps import (
     Finish,
     RecoverCalls,
     RunCalls,
+    SampleForServer,
     StartChildren,
     Step,
     StopChildren,
@@ -62,6 +63,10 @@ OUT_OF_TIME = "The time allowed for this run was over before it was done."
 
 
 CANCEL = RunFinished(status=RunStatus.CANCELLED)
+
+
+ABOUT_S = 0.05
+"""Seconds by which the timer and the clock of the events may differ."""
 
 
 @dataclass(eq=False, slots=True)
@@ -219,6 +224,10 @@ class Driver:
             await self._in_time(state, self._calls.begin(step.calls))
         elif isinstance(step, RunCalls):
             await self._in_time(state, self._calls.run(step.calls))
+        elif isinstance(step, SampleForServer):
+            call = state.call(step.call_id)
+            assert call is not None
+            await self._in_time(state, server_desk.sample_for_call(self._env, self._handle, call, step.key, self._follow))
         elif isinstance(step, RecoverCalls):
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
@@ -270,16 +279,30 @@ class Driver:
         doing = asyncio.ensure_future(work)
         timer = asyncio.ensure_future(self._env.clock.sleep(left))
         try:
-            await asyncio.wait((doing, timer), return_when=asyncio.FIRST_COMPLETED)
-            if doing.done():
-                await doing
-                return
+            while True:
+                await asyncio.wait((doing, timer), return_when=asyncio.FIRST_COMPLETED)
+                if doing.done():
+                    await doing
+                    return
+                # A call's server may have waited for a person meanwhile, which is no working time.
+                left = self._left()
+                if left <= ABOUT_S:
+                    break
+                timer = asyncio.ensure_future(self._env.clock.sleep(left))
         finally:
             timer.cancel()
             if not doing.done():
                 doing.cancel()
                 await asyncio.gather(doing, return_exceptions=True)
         await self._env.journal.append_if(self._handle, self._out_of_time, clear_partial=True)
+
+    def _left(self) -> float:
+        """Working seconds that remain at this moment."""
+        now = self._handle.current
+        left = budget.seconds_left(now.agent, now.raised_limits, now.spent) or 0.0
+        if now.status is RunStatus.PROCESSING and now.last_time is not None:
+            left -= max(0.0, (self._env.clock.now() - now.last_time).total_seconds())
+        return left
 
     def _out_of_time(self, now: RunState) -> list[EventBody] | None:
         if _held(now):
@@ -359,15 +382,13 @@ def closing_events(
     """
     by = BY_USER if text == CANCELLED else ""
     events: list[EventBody] = []
-    if not only_started:
-        for question in state.questions:
+    for question in state.questions:
+        if not only_started or (question.spec.asker is not None and question.spec.asker.live):
             events.append(QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED))
-        for request in state.requests:
-            events.append(
-                ApprovalDecided(
-                    approval_id=request.id, call_id=request.call_id, status=ApprovalStatus.CANCELLED, note=text, decided_by="stop"
-                )
-            )
+    for request in () if only_started else state.requests:
+        events.append(
+            ApprovalDecided(approval_id=request.id, call_id=request.call_id, status=ApprovalStatus.CANCELLED, note=text, decided_by="stop")
+        )
     for call in state.open_calls:
         if keep_reports and call.waits_for == "children" and all(child.status.over for child in team.awaited(state, call)):
             # It has its result the moment the run goes on.

@@ -128,6 +128,22 @@ def host_arguments(state: RunState, tool: str, section: str) -> tuple[str, ...]:
     return tuple(each.argument for each in read if each.argument and pattern.is_about_hosts(each.argument) and each.names(named))
 
 
+def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
+    """What a rule about hosts says of a host that a call comes to only on its way, by a redirect or a program of a page: ``deny``, ``ask``,
+    or nothing. Rules about the tool as a whole were held against the call itself."""
+    named = Facts(tool=tool, section=section)
+    for action in (Action.DENY, Action.ASK):
+        for rule in rules(state):
+            if rule.action is not action:
+                continue
+            if not _is_readable(rule.text):
+                return action.value
+            read = pattern.parse(rule.text)
+            if read.argument and pattern.is_about_hosts(read.argument) and read.names(named) and pattern.covers_host(read.argument, host):
+                return action.value
+    return ""
+
+
 def readable(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
     """Without those that cannot be read and would allow something; others make every call ask."""
     return tuple(rule for rule in rules if _is_readable(rule.text) or rule.action is not Action.ALLOW)

@@ -86,6 +86,7 @@ def finished(state: RunState, body: ChildFinished) -> RunState:
         error=body.error,
         spent=body.spent,
         duration_ms=body.duration_ms,
+        sources=body.sources,
         question="",
     )
     left = tuple(plan for plan in state.plans if plan.id != body.child_id)

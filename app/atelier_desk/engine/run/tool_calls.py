@@ -31,9 +31,11 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
+from atelier_desk.engine.run import server_desk
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, host_arguments, really, refusal, unreachable
+from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
+from atelier_desk.engine.run.request import searching
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
 from atelier_desk.engine.team.port import TeamPort
@@ -46,12 +48,14 @@ from atelier_desk.tools.base import (
     Call,
     Effect,
     JoinChildren,
+    ServerAsks,
     StartChildren,
     Tool,
     ToolCategory,
     ToolContext,
     ToolResult,
 )
+from atelier_desk.tools.context import GivenInput
 from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.ids import stable_id
 from atelier_desk.tools.results import capped
@@ -144,6 +148,10 @@ class ToolCalls:
 
     async def recover(self, calls: Sequence[CallState]) -> None:
         """Finish calls that were cut off: idempotent ones run again, the others are closed with an unknown effect."""
+        gone = server_desk.lost(self._handle.current)
+        if gone:
+            await self._env.journal.append(self._handle, *gone, follow=self._follow)
+            return
         for call in calls:
             assert call.intent is not None
             if call.intent.idempotent and self._env.registry.has(call.intent.tool):
@@ -166,8 +174,11 @@ class ToolCalls:
                 via, (name, arguments) = name, meant
         tool = registry.get_tool(name)
         if failure is None and not registry.is_control_tool(name):
-            own = enabled_names(self._env, state) if via else direct_names(self._env, state)
-            failure = registry.refusal(name, own, depth=state.depth, max_depth=state.max_depth, workspace=bool(state.workspace))
+            usable = enabled_names(self._env, state)
+            own = usable if via else direct_names(self._env, state)
+            failure = searching.not_found(registry, state, usable, name) or registry.refusal(
+                name, own, depth=state.depth, max_depth=state.max_depth, workspace=bool(state.workspace)
+            )
         described: Call | None = None
         if failure is None and tool is not None:
             try:
@@ -328,6 +339,10 @@ class ToolCalls:
         duration_ms = round((self._env.clock.monotonic() - started) * 1000)
         if isinstance(outcome, AskUser):
             await journal.append(self._handle, self._asked(prepared, outcome))
+        elif isinstance(outcome, ServerAsks):
+            now = self._env.clock.now()
+            asked = server_desk.required(self._handle.current, prepared.call.id, prepared.intent.tool, outcome, now)
+            await journal.append(self._handle, *asked, follow=self._follow)
         elif not isinstance(outcome, ToolResult):
             await self._team(prepared, outcome)
         else:
@@ -435,6 +450,11 @@ class ToolCalls:
             )
         )
 
+    def _given(self, call_id: str) -> GivenInput | None:
+        call = self._handle.current.call(call_id)
+        given = call.input if call is not None else None
+        return GivenInput(given.state, given.answers, given.round, given.note) if given is not None else None
+
     def _context(self, prepared: Prepared) -> ToolContext:
         env, state = self._env, self._handle.current
 
@@ -445,6 +465,7 @@ class ToolCalls:
         return ToolContext(
             workflow_id=state.workflow_id,
             run_id=state.run_id,
+            turn_id=state.root_run_id,
             call_id=prepared.call.id or new_id(),
             agent_id=state.agent_id,
             agent_name=state.agent.name,
@@ -460,6 +481,9 @@ class ToolCalls:
             tainted=self._teams.tainted(state),
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),
+            barred_host=lambda host: barred_host(state, prepared.intent.tool, prepared.intent.section, host),
+            given=self._given(prepared.call.id),
+            desk=server_desk.CallDesk(env, self._handle, prepared.call.id),
             progress=progress,
             now=env.clock.now,
         )

@@ -11,39 +11,47 @@ import builtins
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
-from atelier_desk.domain.mcp import MOST_SERVERS, START_S, McpEntry, McpError, McpKnown, McpPrompt, McpServer, McpState
+from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError
+from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpPrompt, McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
+from atelier_desk.engine.services.common import mcp_desk
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.mcp_content import McpContent
 from atelier_desk.engine.services.common.mcp_rules import (
     checked,
+    existing_folders,
+    icon_text,
     known_tool,
     same_place,
     title_of,
     tool_statuses,
     with_pictures_that_can_be_shown,
 )
+from atelier_desk.engine.services.common.mcp_secrets import McpSecrets
+from atelier_desk.engine.services.common.mcp_sign_in import McpSignIn
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
+from atelier_desk.engine.services.common.mcp_watch import McpWatch
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions, resolving
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
+from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.sections import Section, of_server
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.mcp.connection import Connection
-    from atelier_desk.mcp.oauth import Callback, Kept
     from atelier_desk.mcp.results import Answer
+    from atelier_desk.mcp.serving import LogLine
+    from atelier_desk.tools.context import ToolContext
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +70,10 @@ class McpService:
         self._listing: dict[str, asyncio.Lock] = {}
         self._content = McpContent(self._all, self._entry, self._refresh, self._connection)
         self._refreshing: dict[str, asyncio.Task[None]] = {}
+        self._watch = McpWatch(self._connections, context.clock)
         self._folder: Path | None = None
-        self._signing: dict[str, tuple[Kept, Callback, Callable[[str], object] | None]] = {}
+        self._sign = McpSignIn(self, context.vault)
+        self._secrets = McpSecrets(context.vault)
 
     # -- what there is -----------------------------------------------------------------------------------------------------------------
 
@@ -87,6 +97,10 @@ class McpService:
         await self._entry(name)
         return await self._context.repos.executions.of_server(name, limit)
 
+    async def has_client_secret(self, name: str) -> bool:
+        """Whether the keyring has the secret of the client that was registered by hand."""
+        return await self._secrets.has_client_secret((await self._entry(name)).config)
+
     async def keeps_secrets(self) -> bool:
         """Whether secrets outlive the program: there is a keyring."""
         return await in_storage_thread(lambda: self._context.vault.persistent)
@@ -97,7 +111,8 @@ class McpService:
         """Store a server; its connection is closed, and the next use opens one as it is now.
 
         Args:
-            secrets: values for the keyring, by ``env:NAME`` or ``header:NAME``; the configuration has an empty text there.
+            secrets: values for the keyring, by ``env:NAME`` or ``header:NAME``, where the configuration has an empty text, or
+                ``client:secret``.
             new: the name must be free.
 
         Raises:
@@ -112,18 +127,14 @@ class McpService:
             if before is None and len(entries) >= MOST_SERVERS:
                 raise LimitError(N_("There can be {most} MCP servers at most."), most=MOST_SERVERS)
             known = before.known if before is not None and same_place(before.config, config) else McpKnown()
+            old = await self._secrets.settled(before.config) if before is not None else None
+            config = config.model_copy(update={"keyring": old.keyring}) if old is not None else self._secrets.fresh(config)
             entry = McpEntry(name=config.name, config=config, known=known, **({"created_at": before.created_at} if before else {}))
-            for key, value in (secrets or {}).items():
-                kind, _colon, part = key.partition(":")
-                await in_storage_thread(self._context.vault.keep, resolving.entry(config.name, kind, part), value)
+            await self._secrets.keep(config, secrets or {})
             await self._context.repos.mcp_servers.save(entry)
             entries[config.name] = entry
-            if before is not None:
-                kept = set(resolving.secrets_of(config))
-                gone = [each for each in resolving.secrets_of(before.config) if each not in kept]
-                if before.config.url != config.url:
-                    gone.append(resolving.entry(config.name, "oauth"))  # its token would be sent to whoever is there now
-                await self._forget(gone)
+            if old is not None:
+                await self._secrets.changed(old, config)
             await self._drop(config.name)
             await self._register(entry)
         self._told(config.name)
@@ -134,7 +145,7 @@ class McpService:
         async with self._changing:
             entry = await self._entry(name)
             await self._drop(name)
-            await self._forget([*resolving.secrets_of(entry.config), resolving.entry(name, "oauth")])
+            await self._secrets.forget(entry.config)
             await self._context.repos.mcp_servers.delete(name)
             (await self._all()).pop(name, None)
         self._told(name)
@@ -171,6 +182,16 @@ class McpService:
                 approved = tuple(each for each in {**before, **chosen}.values() if each["name"] not in gone)
             await self._keep(entry.model_copy(update={"known": entry.known.model_copy(update={"approved": approved})}))
         return await self.tools(name)
+
+    async def let_know(self, name: str, folders: Sequence[str]) -> McpStatus:
+        """The folders a server may be told of, in place of those before; its connection stays. Raises ``UsageError``."""
+        async with self._changing:
+            entry = await self._entry(name)
+            config = entry.config.model_copy(update={"roots": await in_storage_thread(existing_folders, folders)})
+            await self._keep(entry.model_copy(update={"config": config}))
+        if name in self._connections:
+            await self._connections[name].roots_changed()
+        return await self._status(await self._entry(name))
 
     async def permit(self, name: str, tool: str, action: Action | None) -> None:
         """Have one permission rule for a tool that always holds; None takes it away, and the profile decides.
@@ -227,7 +248,10 @@ class McpService:
         from atelier_desk.mcp.connection import Connection
 
         checked(config)
-        vault = await in_storage_thread(self._drafted, config, dict(secrets or {}))
+        stored = config.name in await self._all()
+        own = (await self.settled(config.name)).keyring if stored else self._secrets.fresh(config).keyring
+        config = config.model_copy(update={"keyring": own})
+        vault = await self._secrets.drafted(config, secrets or {})
         drafted = config.model_copy(update={"enabled": True})
         connection = Connection(
             drafted, lambda server: resolving.resolved(server, vault), self._context.clock,
@@ -252,74 +276,25 @@ class McpService:
             await connection.close()
 
     async def sign_in(self, name: str, told: Callable[[str], object] | None = None) -> McpHealth:
-        """Sign in to a server in the browser, and connect. ``told`` gets the address of the page. Cancelling gives it up.
-
-        Raises:
-            UsageError: it has no address, so nobody signs in to it.
-        """
-        from atelier_desk.mcp import oauth
-
-        entry = await self._entry(name)
-        if entry.config.transport != "http":
-            raise UsageError(N_("The MCP server {server} is a program on this machine: there is nothing to sign in to."), server=name)
-        kept = oauth.Kept(entry.config, self._context.vault)
-        await kept.load()
-        callback = oauth.Callback()
-        port = await callback.open(int(kept.said.get("port", 0)))
-        try:
-            if port != kept.said.get("port") or kept.said.get("doubtful"):
-                # Registered with another address to come back to, or perhaps forgotten by the server: it would refuse this client.
-                kept.said = {}
-            # Until it went well: an attempt that ended in the browser says nothing of why.
-            await kept.note(port=port, doubtful=True)
-            health = await self._signed_in(name, kept, callback, told)
-            if health.ok:
-                await kept.note(doubtful=False)
-            return health
-        finally:
-            self._signing.pop(name, None)
-            await callback.close()
-
-    async def _signed_in(self, name: str, kept: Kept, callback: Callback, told: Callable[[str], object] | None) -> McpHealth:
-        health = McpHealth(ok=False)
-        for _attempt in range(2):
-            registered = "client" in kept.said
-            self._signing[name] = (kept, callback, told)
-            await self.stop(name)
-            connection = await self._connection((await self._entry(name)).config)
-            connection.start_s, before = WAIT_S + START_S, connection.start_s
-            try:
-                health = await self.test(name)
-            finally:
-                connection.start_s = before
-            if health.ok or health.code != "sign_in_failed" or not registered:
-                break
-            # The client may have been forgotten by the server: once more, as a new one.
-            kept.said = {"port": kept.said.get("port")}
-        return health
+        """Sign in to a server in the browser, and connect; see ``McpSignIn.sign_in``."""
+        return await self._sign.sign_in(name, told)
 
     async def sign_out(self, name: str) -> None:
         """Forget a server's client and tokens, and end its connection."""
-        await self._entry(name)
-        await in_storage_thread(self._context.vault.delete, resolving.entry(name, "oauth"))
-        await self.stop(name)
+        await self._sign.sign_out(name)
         self._told(name)
-
-    async def _auth(self, server: McpServer) -> Any:
-        """What signs a server's requests; None where nobody ever signed in."""
-        from atelier_desk.mcp import oauth
-
-        if server.name in self._signing:
-            kept, callback, told = self._signing[server.name]
-            return await oauth.auth(server, kept, asking=callback, told=told)
-        kept = oauth.Kept(server, self._context.vault)
-        await kept.load()
-        return await oauth.auth(server, kept) if kept.signed_in else None
 
     async def restart(self, name: str) -> McpHealth:
         """End a server and start it again."""
         await self.stop(name)
         return await self.test(name)
+
+    async def check(self, names: Sequence[str] = ()) -> builtins.list[McpStatus]:
+        """Ask the servers that run whether they still answer; gives how all stand then, or those of these names. None is started."""
+        for name in names:
+            await self._entry(name)
+        await self._watch.check()
+        return [row for row in await self.list() if not names or row.name in names]
 
     async def stop(self, name: str) -> None:
         """End a server; it is started again when an agent needs it."""
@@ -329,24 +304,35 @@ class McpService:
             self._checked.pop(name, None)
             await connection.close()
 
-    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], progress: Callable[[int, str], None]) -> Answer:
+    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], context: ToolContext) -> Answer | ServerAsks:
         """Make a call; see ``tools.mcp_tool.Caller``."""
         from atelier_desk.mcp import results
 
-        entry = await self._entry(server)
-        await self._refresh(server)
-        entry = await self._entry(server)
-        now = next((each for each in entry.known.seen if each["name"] == tool), None)
-        if now is None:
-            raise McpError(N_("The MCP server {server} has no tool {tool} any more."), code="gone", server=server, tool=tool)
-        if definitions.digest(now) != digest:
-            raise McpError(
-                N_("The MCP server {server} changed what it says of {tool}. The call was not made; the user is asked about the next one."),
-                code="altered", server=server, tool=tool,
-            )  # fmt: skip
-        connection = await self._connection(entry.config)
-        answer = results.read(await connection.call(tool, arguments, progress))
-        return await in_tool_thread(with_pictures_that_can_be_shown, answer)
+        connection = await self._connection((await self._entry(server)).config)
+        with connection.answers.serving(mcp_desk.RunDesk(connection, context, self._context.gate.refusal)) as serving:
+            await self._refresh(server)
+            entry = await self._entry(server)
+            now = next((each for each in entry.known.seen if each["name"] == tool), None)
+            if now is None:
+                raise McpError(N_("The MCP server {server} has no tool {tool} any more."), code="gone", server=server, tool=tool)
+            if definitions.digest(now) != digest:
+                said = N_(
+                    "The MCP server {server} changed what it says of {tool}. The call was not made; the user is asked about the next one."
+                )
+                raise McpError(said, code="altered", server=server, tool=tool)
+            if await in_tool_thread(results.hidden, dict(arguments)) != dict(arguments):
+                # Whoever got a model to send one: a server has the secrets that its owner gave it, and no other.
+                said = N_("The call of {tool} was not made: its arguments hold a secret, which the MCP server {server} must not get.")
+                raise McpError(said, code="secret_sent", server=server, tool=tool)
+            self._watch.begin()
+            answer = await mcp_desk.call(connection, serving, tool, arguments, context)
+        return answer if isinstance(answer, ServerAsks) else await in_tool_thread(with_pictures_that_can_be_shown, answer)
+
+    async def log(self, name: str) -> builtins.list[LogLine]:
+        """What a server logged since the program started, the newest last; bounded."""
+        await self._entry(name)
+        connection = self._connections.get(name)
+        return builtins.list(connection.answers.lines) if connection is not None else []
 
     async def load(self) -> None:
         """Register the tools of all servers as they were approved. No server is started."""
@@ -356,9 +342,11 @@ class McpService:
 
     async def aclose(self) -> None:
         """End every server."""
+        self._watch.stop()
         for task in self._refreshing.values():
             task.cancel()
-        connections, self._connections = builtins.list(self._connections.values()), {}
+        connections = builtins.list(self._connections.values())
+        self._connections.clear()
         await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)
         if self._folder is not None:
             await in_storage_thread(shutil.rmtree, self._folder, ignore_errors=True)
@@ -366,6 +354,14 @@ class McpService:
     async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]:
         """A resource of a server; see ``McpContent.resource``."""
         return await self._content.resource(name, uri)
+
+    async def fill(self, name: str, template: str, values: Mapping[str, str]) -> str:
+        """The address of a resource from a template; see ``McpContent.fill``."""
+        return await self._content.fill(name, template, values)
+
+    async def propose(self, name: str, template: str, variable: str, typed: str, others: Mapping[str, str]) -> builtins.list[str]:
+        """What a server proposes for a part of a template; see ``McpContent.propose``."""
+        return await self._content.propose(name, template, variable, typed, others)
 
     async def prompts(self) -> builtins.list[tuple[str, McpPrompt]]:
         """The prompts of all servers that are on; see ``McpContent.prompts``."""
@@ -403,6 +399,18 @@ class McpService:
         await self._register(entry)
         self._told(entry.name)
 
+    async def settled(self, name: str) -> McpServer:
+        """A server's configuration, with its secrets in the keyring under entries of its own."""
+        async with self._changing:
+            entry = await self._entry(name)
+            if not entry.config.keyring:
+                await self._keep(entry.model_copy(update={"config": await self._secrets.settled(entry.config)}))
+            return (await self._entry(name)).config
+
+    async def connection(self, name: str) -> Connection:
+        """The connection to a server, which may not run."""
+        return await self._connection((await self._entry(name)).config)
+
     async def _connection(self, config: McpServer) -> Connection:
         from atelier_desk.mcp.connection import Connection
 
@@ -416,7 +424,7 @@ class McpService:
                 listed=lambda: self._look_again(name),
                 hidden=(self._context.datadir.root,),
                 temporary=self._temporary,
-                auth=self._auth,
+                auth=self._sign.auth,
             )
         return self._connections[name]
 
@@ -436,11 +444,13 @@ class McpService:
     async def _refresh(self, name: str, *, anew: bool = False) -> None:
         """Have the server running, and its list of tools compared with what was approved: once for each connection, or ``anew``."""
         async with self._listing.setdefault(name, asyncio.Lock()):
+            await self.settled(name)
             connection = await self._connection((await self._entry(name)).config)
             client = await connection.client()
             if self._checked.get(name) is client and not anew:
                 return
             tools = await connection.tools()
+            picture = await self._icon(client.server_info, connection.server)
             async with self._changing:
                 entry = await self._entry(name)
                 offered = client.server_capabilities
@@ -453,9 +463,11 @@ class McpService:
                     "resources": offered.resources is not None,
                     "prompts": offered.prompts is not None,
                     "latency_ms": connection.latency_ms,
+                    "icon": await in_tool_thread(icon_text, picture),
                 }
                 if offered.resources is not None:
                     told["listed"] = await self._listed(connection)
+                    told["templates"] = await self._content.templates(connection)
                 if offered.prompts is not None or entry.known.offered:
                     told["offered"] = await self._offered(connection)
                 if first:
@@ -465,6 +477,17 @@ class McpService:
                 if known != entry.known:
                     known = known.model_copy(update={"checked_at": self._context.clock.now()})
                     await self._keep(entry.model_copy(update={"known": known}))
+
+    @staticmethod
+    async def _icon(info: Any, server: McpServer) -> bytes:
+        """Its icon; nobody waits long for one."""
+        from atelier_desk.mcp import icons
+
+        try:
+            async with asyncio.timeout(icons.FETCH_S):
+                return await icons.icon(info, server)
+        except TimeoutError:
+            return b""
 
     @staticmethod
     async def _listed(connection: Connection) -> tuple[dict[str, str], ...]:
@@ -528,29 +551,9 @@ class McpService:
             self._context.registry.unregister(tool)
         self._context.registry.sections.unregister(of_server(name))
 
-    async def _forget(self, entries: Iterable[str]) -> None:
-        for each in entries:
-            await in_storage_thread(self._context.vault.delete, each)
-
-    def _drafted(self, config: McpServer, secrets: dict[str, str]) -> Any:
-        from atelier_desk.llm.secrets import KeyVault
-
-        vault = KeyVault(session=True)
-        for entry in resolving.secrets_of(config):
-            value = self._context.vault.get(entry)
-            if value:
-                vault.keep(entry, value)
-        for key, value in secrets.items():
-            kind, _colon, part = key.partition(":")
-            vault.keep(resolving.entry(config.name, kind, part), value)
-        return vault
-
     async def _status(self, entry: McpEntry) -> McpStatus:
         connection = self._connections.get(entry.name)
         state = connection.state if connection is not None else McpState.IDLE if entry.config.enabled else McpState.OFF
-        missing = await in_storage_thread(
-            lambda: [each.rpartition("/")[2] for each in resolving.secrets_of(entry.config) if self._context.vault.get(each) is None]
-        )
         return McpStatus(
             entry.config,
             entry.known,
@@ -559,7 +562,8 @@ class McpService:
             connection.latency_ms if connection is not None and connection.latency_ms else entry.known.latency_ms,
             len(self._registered.get(entry.name, ())),
             definitions.difference(entry.known.approved or (), entry.known.seen),
-            tuple(missing),
+            await self._secrets.missing(entry.config),
+            **_of(connection),
         )
 
     def _temporary(self) -> Path:
@@ -571,8 +575,13 @@ class McpService:
         self._context.bus.changed("mcp", name)
 
 
-WAIT_S = 300.0
-"""Seconds a person has to sign in."""
+def _of(connection: Connection | None) -> dict[str, Any]:
+    """What is known of a server that was started."""
+    if connection is None:
+        return {}
+    return {"ping_ms": connection.ping_ms, "pid": connection.pid, "failures": connection.failures, "retry_s": connection.retry_s}
+
+
 LOOK_AGAIN_S = 0.5
 """Seconds between a server's word that its tools changed and a look at them."""
 _INSTRUCTIONS = 4_000

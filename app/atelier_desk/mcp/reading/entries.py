@@ -28,7 +28,7 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, A
     url = text_of(said.get("httpUrl") or said.get("url") or said.get("serverUrl") or said.get("uri") or "")
     warnings: list[AtelierError] = []
     if kind == "sse" or ("url" in said and "httpUrl" not in said and source == "Gemini"):
-        warnings.append(UsageError(N_("It speaks an older transport (SSE), which is tried as streamable HTTP.")))
+        warnings.append(UsageError(N_("It speaks an older transport (SSE): its address is tried as one of streamable HTTP.")))
     if kind in ("ws", "websocket"):
         return FoundServer(name, problem=UsageError(N_("It speaks over {kind}, which is no transport of the protocol."), kind=kind))
     if kind and kind not in _HTTP and not _STARTED.fullmatch(kind):

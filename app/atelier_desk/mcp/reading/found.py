@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,10 +14,20 @@ from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
+from atelier_desk.mcp.resolving import BARE as _BARE
+from atelier_desk.mcp.resolving import REFERENCE as _REFERENCE
 
 SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie|private|bearer|pwd|(?:^|_)pat(?:$|_)", re.IGNORECASE)
 _KEY_LIKE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-]{24,}")
 _KEY_FORMS = re.compile(r"\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}")
+_PLACEHOLDER = re.compile(
+    r"\s*(?:(?:bearer|token|basic)\s+)?(?:<[^<>]*>|\[[^\]]*\]|x{3,}|\*{3,}|\.{3,}|…|changeme|todo"
+    r"|(?:your|my|insert|enter|put|replace|change)[-_ ].*|.*[-_ ]here)\s*",
+    re.IGNORECASE,
+)
+"""What stands in a manual's example where a key belongs."""
+_OF_PROGRAMS = frozenset({"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"})
+"""What programs fill in by themselves; it is no variable."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
 
 
@@ -94,6 +105,9 @@ def build(
     notes = list(warnings)
     env, headers = dict(fields.pop("env", {}) or {}), dict(fields.pop("headers", {}) or {})
     for key, text in list(env.items()):
+        if is_secret(key, text) and _PLACEHOLDER.fullmatch(text):
+            notes.append(UsageError(N_("{name} has an example in its place: give its value."), name=key))
+            text = env[key] = ""
         if f"env:{key}" in found:
             env[key] = "" if found[f"env:{key}"].secret else text
         elif is_secret(key, text):
@@ -102,11 +116,15 @@ def build(
         elif not text:
             found[f"env:{key}"] = Ask(f"env:{key}")
     for key, text in list(headers.items()):
+        if _PLACEHOLDER.fullmatch(text):
+            notes.append(UsageError(N_("{name} has an example in its place: give its value."), name=key))
+            found[f"header:{key}"] = Ask(f"header:{key}", text)
         if f"header:{key}" in found:
             headers[key] = "" if found[f"header:{key}"].secret else text
         elif "$" not in text:
             found[f"header:{key}"] = Ask(f"header:{key}", value=text)
             headers[key] = ""
+    env = _with_unset(env, headers, fields, found, notes)
     if any(_KEY_FORMS.search(text) for text in fields.get("args", ())):
         notes.append(UsageError(N_("An argument looks like a secret. Write ${NAME} in its place, and give NAME as a variable.")))
     try:
@@ -117,6 +135,38 @@ def build(
         problem = UsageError(N_("It cannot be used: {detail}"), detail=f"{where}: {first['msg']}" if where else first["msg"])
         return FoundServer(name_of(name), told=told, problem=problem)
     return FoundServer(config.name, config, tuple(found.values()), tuple(notes), shorten(told, 500))
+
+
+def _with_unset(
+    env: dict[str, str], headers: dict[str, str], fields: Mapping[str, Any], found: dict[str, Ask], notes: list[AtelierError]
+) -> dict[str, str]:
+    """The variables with those that are named and set nowhere: their values are asked for. A header is asked for as a whole."""
+    missing: dict[str, None] = {}
+    for key, text in list(env.items()):
+        for name in _unset(text, {each: value for each, value in env.items() if each != key}):
+            missing[name] = None
+            if name == key:
+                env[key] = ""
+    for text in fields.get("args", ()):
+        missing |= dict.fromkeys(_unset(text, env))
+    added = {name: "" for name in missing if name not in env}
+    for name in missing:
+        found.setdefault(f"env:{name}", Ask(f"env:{name}", secret=bool(SECRET_NAME.search(name))))
+    for key, text in headers.items():
+        if f"header:{key}" not in found and (unset := _unset(_BARE.sub(r"${\1}", text), {})):
+            missing |= dict.fromkeys(unset)
+            found[f"header:{key}"] = Ask(f"header:{key}", text)
+            headers[key] = ""
+    missing |= dict.fromkeys(_unset(str(fields.get("url", "")), {}))
+    if missing:
+        notes.append(UsageError(N_("Variables that are not set on this machine: {names}. Give their values."), names=", ".join(missing)))
+    return {**added, **env}
+
+
+def _unset(text: str, env: Mapping[str, str]) -> list[str]:
+    """The variables a text names that nobody has set and that have no other text."""
+    named = (match[1] for match in _REFERENCE.finditer(text) if match[2] is None)
+    return [name for name in named if name not in env and name not in os.environ and name not in _OF_PROGRAMS]
 
 
 def text_of(value: Any) -> str:

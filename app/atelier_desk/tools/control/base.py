@@ -18,12 +18,13 @@ _SENT = ("type", "enum", "items", "properties", "required")
 @dataclass(frozen=True, slots=True)
 class Offer:
     """When definitions are sent: ``has_parent`` in a sub-agent's run, ``child_asks`` while a sub-agent of the run waits for an answer,
-    ``attached`` when a message has an excerpt of something attached."""
+    ``attached`` when a message has an excerpt of something attached, ``searching`` when servers have too many tools to list."""
 
     mode: ToolMode
     has_parent: bool
     child_asks: bool
     attached: bool = False
+    searching: bool = False
 
 
 class ControlTool(BuiltinTool):

@@ -21,7 +21,7 @@ def registry() -> ToolRegistry:
 
 def cost(registry: ToolRegistry, mode: ToolMode, **changes: object) -> PromptCost:
     config = AgentConfig(name="A", provider="p", model="m", system_prompt="Help.").model_copy(update=changes)
-    return prompt_cost(registry, config, mode, language="en", now=datetime(2026, 1, 5, tzinfo=UTC))
+    return prompt_cost(registry, config, mode, language="en", now=datetime(2026, 1, 5, tzinfo=UTC), window=128_000)
 
 
 def test_an_agent_without_tools_pays_for_its_words_and_the_control_tools(registry: ToolRegistry) -> None:

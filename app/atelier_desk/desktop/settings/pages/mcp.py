@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk import figures
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, PictureRole, dress_list, two_line_item
+from atelier_desk.desktop.settings import mcp_icon
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
+from atelier_desk.desktop.settings.mcp_more import McpLog, McpRoots
 from atelier_desk.desktop.settings.mcp_tool_rows import McpToolRow
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
@@ -41,13 +44,16 @@ ROLES: dict[McpState, Role] = {
     McpState.SIGN_IN: "warn",
 }
 CALLS = 20
+CHECK_MS = 15_000
 
 
 def facts(row: McpStatus) -> str:
     """How a server stands, in a line."""
     found = [_(STATES[row.state]), ngettext("{n} tool", "{n} tools", row.tools)]
-    if row.latency_ms:
-        found.append(figures.duration(row.latency_ms))
+    if row.ping_ms:
+        found.append(_("answers in {time}", time=figures.duration(row.ping_ms)))
+    elif row.latency_ms:
+        found.append(_("started in {time}", time=figures.duration(row.latency_ms)))
     if row.waiting:
         found.append(_("not as you approved it"))
     if row.missing:
@@ -117,6 +123,13 @@ class McpPage(SettingsPage):
         self.calls = control(QListWidget(self), "mcp-calls", look="plain", name=N_("Newest calls"))
         dress_list(self.calls)
         self._calls_card.body.addWidget(self.calls)
+        self._roots_card = self.section(N_("FOLDERS IT MAY KNOW OF"))
+        self.roots = McpRoots(self)
+        self.roots.changed.connect(lambda folders: self._change(lambda name: self.bridge.engine.mcp.let_know(name, folders)))
+        self._roots_card.body.addWidget(self.roots)
+        self._log_card = self.section(N_("WHAT IT LOGGED"))
+        self.log = McpLog(self)
+        self._log_card.body.addWidget(self.log)
         self.busy = Busy(self)
         note = QWidget(self)
         fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
@@ -125,12 +138,25 @@ class McpPage(SettingsPage):
         self.save = control(QPushButton(self), "mcp-save", N_("Save"), look="primary", on=self.store)
         self.foot(note, self.test, self.cancel, self.save)
         self.end()
+        self._timer = QTimer(self, interval=CHECK_MS)
+        self._timer.timeout.connect(self._check_servers)
+        self._timer.start()
         self.form.changed.connect(self._edited)
         self.list.currentItemChanged.connect(lambda *_: self._select())
         self._show_form()
         self.retranslate()
 
     # showing ------------------------------------------------------------------------------------------------------------------------
+
+    def _check_servers(self) -> None:
+        """While the page is looked at, servers that run are asked whether they still answer."""
+
+        async def job() -> None:
+            self._rows = await self.bridge.engine.mcp.check()
+            self._fill_list()
+
+        if self.isVisible() and any(row.state is McpState.READY for row in self._rows):
+            self.jobs.once("check", job)
 
     async def load(self) -> None:
         self._rows = await self.bridge.engine.mcp.list()
@@ -152,14 +178,10 @@ class McpPage(SettingsPage):
         self.list.blockSignals(True)
         self.list.clear()
         for row in self._rows:
-            two_line_item(
-                self.list,
-                row.name,
-                row.name,
-                facts(row),
-                "plug",
-                ROLES[row.state],
-            )
+            item = two_line_item(self.list, row.name, row.name, facts(row), "plug", ROLES[row.state])
+            picture = mcp_icon.image(row.known.icon)
+            if picture is not None:
+                item.setData(PictureRole, picture)
         self._choose_row()
         self.list.blockSignals(False)
         count = min(max(self.list.count(), 1), 6)
@@ -193,7 +215,7 @@ class McpPage(SettingsPage):
             self.form.show_config(row.config if row is not None else None)
             self._form_of = row.name if row is not None else ""
         self._form_card.heading.setText(_("NEW SERVER") if self._adding else row.name.upper() if row is not None else "")
-        for card in (self._form_card, self._tools_card, self._agents_card, self._calls_card):
+        for card in (self._form_card, self._tools_card, self._agents_card, self._calls_card, self._roots_card, self._log_card):
             visible = shown if card is self._form_card else row is not None
             card.setVisible(visible)
             card.heading.setVisible(visible)
@@ -205,11 +227,18 @@ class McpPage(SettingsPage):
             return
         tools = tuple(await self.bridge.engine.mcp.tools(row.name))
         calls = await self.bridge.engine.mcp.calls(row.name, CALLS)
+        secret = bool(row.config.client_id) and await self.bridge.engine.mcp.has_client_secret(row.name)
+        lines = await self.bridge.engine.mcp.log(row.name)
         if row.name != self._chosen or self._adding:
             return
+        self.form.show_client_secret(stored=secret)
         self._show_tools(tools)
         self._show_agents(row.name)
         self._show_calls(calls)
+        self.roots.show_folders(row.config.roots)
+        self.log.show_lines(lines)
+        for widget in (self._log_card, self._log_card.heading):
+            widget.setVisible(bool(lines))
 
     def _show_tools(self, tools: tuple[McpToolStatus, ...]) -> None:
         self.approve.setVisible(any(each.state in ("new", "changed", "gone") for each in tools))

@@ -11,23 +11,29 @@ from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.wrong import wrong_fields, wrong_words
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.i18n import N_, _
+from atelier_desk.trial_words import trial_words
 from atelier_desk.web.making import SERVICES
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.engine.services.media import MediaState
+    from atelier_desk.engine.services.media import MediaState, MediaTrial
 
 _VARIABLE = N_("name of an environment variable")
+_TITLES = {"sees": N_("Model that sees"), "images": N_("Address (making pictures)"), "images_model": N_("Model (making pictures)"),
+           "images_key_env": N_("Variable (making pictures)"), "models_address": N_("Address (making 3D models)"),
+           "models_key_env": N_("Variable (making 3D models)")}  # fmt: skip
 _KEY = N_("Goes to the system's keyring and is not shown again.")
 
 
 @settings_page("media", order=53, icon="image", title=N_("Pictures and 3D"))
 class MediaPage(SettingsPage):
-    """``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``, ``media-apply``."""
+    """``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``, ``media-apply``,
+    ``media-test-images``, ``media-test-models``."""
 
     topics = ("settings",)
 
@@ -35,6 +41,7 @@ class MediaPage(SettingsPage):
         super().__init__(bridge, parent)
         self._saved = MediaSettings()
         self._state: MediaState | None = None
+        self._complained = False
         about = N_(
             "Reading text in pictures and drawing 3D models happen on this machine and need nothing. What is set here sends pictures or "
             "words to a service; until then agents are not offered it."
@@ -70,8 +77,10 @@ class MediaPage(SettingsPage):
         self.apply = control(QPushButton(self), "media-apply", N_("Save"), look="primary", on=self._apply)
         self.forget = control(QPushButton(self), "media-forget", N_("Forget the keys"), on=self._forget)
         buttons = FlowLayout(spacing=8)
-        buttons.addWidget(self.apply)
-        buttons.addWidget(self.forget)
+        self.test_images = control(QPushButton(self), "media-test-images", N_("Test the pictures"), on=lambda: self._test("images"))
+        self.test_models = control(QPushButton(self), "media-test-models", N_("Test the 3D service"), on=lambda: self._test("models"))
+        for button in (self.apply, self.test_images, self.test_models, self.forget):
+            buttons.addWidget(button)
         self.column.addLayout(buttons)
         self.busy = Busy(self)
         self.column.addWidget(self.busy)
@@ -85,6 +94,7 @@ class MediaPage(SettingsPage):
             (self.models_env, "models_key_env"),
         )
         for field in (*(field for field, _name in self._lines), self.images_key, self.models_key):
+            field.textEdited.connect(lambda _text: self._touched())
             field.textChanged.connect(lambda _text: self._check())
         self.models.currentIndexChanged.connect(lambda _index: self._show_fields())
         self._show_fields()
@@ -121,12 +131,20 @@ class MediaPage(SettingsPage):
             say(field)
         self._check()
 
-    def _entered(self) -> tuple[MediaSettings | None, dict[str, str]]:
+    def _touched(self) -> None:
+        """What is said is about what was there before."""
+        self._complained = False
+        if not self.busy.running:
+            self.busy.hide()
+
+    def _said(self) -> dict[str, str]:
         said = {name: field.text().strip() for field, name in self._lines}
-        said |= {name: said[name].rstrip("/") for name in ("images", "models_address")}
+        return {**said, **{name: said[name].rstrip("/") for name in ("images", "models_address")}, "models": self._kind()}
+
+    def _entered(self) -> tuple[MediaSettings | None, dict[str, str]]:
         keys = {"images": self.images_key.text().strip(), self._kind(): self.models_key.text().strip()}
         try:
-            settings = MediaSettings.model_validate({**said, "models": self._kind()})
+            settings = MediaSettings.model_validate(self._said())
         except ValueError:
             return None, {}
         return settings, {name: key for name, key in keys.items() if key and name != "off"}
@@ -136,13 +154,14 @@ class MediaPage(SettingsPage):
         self.apply.setEnabled(entered is not None and (entered != self._saved or bool(keys)))
         self.forget.setVisible(self._state is not None and bool(self._state.keys))
         if entered is None:
-            said = _(
-                "An address begins with https:// or http://, without a name, password or query; a variable is one word; "
-                "a model that sees is provider/model."
-            )
-            self.busy.note(said, "error")
-        elif self.busy.isVisible():
-            self.busy.hide()
+            self._complained = True
+            self.busy.note(wrong_words(wrong_fields(MediaSettings, self._said()), _TITLES), "error")
+        elif self._complained:
+            self._touched()
+        tried = entered or MediaSettings()
+        self.test_images.setEnabled(bool(tried.images and tried.images_model))
+        self.test_models.setVisible(self._kind() != "off")
+        self.test_models.setEnabled(entered is not None)
 
     def _apply(self) -> None:
         entered, keys = self._entered()
@@ -163,6 +182,23 @@ class MediaPage(SettingsPage):
             self.busy.note(said, "ok" if kept else "warn")
 
         self.jobs.once("media", job)
+
+    def _test(self, what: str) -> None:
+        entered, keys = self._entered()
+        if entered is None:
+            return
+
+        async def job() -> None:
+            try:
+                found: MediaTrial = await self.bridge.engine.media.test(what, entered, keys)
+            except Exception as error:
+                self.busy.note(error_text(error), "error")
+                return
+            self.busy.note(trial_words(what, entered.images_model, found), "warn" if found.known is False else "ok")
+
+        task = self.jobs.once("media", job)
+        if task is not None:
+            self.busy.watch(task, N_("Asking the service"))
 
     def _forget(self) -> None:
         self.call(self.bridge.engine.media.forget_keys())

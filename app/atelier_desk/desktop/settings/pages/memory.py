@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
@@ -72,6 +72,11 @@ class MemoryPage(SettingsPage):
         card.body.addLayout(buttons)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
+        asking = self.section(N_("WHAT AGENTS REMEMBER"))
+        self.ask = control(QCheckBox(self), "memory-ask")
+        self.ask.clicked.connect(lambda on: self.jobs.once("ask", lambda: self.bridge.engine.settings.update(memories_ask=on)))
+        about = N_("What an agent wants to hold for all workflows holds in its own alone until you say yes, at the end of the run.")
+        self.row(asking, self.ask, N_("Ask me at the end of a run"), about)
         stats = self.section(N_("WHAT THERE IS"))
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
@@ -91,6 +96,7 @@ class MemoryPage(SettingsPage):
         running = await self.bridge.engine.memories.reembed_progress()
         self._show_state(await self.bridge.engine.memories.reembed_state())
         self._providers = providers
+        self.ask.setChecked(settings.memories_ask)
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
             self._fill()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from PySide6.QtCore import QDate, QLocale, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
@@ -400,7 +400,10 @@ class ProvidersPage(SettingsPage):
         await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
         offer_undo(self, _("{name} removed", name=config.name), lambda: self.call(self.bridge.engine.providers.save(again)))
+        held = self.remove.hasFocus() or not self.isAncestorOf(QApplication.focusWidget() or self)
         await self.load()
+        if held:
+            self.list.setFocus()  # else it goes on to whatever can be clicked next once the button is off
 
     def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
         async def job() -> None:

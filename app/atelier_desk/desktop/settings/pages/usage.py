@@ -102,7 +102,7 @@ class UsagePage(SettingsPage):
         spent = _("cost unknown") if whole.cost is None else cost_words(whole)
         told = [count, spent, saved_words(whole), _("{time} of replying", time=duration(whole.duration_ms))]
         self.summary.setText(" · ".join(filter(None, told)))
-        notes = [_("A copy of a workflow counts with what it was copied from, on the day of the copy.")]
+        notes = [_("A copy of a workflow counts with what it was copied from, on the same days.")]
         if usage.tokens_unpriced:
             text = ngettext(
                 "{number} token has no known price. Prices can be entered in Settings → Providers; they hold from then on.",

@@ -12,11 +12,13 @@ from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.wrong import wrong_fields, wrong_words
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.desktop.widgets.format import size
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.web.browser.installed import KNOWN
 from atelier_desk.web.search import ENGINES
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 @settings_page("web", order=52, icon="globe", title=N_("Web"))
 class WebPage(SettingsPage):
-    """``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``, ``web-clear``."""
+    """``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``, ``web-clear``;
+    ``web-scripts``, ``web-browser``, ``web-browser-apply``."""
 
     topics = ("settings",)
 
@@ -35,6 +38,7 @@ class WebPage(SettingsPage):
         super().__init__(bridge, parent)
         self._saved = WebSettings()
         self._state: WebState | None = None
+        self._complained = self._long = False
         card = self.section(N_("SEARCH"))
         self.engine = control(ComboBox(self), "web-search")
         self.address = control(QLineEdit(self), "web-address", hint=lambda: ENGINES[self._kind()].address or "https://search.example.org")
@@ -58,6 +62,26 @@ class WebPage(SettingsPage):
         card.body.addLayout(buttons)
         self.busy = Busy(self)
         card.body.addWidget(self.busy)
+        made = self.section(N_("PAGES THAT NEED JAVASCRIPT"))
+        self.scripts = control(ComboBox(self), "web-scripts")
+        for value in ("auto", "off"):
+            self.scripts.addItem("", value)
+        say(self.scripts, items=[N_("Shown by an installed browser"), N_("Read without it")])
+        about = N_(
+            "Some pages have no text until their programs (JavaScript) have run. An installed browser runs them apart from yours: with an "
+            "empty profile that is thrown away, and only towards public addresses."
+        )
+        self.row(made, self.scripts, N_("Such pages are"), about, stretch=True)
+        self.program = control(QLineEdit(self), "web-browser", hint=self._program_hint)
+        self._program_row = self.row(made, self.program, N_("Browser"), N_("Path of its program; empty has one looked for."), stretch=True)
+        self.found = control(label("", "muted", self, wrap=True), "web-browser-found")
+        made.body.addWidget(self.found)
+        self.apply_browser = control(QPushButton(self), "web-browser-apply", N_("Save"), look="primary", on=self._apply_browser)
+        line = FlowLayout(spacing=8)
+        line.addWidget(self.apply_browser)
+        made.body.addLayout(line)
+        self.browser_busy = Busy(self)
+        made.body.addWidget(self.browser_busy)
         pages = self.section(N_("FETCHED PAGES"))
         self.stats = control(label("", "muted", self, wrap=True), "web-stats")
         pages.body.addWidget(self.stats)
@@ -67,7 +91,11 @@ class WebPage(SettingsPage):
         self.clear = self.deed(pages, N_("Remove them"), hint, N_("Remove"), self._clear, "web-clear")
         self.end()
         self.engine.currentIndexChanged.connect(lambda _index: self._show_fields())
+        self.scripts.currentIndexChanged.connect(lambda _index: self._check_browser())
+        self.program.textEdited.connect(lambda _text: self.browser_busy.hide())
+        self.program.textChanged.connect(lambda _text: self._check_browser())
         for field in (self.address, self.key, self.env):
+            field.textEdited.connect(lambda _text: self._touched())
             field.textChanged.connect(lambda _text: self._check())
         self._show_fields()
 
@@ -79,6 +107,11 @@ class WebPage(SettingsPage):
             self.engine.setCurrentIndex(max(0, self.engine.findData(state.settings.search)))
             self.address.setText(state.settings.address)
             self.env.setText(state.settings.key_env)
+            self.scripts.setCurrentIndex(max(0, self.scripts.findData(state.settings.scripts)))
+            self.program.setText(state.settings.browser)
+        say(self.found, lambda: self._browser_said(state))
+        say(self.program)
+        self._check_browser()
         say(self.stats, lambda: self._counts(state))
         self.clear.setEnabled(state.pages > 0)
         self._show_fields()
@@ -87,6 +120,54 @@ class WebPage(SettingsPage):
     def _counts(state: WebState) -> str:
         counted = ngettext("{count} page", "{count} pages", state.pages, count=number(state.pages))
         return f"{counted} · {size(state.size)}"
+
+    @staticmethod
+    def _browser_said(state: WebState) -> str:
+        if not state.browser:
+            return _("No browser was found that can do it. These can: {names}.", names=KNOWN)
+        if state.root:
+            return _("Found: {name}. It is not started by the administrator (root), whom it does not protect.", name=state.browser)
+        return _("Found: {name}, {path}", name=state.browser, path=state.program)
+
+    def _program_hint(self) -> str:
+        return (self._state.program if self._state is not None else "") or "/usr/bin/chromium"
+
+    def _with_browser(self) -> WebSettings | None:
+        try:
+            return WebSettings.model_validate(
+                {**self._saved.model_dump(), "scripts": self.scripts.currentData() or "auto", "browser": self.program.text().strip()}
+            )
+        except ValueError:
+            return None
+
+    def _check_browser(self) -> None:
+        entered = self._with_browser()
+        self._program_row.setVisible(self.scripts.currentData() != "off")
+        self.found.setVisible(self.scripts.currentData() != "off" and self._state is not None)
+        self.apply_browser.setEnabled(entered is not None and entered != self._saved)
+        if entered is None:
+            self._long = True
+            self.browser_busy.note(_("The path is too long: it may have {count} characters.", count=number(1_000)), "error")
+        elif self._long:
+            self._long = False
+            self.browser_busy.hide()
+
+    def _apply_browser(self) -> None:
+        entered = self._with_browser()
+        if entered is None:
+            return
+
+        async def job() -> None:
+            try:
+                await self.bridge.engine.web.use(entered)
+            except Exception as error:
+                self.browser_busy.note(error_text(error), "error")
+                return
+            self._saved = entered
+            await self.load()
+            self.browser_busy.note(_("Changed."), "ok")
+
+        self.jobs.once("web-browser", job)
 
     def _kind(self) -> str:
         return str(self.engine.currentData() or "ddgs")
@@ -105,15 +186,21 @@ class WebPage(SettingsPage):
         say(self.key)
         self._check()
 
-    def _entered(self) -> tuple[WebSettings | None, str]:
+    def _touched(self) -> None:
+        """What is said is about what was there before."""
+        self._complained = False
+        if not self.busy.running:
+            self.busy.hide()
+
+    def _values(self) -> dict[str, object]:
         kind = self._kind()
         keyed = ENGINES[kind].keyed
         address = self.address.text().strip().rstrip("/") if keyed or kind == "searxng" else ""
-        env = self.env.text().strip() if keyed else ""
+        return {**self._saved.model_dump(), "search": kind, "address": address, "key_env": self.env.text().strip() if keyed else ""}
+
+    def _entered(self) -> tuple[WebSettings | None, str]:
         try:
-            return WebSettings.model_validate(
-                {"search": kind, "address": address, "key_env": env}
-            ), self.key.text().strip() if keyed else ""
+            return WebSettings.model_validate(self._values()), self.key.text().strip() if ENGINES[self._kind()].keyed else ""
         except ValueError:
             return None, ""
 
@@ -125,11 +212,11 @@ class WebPage(SettingsPage):
         self.test.setEnabled(there and kind != "off")
         self.forget.setVisible(self._state is not None and kind in self._state.keys)
         if entered is None:
-            self.busy.note(
-                _("An address begins with https:// or http://, without a name, password or query; a variable is one word."), "error"
-            )
-        elif self.busy.isVisible() and not self.busy.running:
-            self.busy.hide()
+            titles = {"address": N_("Address"), "key_env": N_("Variable")}
+            self._complained = True
+            self.busy.note(wrong_words(wrong_fields(WebSettings, self._values()), titles), "error")
+        elif self._complained:
+            self._touched()
 
     def _apply(self) -> None:
         entered, key = self._entered()

@@ -27,6 +27,7 @@ from atelier_desk.domain.events.run import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SampledForServer,
     TaskChanged,
     TitleWritten,
     ToolCallFinished,
@@ -188,7 +189,8 @@ def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
 
 
 @on(TitleWritten)
-def _title_written(at: In, body: TitleWritten, out: Projection) -> None:
+@on(SampledForServer)
+def _used_beside(at: In, body: TitleWritten | SampledForServer, out: Projection) -> None:
     _count_part(at, body.usage, out)
 
 

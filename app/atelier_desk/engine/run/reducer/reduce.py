@@ -42,11 +42,11 @@ from atelier_desk.domain.events.run import (
     UserMessage,
     WindowLearned,
 )
-from atelier_desk.domain.parts import PicturePart
+from atelier_desk.domain.parts import PicturePart, SourcePart
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.notice_words import FIX_ANSWER
 from atelier_desk.engine.run import team
-from atelier_desk.engine.run.reducer import reduce_team  # noqa: F401 - reduce_team registers its part
+from atelier_desk.engine.run.reducer import reduce_server, reduce_team  # noqa: F401 - they register their parts
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import handlers, on, origin_of, runnable_calls, with_call
 from atelier_desk.engine.run.reducer.state import CallState, Ending, Entry, EntryKind, RunState, TaskMark, user_entry
@@ -59,6 +59,8 @@ ARE_YOU_DONE = "are_you_done"
 """Reason of the note that asks about open tasks."""
 
 
+_SOURCES = 60
+"""Pages that a run remembers for its parent: the newest."""
 HANDED_OVER = ("report", "result")
 """The types of output a sub-agent hands to its parent; messages and progress are for whoever watches."""
 
@@ -113,7 +115,7 @@ def _with_status(state: RunState) -> RunState:
 def _open_status(state: RunState) -> RunStatus:
     if state.questions:
         return RunStatus.AWAITING_USER
-    if any(call.status == "started" for call in state.calls) or runnable_calls(state):
+    if any(call.status in ("started", "ready") for call in state.calls) or runnable_calls(state):
         return RunStatus.PROCESSING
     if state.requests:
         return RunStatus.AWAITING_APPROVAL
@@ -244,6 +246,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         usage=state.usage + body.usage,
         context_tokens=body.context_tokens,
         dialect=body.dialect,
+        searched=body.searched_tools > 0 or (state.searched and not body.with_tools),
         overflows=0,
         retries=0,
         steps=steps,
@@ -323,6 +326,8 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
     requests = tuple(request for request in state.requests if request.call_id != body.call_id)
     state = evolve(state, requests=requests) if len(requests) != len(state.requests) else state
     tainted = taint.merged(state.tainted, body.tainted)
+    if state.depth and (pages := tuple(part for part in body.parts if isinstance(part, SourcePart))):
+        state = evolve(state, sources=(*state.sources, *pages)[-_SOURCES:])
     state = with_call(evolve(state, entries=(*state.entries, entry), tainted=tainted), replace(call, status="done"))
     if body.status in (CallStatus.OK, CallStatus.ERROR):
         digest = loop_guard.signature(body.tool, call.intent.arguments if call.intent else call.call.arguments, body.text)
@@ -358,15 +363,17 @@ def _task_changed(state: RunState, body: TaskChanged, event: RunEvent) -> RunSta
 def _question_asked(state: RunState, body: QuestionAsked, event: RunEvent) -> RunState:
     state = evolve(state, questions=(*state.questions, body.question))
     call = state.call(body.question.call_id)
-    if call is not None:
+    if call is not None and body.question.spec.asker is None:
         state = with_call(state, replace(call, status="waiting", waits_for="user"))
     return state
 
 
 @on(QuestionAnswered)
 def _question_answered(state: RunState, body: QuestionAnswered, event: RunEvent) -> RunState:
-    left = tuple(question for question in state.questions if question.id != body.question_id)
-    return evolve(state, questions=left)
+    asked = next((question for question in state.questions if question.id == body.question_id), None)
+    left = tuple(question for question in state.questions if question is not asked)
+    state = evolve(state, questions=left)
+    return reduce_server.answered(state, asked, body) if asked is not None and asked.spec.asker is not None else state
 
 
 @on(Injected)

@@ -23,9 +23,10 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.parts import SourcePart
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider_data import ProviderData
-from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.question import Sampling, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
@@ -96,12 +97,35 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class CallInput:
+    """What the server of a call wants to know before it answers.
+
+    Attributes:
+        state: of the server, sent back as it came.
+        answers: by the server's key, as they are sent.
+        open: keys without an answer yet; ``samplings`` are requests to a model that a person allowed and that were not made yet.
+        refused: why the call cannot be made again.
+        note: what the model is told of it with the result.
+    """
+
+    server: str
+    state: str | None
+    round: int
+    answers: Mapping[str, Mapping[str, Any]]
+    open: tuple[str, ...]
+    samplings: Mapping[str, Sampling] = field(default_factory=dict)
+    refused: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CallState:
     """A tool call of the newest reply.
 
     Attributes:
         status: planned; asked (a person must allow it first); started (its intent is committed); waiting (for the user, sub-agents or the
-            parent); done.
+            parent); ready (to be made again with what its server asked for); done.
+        input: what its server asked for.
         cut_off: it was started by a stretch of work that ended before it had a result.
         allowed: a person allowed this very call.
         edited: the arguments a person put in place of the model's.
@@ -110,7 +134,7 @@ class CallState:
     """
 
     call: ToolCall
-    status: Literal["planned", "asked", "started", "waiting", "done"] = "planned"
+    status: Literal["planned", "asked", "started", "waiting", "ready", "done"] = "planned"
     intent: ToolCallStarted | None = None
     started_at: datetime | None = None
     cut_off: bool = False
@@ -120,6 +144,7 @@ class CallState:
     kind: TeamCall | None = None
     children: tuple[str, ...] = ()
     stop_on_error: bool = False
+    input: CallInput | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +182,7 @@ class RunState:
         iterations: model replies since the last user message.
         elapsed_ms: working time; waiting for a person does not count.
         recent: digests of the newest calls, for the loop guard; ``loop_warned`` those already warned about.
+        searched: the newest request had only those tools of MCP servers that ``search_tools`` found.
         window: tokens of the model's window as the server told it, None when it did not have to.
         overflows: requests the server refused as too long since the last reply.
         steps: steps that may still be taken in stepping mode, None for any number.
@@ -166,6 +192,7 @@ class RunState:
         lineage: the runs above this one, the root first.
         approvals: which calls need a person's yes; ``requests`` wait for it, ``granted`` are rules that came with a yes.
         tainted: what it read from outside, itself or through what it goes on with: the first few, each once.
+        sources: the pages of the web that a sub-agent's calls read or found, for its report.
         children: the sub-agents of this run; ``plans`` are those of them that have not started.
         asked_parent: what this run asked its parent and has no answer to yet.
         handed: what a sub-agent handed over with ``output``, told to its parent with its report.
@@ -210,6 +237,7 @@ class RunState:
     requests: tuple[ApprovalRequest, ...] = ()
     granted: tuple[PermissionRule, ...] = ()
     tainted: tuple[str, ...] = ()
+    sources: tuple[SourcePart, ...] = ()
     children: tuple[ChildState, ...] = ()
     plans: tuple[ChildPlan, ...] = ()
     asked_parent: str = ""
@@ -236,6 +264,7 @@ class RunState:
     form_asked: bool = False
     form_only: bool = False
     dialect: str = ""
+    searched: bool = False
     window: int | None = None
     context_tokens: int = 0
     overflows: int = 0

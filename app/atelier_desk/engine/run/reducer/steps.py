@@ -7,7 +7,18 @@ from typing import Literal
 
 from atelier_desk.domain import answers
 from atelier_desk.domain.chat import FinishReason
-from atelier_desk.domain.events.run import ChildFinished, EventBody, Injected, LimitReached, LoopDetected, PauseReason, RunPaused
+from atelier_desk.domain.events.run import (
+    ChildFinished,
+    EventBody,
+    Injected,
+    InputSent,
+    LimitReached,
+    LoopDetected,
+    PauseReason,
+    QuestionAnswered,
+    RunPaused,
+)
+from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.notice_words import FIX_ANSWER
@@ -18,6 +29,7 @@ from atelier_desk.engine.run.reducer.state import CallState, Ending, EntryKind, 
 from atelier_desk.engine.run.request import prompt
 from atelier_desk.engine.run.results import call_finished, noting_edits
 from atelier_desk.policy import budget, loop_guard
+from atelier_desk.tools.outcomes import ToolResult
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.teams.results import compose
 
@@ -27,6 +39,10 @@ NOT_WHOLE = {
     FinishReason.EMPTY: "The agent ended with an empty reply.",
 }
 """What a sub-agent's parent is told of a last reply that is not whole."""
+NO_SAMPLING = (
+    "The MCP server {server} wanted to ask a model for this call, and the user did not allow it. The call was ended. "
+    "Go on without it, or ask the user."
+)
 REST_HINT = "Ask the sub-agents for shorter reports."
 
 
@@ -49,6 +65,14 @@ class RunCalls:
     """Run these calls: their intents are committed, and nothing came between."""
 
     calls: tuple[CallState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleForServer:
+    """Ask the model for the server of a call, as a person allowed."""
+
+    call_id: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +127,8 @@ class StopChildren:
     """The run is to end: stop everything below it."""
 
 
-Step = CallModel | BeginCalls | RunCalls | RecoverCalls | Append | StartChildren | AnswerChildren | StopChildren | Wait | Finish | Done
+Work = CallModel | BeginCalls | RunCalls | SampleForServer | RecoverCalls
+Step = Work | Append | StartChildren | AnswerChildren | StopChildren | Wait | Finish | Done
 
 
 def next_step(state: RunState) -> Step:
@@ -118,6 +143,9 @@ def next_step(state: RunState) -> Step:
     if started:
         cut_off = tuple(call for call in started if call.cut_off)
         return RecoverCalls(cut_off) if cut_off else RunCalls(started)
+    ready = next((call for call in state.calls if call.status == "ready"), None)
+    if ready is not None:
+        return _with_input(state, ready)
     runnable = runnable_calls(state)
     if runnable and state.ending is None:
         return _gate(state, BeginCalls(runnable))
@@ -140,6 +168,20 @@ def next_step(state: RunState) -> Step:
         last = _reports(state) if state.final_only else None
         return last or _gate(state, CallModel(with_tools=not (state.final_only or state.form_only)))
     return _last_steps(state, asking)
+
+
+def _with_input(state: RunState, call: CallState) -> Step:
+    """What is to be done with a call whose server got all it asked for, or will not get it."""
+    given = call.input
+    assert given is not None
+    if given.refused:
+        others = (each for each in state.questions if each.call_id == call.call.id)
+        closed = (QuestionAnswered(question_id=each.id, call_id=each.call_id, status=QuestionStatus.SKIPPED) for each in others)
+        why = ToolResult.failure(NO_SAMPLING.format(server=given.server), "declined")
+        return Append((*closed, call_finished(call.call.id, call.intent.tool if call.intent else call.call.name, why)))
+    if given.samplings:
+        return _gate(state, SampleForServer(call.call.id, next(iter(given.samplings))))
+    return Append((InputSent(call_id=call.call.id, server=given.server),))
 
 
 def _last_steps(state: RunState, asking: tuple[ChildState, ...]) -> Step:
@@ -190,9 +232,12 @@ def _children_step(state: RunState) -> Step | None:
         return None
     intent = done.intent
     arguments = intent.arguments if intent else done.call.arguments
-    result = compose(done.kind or TeamCall.JOIN, arguments, team.awaited(state, done))
+    children = team.awaited(state, done)
+    result = compose(done.kind or TeamCall.JOIN, arguments, children)
     result = capped(noting_edits(result, arguments) if done.edited else result, REST_HINT)
-    return Append((call_finished(done.call.id, intent.tool if intent else done.call.name, result),))
+    sources = {each.url: each for child in children for each in child.sources}
+    tool = intent.tool if intent else done.call.name
+    return Append((call_finished(done.call.id, tool, result, parts=tuple(sources.values())),))
 
 
 def _waiting(state: RunState) -> Wait | None:
@@ -207,13 +252,13 @@ def _waiting(state: RunState) -> Wait | None:
     return Wait("children") if waits else None
 
 
-def _gate(state: RunState, step: CallModel | BeginCalls) -> Step:
+def _gate(state: RunState, step: CallModel | SampleForServer | BeginCalls) -> Step:
     """A step that costs something goes ahead only within the caps, and in stepping mode only when it was asked for."""
     if state.mode is RunMode.STEPPING and state.steps is not None and state.steps <= 0:
         return Append((RunPaused(reason=PauseReason.STEP),))
-    if isinstance(step, CallModel):
-        if state.final_only:
-            return step
+    if isinstance(step, CallModel) and state.final_only:
+        return step
+    if isinstance(step, CallModel | SampleForServer):
         reached = budget.before_model(state.agent, state.raised_limits, state.spent)
     else:
         reached = budget.before_calls(state.agent, state.raised_limits, state.spent)

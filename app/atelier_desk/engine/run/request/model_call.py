@@ -55,7 +55,7 @@ from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.reducer.state import Entry, RunState
-from atelier_desk.engine.run.request import context, prompt
+from atelier_desk.engine.run.request import context, prompt, searching
 from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
 from atelier_desk.engine.run.request.silence import watched
@@ -89,10 +89,12 @@ SHRINK = 0.75
 """What the window is taken to be when a server says "too long" without saying how much it can take."""
 
 
-def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False) -> tuple[ToolSpec, ...]:
+def offered_tools(
+    env: RunEnvironment, state: RunState, *, guided: bool = False, found: Sequence[str] | None = None
+) -> tuple[ToolSpec, ...]:
     """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
-    of its own tools alone."""
-    names = [name for name in direct_names(env, state) if not guided or not env.registry.is_control_tool(name)]
+    of its own tools alone. ``found`` are tools of servers that were found, None when all are listed."""
+    names = [name for name in _names(env, state, found) if not guided or not env.registry.is_control_tool(name)]
     if guided:
         names = [name for name in names if name != ActivateSkillTool.name]
     return with_skill_names(env.registry.get_definitions_by_names(names, profile("", state.agent.model).edit_forms), state)
@@ -105,7 +107,11 @@ def with_skill_names(tools: Sequence[ToolSpec], state: RunState) -> tuple[ToolSp
 
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
-    """Names of the tools the model may call directly."""
+    """Names of the tools the model may call directly, as its newest request had them."""
+    return _names(env, state, searching.found(state))
+
+
+def _names(env: RunEnvironment, state: RunState, found: Sequence[str] | None) -> list[str]:
     return visible_names(
         env.registry,
         mode=state.agent.tool_mode,
@@ -115,6 +121,7 @@ def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
         has_parent=state.parent_run_id is not None,
         child_asks=any(child.question for child in state.children),
         attached=state.has_more_to_read,
+        found=found,
     )
 
 
@@ -209,6 +216,7 @@ class ModelCall:
         self._estimated = 0
         self._frame: PromptFrame | None = None
         self._with_tools = True
+        self._searched: searching.Searched | None = None
         self._sees = True
         self._blind = False
         self._pictured = False
@@ -263,11 +271,15 @@ class ModelCall:
         """Compact until the request fits; each compaction is committed before the next is planned."""
         state = self._handle.current
         guided = opened.dialect is ToolDialect.GUIDED
-        tools = offered_tools(self._env, state, guided=guided) if with_tools else ()
-        # What folders say takes no more than a quarter of the window.
         window = min(opened.window, state.window or opened.window)
+        # A model that is too small to call tools by itself is too small to look for them.
+        searched = None if guided else searching.searched(self._env.registry, state, enabled_names(self._env, state), window)
+        self._searched = searched if with_tools else None
+        found = searched.found if searched is not None else None
+        tools = offered_tools(self._env, state, guided=guided, found=found) if with_tools else ()
+        # What folders say takes no more than a quarter of the window.
         system = prompt.system_prompt(
-            state, self._tools_text(state), min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4)), skills=not guided
+            state, self._tools_text(state, found), min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4)), skills=not guided
         )
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
@@ -322,13 +334,14 @@ class ModelCall:
             prices=(dearest_input(opened.info), opened.info.price_output or 0.0),
         )
 
-    def _tools_text(self, state: RunState) -> str:
+    def _tools_text(self, state: RunState, found: Sequence[str] | None) -> str:
         return tools_text(
             self._env.registry,
             mode=state.agent.tool_mode,
             enabled=configured(self._env, state),
             depth=state.depth,
             max_depth=state.max_depth,
+            found=found,
         )
 
     async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
@@ -464,6 +477,8 @@ class ModelCall:
                 with_images=self._sees,
                 blind=self._blind,
                 based_on=self._based_on,
+                searched_tools=self._searched.tools if self._searched is not None else 0,
+                searched_tokens=self._searched.tokens if self._searched is not None else 0,
                 usage=usage,
                 context_tokens=usage.tokens_input + usage.tokens_output,
                 context_window=ready.window,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from atelier_desk import figures
 from atelier_desk.domain import limits
-from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.domain.ids import is_id
 from atelier_desk.i18n import N_
+from atelier_desk.tools import argument_words
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -63,12 +66,23 @@ def explain(error: ValidationError) -> str:
     return "; ".join(parts)
 
 
+class Problems(AtelierError):
+    """What a validation found, as a value of an error: in English as ``explain`` has it, for people in their language."""
+
+    def __init__(self, error: ValidationError) -> None:
+        super().__init__("{problems}", code="invalid", problems=explain(error))
+        self._error = error
+
+    def localized(self, translate: Callable[..., str]) -> str:
+        return argument_words.explain(self._error, number=figures.number).removesuffix(".")
+
+
 def build(model: type[M], what: str, /, **fields: Any) -> M:
     """``model(**fields)``, with a validation error turned into a ``UsageError`` that names ``what`` and each wrong field."""
     try:
         return model(**fields)
     except ValidationError as error:
-        raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=explain(error)) from None
+        raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)) from None
 
 
 def changed(value: M, what: str, /, **fields: Any) -> M:
@@ -105,4 +119,4 @@ def parse_json(model: type[M], source: str | bytes, what: str) -> M:
     try:
         return model.model_validate_json(source)
     except ValidationError as error:
-        raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=explain(error)) from None
+        raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)) from None

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer
+from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer, McpTemplate
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection
+
+log = logging.getLogger(__name__)
+PROPOSES_S = 5.0
+"""Seconds a server has to propose values: somebody is typing."""
 
 
 class Refresh(Protocol):
@@ -55,6 +61,50 @@ class McpContent:
         if not text and not data:
             raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
         return text, data, kind
+
+    @staticmethod
+    async def templates(connection: Connection) -> tuple[McpTemplate, ...]:
+        """The templates a server lists; one that cannot list them still has its tools."""
+        from atelier_desk.mcp import templates
+
+        try:
+            return tuple(await connection.request(templates.templates))
+        except McpError as error:
+            log.warning("%s", error)
+            return ()
+
+    async def fill(self, name: str, template: str, values: Mapping[str, str]) -> str:
+        """The address that a template gives with these values. No server is started.
+
+        Raises:
+            NotFoundError: the server listed no such template. UsageError: a value is missing, or not one of its.
+        """
+        from atelier_desk.mcp import templates
+
+        return await in_tool_thread(templates.filled, name, self._template(await self._entry(name), template), dict(values))
+
+    async def propose(self, name: str, template: str, variable: str, typed: str, others: Mapping[str, str]) -> list[str]:
+        """What the server proposes for a part of a template, given the ``others``; starts it. Nothing when it cannot say."""
+        from atelier_desk.mcp import templates
+
+        found = self._template(await self._entry(name), template)
+        try:
+            await self._refresh(name)
+            connection = await self._connection((await self._entry(name)).config)
+            return await connection.request(lambda client: templates.proposed(client, found, variable, typed, others), PROPOSES_S)
+        except McpError as error:
+            log.info("%s", error)
+            return []
+
+    @staticmethod
+    def _template(entry: McpEntry, uri: str) -> McpTemplate:
+        found = next((each for each in entry.known.templates if each.uri == uri), None)
+        if found is None:
+            known = ", ".join(each.uri for each in entry.known.templates) or "-"
+            raise NotFoundError(
+                N_("The MCP server {server} has no address {uri} to fill in. Known: {known}."), server=entry.name, uri=uri, known=known
+            )
+        return found
 
     async def prompts(self) -> list[tuple[str, McpPrompt]]:
         """The prompts of all servers that are on, each with its server's name, as they were listed last. No server is started."""

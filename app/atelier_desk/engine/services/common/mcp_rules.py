@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
-from atelier_desk.domain.mcp import McpEntry, McpServer
+from atelier_desk.domain.mcp import MOST_ROOTS, McpEntry, McpServer
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.mcp_status import McpToolStatus
@@ -45,6 +47,19 @@ def checked(config: McpServer) -> McpServer:
                 code="secret", name=name,
             )  # fmt: skip
     return config
+
+
+def existing_folders(folders: Sequence[str]) -> tuple[str, ...]:
+    """Folders as they are stored: whole, each once. Raises ``UsageError``."""
+    found = []
+    for each in folders:
+        path = Path(each).expanduser()
+        if not each.strip() or not path.is_dir():
+            raise UsageError(N_("There is no folder {folder}."), code="no_folder", folder=each)
+        found.append(str(path.resolve()))
+    if len(found) > MOST_ROOTS:
+        raise UsageError(N_("A server can be told of {most} folders at most."), code="too_many", most=MOST_ROOTS)
+    return tuple(dict.fromkeys(found))
 
 
 def same_place(before: McpServer, after: McpServer) -> bool:
@@ -109,6 +124,23 @@ def known_tool(entry: McpEntry, tool: str) -> None:
             N_("The MCP server {server} has no tool {tool}. Its tools: {names}."),
             server=entry.name, tool=tool, names=", ".join(names) or _("none"),
         )  # fmt: skip
+
+
+ICON_SIDE = 512
+"""Pixels of an icon that is drawn."""
+
+
+def icon_text(data: bytes) -> str:
+    """An icon in base64 when it is a small picture (PNG, JPEG, GIF, WebP), else empty. A drawing (SVG) can hold programs and addresses."""
+    import base64
+
+    from atelier_desk.engine.pictures import picture_of
+
+    try:
+        found = picture_of("icon", data) if data else None
+    except UsageError:
+        return ""
+    return base64.b64encode(data).decode() if found is not None and max(found.width, found.height) <= ICON_SIDE else ""
 
 
 def with_pictures_that_can_be_shown(answer: Answer) -> Answer:

@@ -20,6 +20,9 @@ class McpStatus:
         tools: how many of its tools agents can have.
         waiting: what of its tools is not as it was approved.
         missing: names of secrets that are not in the keyring.
+        ping_ms: what its newest answer to the question whether it is there took; 0 when it was not asked.
+        pid: of its program while it runs, 0 for none.
+        failures: in a row; ``retry_s`` seconds are left until it is tried again.
     """
 
     config: McpServer
@@ -30,6 +33,10 @@ class McpStatus:
     tools: int = 0
     waiting: Difference = NO_DIFFERENCE
     missing: tuple[str, ...] = ()
+    ping_ms: int = 0
+    pid: int = 0
+    failures: int = 0
+    retry_s: float = 0.0
 
     @property
     def name(self) -> str:

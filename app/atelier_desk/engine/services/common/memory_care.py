@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
@@ -116,6 +117,51 @@ class MemoryCare:
             return False
         await self._context.settings.update(memories_pinned=tuple(after if each == before else each for each in pinned))
         return True
+
+    async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
+        """What the teams of these turns remembered and is still there, the oldest first."""
+        return await self._context.repos.memories.of_turns(turn_ids)
+
+    async def proposed(self, workflow_id: str | None = None, limit: int = 100) -> list[Memory]:
+        """What agents want remembered for all workflows and nobody has said yes or no to, the newest first."""
+        return await self._context.repos.memories.proposed(workflow_id or None, limit)
+
+    async def keep(self, memory_id: str, *, everywhere: bool = True) -> Memory:
+        """Say yes to a proposed memory: for all workflows, or for its own alone. ``propose_again`` takes it back.
+
+        Raises:
+            NotFoundError: it is gone.
+        """
+        memory = await self._context.repos.memories.get(memory_id)
+        home = None if everywhere else memory.workflow_id
+        return await self._stored(memory.model_copy(update={"workflow_id": home, "proposed": False}))
+
+    async def propose_again(self, memory_id: str, workflow_id: str) -> Memory:
+        """Take back a yes: it is kept in this workflow and waits.
+
+        Raises:
+            NotFoundError: the memory or the workflow is gone.
+        """
+        memory = await self._context.repos.memories.get(memory_id)
+        return await self._stored(memory.model_copy(update={"workflow_id": workflow_id, "proposed": True}))
+
+    async def written_in(self, memory_id: str) -> tuple[str, str]:
+        """Ids of the workflow and of the last message of the turn in which an agent wrote it.
+
+        Raises:
+            NotFoundError: no agent wrote it, or the turn is gone.
+        """
+        memory = await self._context.repos.memories.get(memory_id)
+        if not memory.turn_id:
+            raise NotFoundError(N_("No agent wrote this memory."))
+        turn = await self._context.repos.runs.get(memory.turn_id)
+        said = await self._context.repos.messages.page(turn.workflow_id, run_ids=[turn.id], limit=1)
+        return turn.workflow_id, said[-1].id if said else ""
+
+    async def _stored(self, memory: Memory) -> Memory:
+        stored = await self._context.memory_search.index(memory)
+        self._context.bus.changed("memory", stored.id)
+        return stored
 
     async def keep_both(self, first_id: str, second_id: str) -> None:
         """Both may stand: they are not shown as a pair again."""

@@ -1,0 +1,113 @@
+"""What ``atelier mcp`` says of servers: in sentences, and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk import figures
+from atelier_desk.i18n import _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
+    from atelier_desk.mcp.reading.found import FoundServer
+
+
+def tell_found(out: Output, where: str, each: FoundServer) -> None:
+    """The preview of a server: everything that would be run, and what it asks for. Secrets are named, never shown."""
+    from atelier_desk.cli.output import line
+
+    line(out, f"{each.name}  ({where})")
+    if each.problem is not None or each.config is None:
+        out.note(f"  {each.problem.localized(_) if each.problem else ''}", "error")
+        return
+    if each.told:
+        line(out, f"  {each.told}")
+    line(out, _("  {what}: {place}", what=_("Command") if each.config.transport == "stdio" else _("Address"), place=each.config.place))
+    hidden = _("(secret)")
+    for name, text in {**each.config.env, **each.config.headers}.items():
+        line(out, f"  {name} = {text or hidden}")
+    for ask in each.open:
+        line(out, _("  asks for {name}: {text}", name=ask.name, text=ask.told or "-"))
+    for warning in each.warnings:
+        out.note(f"  {warning.localized(_)}", "warn")
+
+
+def preview(where: str, each: FoundServer) -> dict[str, object]:
+    """The same as JSON."""
+    config = each.config.model_dump(mode="json") if each.config is not None else None
+    asks = [
+        {"name": ask.name, "key": ask.key, "told": ask.told, "secret": ask.secret, "required": ask.required, "given": bool(ask.value)}
+        for ask in each.asks
+    ]
+    problem = str(each.problem) if each.problem is not None else ""
+    return {
+        "name": each.name,
+        "from": where,
+        "told": each.told,
+        "config": config,
+        "asks": asks,
+        "warnings": [str(w) for w in each.warnings],
+        "problem": problem,
+    }
+
+
+def described(row: McpStatus) -> dict[str, object]:
+    """A server as JSON."""
+    known = row.known
+    return {
+        "name": row.name,
+        "state": row.state.value,
+        "reason": row.reason,
+        "latency_ms": row.latency_ms,
+        "ping_ms": row.ping_ms,
+        "failures": row.failures,
+        "retry_s": round(row.retry_s),
+        "tools": row.tools,
+        "new": list(row.waiting.new),
+        "changed": list(row.waiting.changed),
+        "gone": list(row.waiting.gone),
+        "missing_secrets": list(row.missing),
+        "title": known.title,
+        "version": known.version,
+        "protocol": known.protocol,
+        "config": row.config.model_dump(mode="json"),
+    }
+
+
+def health_of(health: McpHealth) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return asdict(health)
+
+
+def tell_health(out: Output, name: str, health: McpHealth) -> None:
+    """The verdict in a sentence; on standard error when it is bad."""
+    from atelier_desk.cli.output import line
+
+    if not health.ok:
+        out.note(health.message, "error")
+        return
+    text = ngettext(
+        "{name} answers in {time} and offers {n} tool (protocol {protocol}).",
+        "{name} answers in {time} and offers {n} tools (protocol {protocol}).",
+        health.tools, name=name, time=figures.duration(health.latency_ms), protocol=health.protocol,
+    )  # fmt: skip
+    line(out, text)
+
+
+def tell_waiting(out: Output, row: McpStatus) -> None:
+    """What a person has to look at."""
+    if row.reason:
+        out.note(row.reason, "error")
+    if row.retry_s:
+        out.note(_("{name} is tried again in {time}.", name=row.name, time=figures.duration(row.retry_s * 1000)), "warn")
+    if row.missing:
+        out.note(_("{name} needs secrets that are not in the keyring: {names}", name=row.name, names=", ".join(row.missing)), "warn")
+    waiting = row.waiting
+    if waiting:
+        names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))
+        out.note(
+            _("{name} does not offer what you approved: {names}. Look at it with: atelier mcp tools {name}", name=row.name, names=names),
+            "warn",
+        )

@@ -1,0 +1,268 @@
+"""What an MCP server asks for, in the question dialog: a form to fill in, a page to open, a request to a model to allow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from atelier_desk import form_words
+from atelier_desk.desktop.panes.wording import number
+from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets import Card, control, fill, label
+from atelier_desk.domain import limits
+from atelier_desk.domain.form import FieldKind, FormField
+from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionSpec, QuestionType, values_of
+from atelier_desk.i18n import N_, _
+
+
+class ServerRequest(QWidget):
+    """``changed`` is emitted when something else is entered. ``server-request``."""
+
+    changed = Signal()
+
+    def __init__(self, spec: QuestionSpec, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("server-request")
+        mark(self, "plain")
+        self._spec = spec
+        self.fields: list[_Field] = []
+        self._texts: list[tuple[QLabel, Callable[[], str]]] = []
+        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=10)
+        assert spec.asker is not None
+        server = spec.asker.server
+        if spec.asker.doubtful:
+            self._say("question-doubtful", "error", lambda: _(form_words.SECRET, server=server))
+        if spec.form is not None:
+            given = spec.form.defaults()
+            for field in spec.form.fields:
+                made = _FIELDS[field.kind](field, self)
+                made.give(given.get(field.name))
+                made.changed.connect(self.changed)
+                self.fields.append(made)
+                self._column.addWidget(made)
+            self._say("question-goes-to", "small", lambda: _(form_words.GOES_TO, server=server))
+        elif spec.question_type is QuestionType.URL:
+            self._page(spec.url)
+        elif spec.sampling is not None:
+            self._sampling()
+        self.retranslate()
+
+    # building ---------------------------------------------------------------------------------------------------------------------
+
+    def _say(self, name: str, look: str, text: Callable[[], str]) -> QLabel:
+        said = control(label("", look, self, wrap=True), name)
+        said.setTextFormat(Qt.TextFormat.PlainText)
+        self._texts.append((said, text))
+        self._column.addWidget(said)
+        return said
+
+    def _page(self, url: str) -> None:
+        parts = urlsplit(url)
+        host = form_words.shown_host(url)
+        self._say("question-host", "title", lambda: host)
+        whole = self._say("question-url", "small", lambda: url)
+        whole.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        if parts.scheme == "http":
+            self._say("question-plain-http", "error", lambda: _(form_words.NOT_ENCRYPTED))
+        about = N_("The page opens in your browser. What you do there is between you and it: Atelier does not read it.")
+        self._say("question-page-about", "small", lambda: _(about))
+
+    def _sampling(self) -> None:
+        asked, asker = self._spec.sampling, self._spec.asker
+        assert asked is not None
+        assert asker is not None
+        self._say(
+            "question-model", "",
+            lambda: _("Model: {model}. At most {n} tokens, which count for this run.", model=asked.model, n=number(asked.max_tokens)),
+        )  # fmt: skip
+        texts = [(_("Instructions"), asked.system)] if asked.system else []
+        texts += [(_("Message") if each.role == "user" else _("Answer"), each.text) for each in asked.messages]
+        for index, (caption, text) in enumerate(texts):
+            box = Card(self, "card-sunken")
+            shown = control(label(text, "", box, wrap=True), f"question-sampled-{index}")
+            shown.setTextFormat(Qt.TextFormat.PlainText)
+            shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            fill(box.body, label(caption, "small", box), shown)
+            self._column.addWidget(box)
+        self._say("question-goes-to", "small", lambda: _(form_words.REPLY_GOES_TO, server=asker.server))
+
+    # what the dialog asks -----------------------------------------------------------------------------------------------------------
+
+    def answer(self) -> QuestionAnswer:
+        """What is entered, as an answer that accepts."""
+        if self._spec.form is None:
+            return QuestionAnswer(selected_options=(ACCEPT,))
+        values = {field.field.name: field.value() for field in self.fields}
+        given = {name: value for name, value in values.items() if value is not None}
+        text = json.dumps(given, ensure_ascii=False)
+        return QuestionAnswer(selected_options=(ACCEPT,), text_response=text) if len(text) <= limits.QUESTION_TEXT_RESPONSE else _TOO_LONG
+
+    def restore(self, draft: QuestionAnswer) -> None:
+        """What was entered before the dialog was put aside."""
+        given = values_of(draft.text_response)
+        for field in self.fields:
+            if draft.text_response:
+                field.give(given.get(field.field.name))
+
+    def problem(self) -> str:
+        """What is wrong first, in words; empty when it can be sent."""
+        form = self._spec.form
+        if form is None:
+            return ""
+        answer = self.answer()
+        if answer is _TOO_LONG:
+            return _("These answers are too long together.")
+        problems = form.problems(values_of(answer.text_response))
+        for field in self.fields:
+            code = problems.get(field.field.name, "")
+            field.show_problem(form_words.problem(form, field.field.name, code).localized(_) if code else "", quiet=code == "required")
+        return form_words.problem(form, *next(iter(problems.items()))).localized(_) if problems else ""
+
+    def focusable(self) -> list[QWidget]:
+        return [widget for field in self.fields for widget in field.widgets]
+
+    def retranslate(self) -> None:
+        for said, text in self._texts:
+            said.setText(text())
+        for field in self.fields:
+            field.retranslate()
+
+
+_TOO_LONG = QuestionAnswer(selected_options=(ACCEPT,))
+"""Stands for answers that are too long to be sent."""
+
+
+class _Field(QWidget):
+    """A field with its caption, what the server says of it, and what is wrong with its value."""
+
+    changed = Signal()
+
+    def __init__(self, field: FormField, parent: QWidget) -> None:
+        super().__init__(parent)
+        mark(self, "plain")
+        self.field = field
+        self.widgets: list[QWidget] = []
+        self._caption = control(label("", "small", self, wrap=True), f"question-caption-{field.name}")
+        self._caption.setTextFormat(Qt.TextFormat.PlainText)
+        self._problem = control(label("", "error", self, wrap=True), f"question-problem-{field.name}")
+        self._problem.setTextFormat(Qt.TextFormat.PlainText)
+        self._problem.hide()
+        self.column = fill(QVBoxLayout(self), self._caption, margins=(0, 0, 0, 0), spacing=4)
+        self.build()
+        self.column.addWidget(self._problem)
+        for widget in self.widgets:
+            widget.setAccessibleDescription(field.about)
+
+    def build(self) -> None:
+        raise NotImplementedError
+
+    def give(self, value: Any) -> None:
+        raise NotImplementedError
+
+    def value(self) -> Any:
+        raise NotImplementedError
+
+    def show_problem(self, text: str, *, quiet: bool) -> None:
+        """Say it under the field; that something is required is told by the hint alone, before anything was entered."""
+        self._problem.setText(text)
+        self._problem.setVisible(bool(text) and not quiet)
+
+    def retranslate(self) -> None:
+        field = self.field
+        required = _("{field} (required)", field=field.label) if field.required else field.label
+        self._caption.setText("\n".join(filter(None, (required, field.about, form_words.hint(field)))))
+        for widget in self.widgets:
+            widget.setAccessibleName(widget.property("choice") or field.label)
+
+
+class _Line(_Field):
+    def build(self) -> None:
+        self._edit = control(QLineEdit(self), f"question-field-{self.field.name}")
+        self._edit.textChanged.connect(lambda _text: self.changed.emit())
+        self.widgets = [self._edit]
+        self.column.addWidget(self._edit)
+
+    def give(self, value: Any) -> None:
+        self._edit.setText("" if value is None else str(value))
+
+    def value(self) -> Any:
+        text = self._edit.text()
+        return self.field.read(text) if text.strip() else None
+
+
+class _Check(_Field):
+    def build(self) -> None:
+        self._box = control(QCheckBox(self), f"question-field-{self.field.name}")
+        self._box.setTristate(False)
+        self._box.toggled.connect(lambda _on: self.changed.emit())
+        self.widgets = [self._box]
+        self.column.addWidget(self._box)
+
+    def give(self, value: Any) -> None:
+        self._box.setChecked(value is True)
+
+    def value(self) -> Any:
+        return self._box.isChecked()
+
+    def retranslate(self) -> None:
+        super().retranslate()
+        self._box.setText(_("Yes"))
+
+
+class _Choice(_Field):
+    def build(self) -> None:
+        self._combo = control(QComboBox(self), f"question-field-{self.field.name}")
+        self._combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._combo.setMinimumContentsLength(12)
+        self._combo.addItem("", None)
+        for choice in self.field.choices:
+            self._combo.addItem(choice.title, choice.value)
+        self._combo.currentIndexChanged.connect(lambda _index: self.changed.emit())
+        self.widgets = [self._combo]
+        self.column.addWidget(self._combo)
+
+    def give(self, value: Any) -> None:
+        known = [each.value for each in self.field.choices]
+        self._combo.setCurrentIndex(known.index(value) + 1 if value in known else 0)
+
+    def value(self) -> Any:
+        return self._combo.currentData()
+
+    def retranslate(self) -> None:
+        super().retranslate()
+        self._combo.setItemText(0, _("Not chosen"))
+
+
+class _Choices(_Field):
+    def build(self) -> None:
+        name = f"question-field-{self.field.name}"
+        self._boxes = [control(QCheckBox(each.title.replace("&", "&&"), self), f"{name}-{each.value}") for each in self.field.choices]
+        for box, choice in zip(self._boxes, self.field.choices, strict=True):
+            box.setProperty("choice", choice.title)
+            box.toggled.connect(lambda _on: self.changed.emit())
+            self.column.addWidget(box)
+        self.widgets = list(self._boxes)
+
+    def give(self, value: Any) -> None:
+        chosen = value if isinstance(value, list) else []
+        for box, choice in zip(self._boxes, self.field.choices, strict=True):
+            box.setChecked(choice.value in chosen)
+
+    def value(self) -> Any:
+        found = [choice.value for box, choice in zip(self._boxes, self.field.choices, strict=True) if box.isChecked()]
+        return found or None
+
+
+_FIELDS: dict[FieldKind, type[_Field]] = {
+    FieldKind.TEXT: _Line,
+    FieldKind.NUMBER: _Line,
+    FieldKind.INTEGER: _Line,
+    FieldKind.BOOLEAN: _Check,
+    FieldKind.CHOICE: _Choice,
+    FieldKind.CHOICES: _Choices,
+}

@@ -1,0 +1,108 @@
+"""Signing in to MCP servers in the browser, and out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.mcp import START_S, McpServer
+from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
+from atelier_desk.i18n import N_
+from atelier_desk.mcp import resolving
+from atelier_desk.threads import in_storage_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.llm.secrets import KeyVault
+    from atelier_desk.mcp.connection import Connection
+    from atelier_desk.mcp.oauth import Callback, Kept
+
+WAIT_S = 300.0
+"""Seconds a person has to sign in."""
+Told = Callable[[str], object] | None
+
+
+class Servers(Protocol):
+    """The servers that are signed in to."""
+
+    async def get(self, name: str) -> McpStatus: ...
+
+    async def settled(self, name: str) -> McpServer: ...
+
+    async def test(self, name: str) -> McpHealth: ...
+
+    async def stop(self, name: str) -> None: ...
+
+    async def connection(self, name: str) -> Connection: ...
+
+
+class McpSignIn:
+    """Sign-ins; what came of them is in the keyring."""
+
+    def __init__(self, servers: Servers, vault: KeyVault) -> None:
+        self._servers, self._vault = servers, vault
+        self._signing: dict[str, tuple[Kept, Callback, Told]] = {}
+
+    async def sign_in(self, name: str, told: Told = None) -> McpHealth:
+        """Sign in to a server in the browser, and connect. ``told`` gets the address of the page. Cancelling gives it up.
+
+        Raises:
+            UsageError: it has no address, so nobody signs in to it.
+        """
+        from atelier_desk.mcp import oauth
+
+        config = await self._servers.settled(name)
+        if config.transport != "http":
+            raise UsageError(N_("The MCP server {server} is a program on this machine: there is nothing to sign in to."), server=name)
+        kept = oauth.Kept(config, self._vault)
+        await kept.load()
+        callback = oauth.Callback()
+        port = await callback.open(int(kept.said.get("port", 0)))
+        try:
+            if port != kept.said.get("port") or kept.said.get("doubtful"):
+                # Registered with another address to come back to, or perhaps forgotten by the server: it would refuse this client.
+                kept.said = {}
+            # Until it went well: an attempt that ended in the browser says nothing of why.
+            await kept.note(port=port, doubtful=True)
+            health = await self._signed_in(name, kept, callback, told)
+            if health.ok:
+                await kept.note(doubtful=False)
+            return health
+        finally:
+            self._signing.pop(name, None)
+            await callback.close()
+
+    async def sign_out(self, name: str) -> None:
+        """Forget a server's client and tokens, and end its connection."""
+        config = (await self._servers.get(name)).config
+        await in_storage_thread(self._vault.delete, resolving.entry(config, "oauth"))
+        await self._servers.stop(name)
+
+    async def auth(self, server: McpServer) -> Any:
+        """What signs a server's requests; None where nobody ever signed in."""
+        from atelier_desk.mcp import oauth
+
+        if server.name in self._signing:
+            kept, callback, told = self._signing[server.name]
+            return await oauth.auth(server, kept, asking=callback, told=told)
+        kept = oauth.Kept(server, self._vault)
+        await kept.load()
+        return await oauth.auth(server, kept) if kept.signed_in else None
+
+    async def _signed_in(self, name: str, kept: Kept, callback: Callback, told: Told) -> McpHealth:
+        health = McpHealth(ok=False)
+        for _attempt in range(2):
+            registered = "client" in kept.said
+            self._signing[name] = (kept, callback, told)
+            await self._servers.stop(name)
+            connection = await self._servers.connection(name)
+            connection.start_s, before = WAIT_S + START_S, connection.start_s
+            try:
+                health = await self._servers.test(name)
+            finally:
+                connection.start_s = before
+            if health.ok or health.code != "sign_in_failed" or not registered:
+                break
+            # The client may have been forgotten by the server: once more, as a new one.
+            kept.said = {"port": kept.said.get("port")}
+        return health

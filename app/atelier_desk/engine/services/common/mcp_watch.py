@@ -1,0 +1,58 @@
+"""Whether MCP servers that are at work still answer: they are asked from time to time while somebody uses them or looks at them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.mcp import McpError
+
+if TYPE_CHECKING:
+    from atelier_desk.mcp.connection import Connection
+
+log = logging.getLogger(__name__)
+CHECK_S = 30.0
+"""Seconds between two questions."""
+USED_S = 300.0
+"""Seconds after its newest request for which a server counts as used: nobody has to know of one that is left alone."""
+
+
+class McpWatch:
+    """Asks running servers; none is started for it. ``connections`` are those there are, as they come and go."""
+
+    def __init__(self, connections: Mapping[str, Connection], clock: Clock) -> None:
+        self._connections, self._clock = connections, clock
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """A server is used: ask it until it is left alone."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._watch())
+
+    async def check(self) -> None:
+        """Ask all that run, side by side. What goes wrong is in their states."""
+        await self._ask(list(self._connections.values()))
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _watch(self) -> None:
+        while used := self._used():
+            await self._clock.sleep(CHECK_S)
+            await self._ask([each for each in used if each in self._connections.values()])
+
+    def _used(self) -> list[Connection]:
+        since = self._clock.monotonic() - USED_S
+        return [each for each in self._connections.values() if each.pingable and each.used_at >= since]
+
+    @staticmethod
+    async def _ask(connections: list[Connection]) -> None:
+        for found in await asyncio.gather(*(each.ping() for each in connections), return_exceptions=True):
+            if isinstance(found, McpError):
+                log.warning("%s", found)
+            elif isinstance(found, Exception):
+                log.error("a server could not be asked", exc_info=found)

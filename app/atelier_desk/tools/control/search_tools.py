@@ -1,0 +1,133 @@
+"""search_tools: finds tools of MCP servers, where they are too many for all their definitions to be sent."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from atelier_desk.domain.text import shorten
+from atelier_desk.i18n import N_
+from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
+from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.sections import SERVERS
+
+NAME = "search_tools"
+MOST_FOUND = 8
+"""Tools that one search gives."""
+MOST_NAMED = 100
+"""Names that are told when nothing fits."""
+_NAME_WEIGHT = 3
+"""How much more a word of a tool's name counts than one of its description."""
+_K1, _B = 1.2, 0.5
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
+_TOLD = 300
+_PARAMETERS = 20
+
+
+class SearchToolsInput(Input):
+    query: str = Field(min_length=1, max_length=300)
+
+
+@builtin(order=9)
+class SearchTools(ControlTool):
+    """The tools that fit a query best, by the words of their names, descriptions and parameters. Looks at nothing but the registry, so the
+    same call gives the same again; what was found is kept in the run, and the definitions go along with the next request."""
+
+    name: ClassVar[str] = NAME
+    title: ClassVar[str] = N_("Search of tools")
+    purpose: ClassVar[str] = N_("Finds tools of MCP servers that have too many to list")
+    icon: ClassVar[str] = "search"
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look for tools: {query}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Looked for tools: {query}")}
+    awaits_external_response: ClassVar[bool] = False
+    state_of: ClassVar[str] = NAME
+    input: ClassVar[Any] = SearchToolsInput
+    what: ClassVar[str] = (
+        "Find tools of MCP servers by words of what they do, or by name. What is found can be called from your next reply on."
+    )
+
+    def offered(self, offer: Offer) -> bool:
+        return offer.searching
+
+    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+        registry = self.services.registry
+        enabled = context.enabled_tools
+        known = registry.get_all_tool_names() if registry is not None and enabled is None else enabled or ()
+        tools = [tool for name in known if registry is not None and (tool := registry.get_tool(name)) and tool.section.startswith(SERVERS)]
+        found = best(tools, input.query)
+        if not found:
+            names = [tool.name for tool in tools]
+            more = {"more": len(names) - MOST_NAMED} if len(names) > MOST_NAMED else {}
+            return ToolResult.ok(
+                found=[], names=names[:MOST_NAMED], hint="Nothing fits. Search with other words, or for one of these names.", **more
+            )
+        told = [_told(tool) for tool in found[:MOST_FOUND]]
+        more = {"more": len(found) - MOST_FOUND} if len(found) > MOST_FOUND else {}
+        # The best is the newest: where there is no room for all, it stays.
+        newest = max(context.state.values(), default=0)
+        state = {tool.name: newest + number for number, tool in enumerate(reversed(found[:MOST_FOUND]), 1)}
+        return ToolResult({"success": True, "found": told, **more}, state=state)
+
+
+def best(tools: Sequence[Tool], query: str) -> list[Tool]:
+    """Those that share words with the query, the best first; equals in their own order. A tool's very name gives that tool alone."""
+    named = [tool for tool in tools if query.strip() in (tool.name, getattr(tool, "own_name", ""))]
+    if named:
+        return named
+    asked = set(words(query))
+    counts = [_counts(tool) for tool in tools]
+    average = sum(each.total() for each in counts) / len(counts) if counts else 0.0
+    holding = {word: sum(1 for each in counts if _times(each, word)) for word in asked}
+    scores = []
+    for place, each in enumerate(counts):
+        score = 0.0
+        for word in asked:
+            times = _times(each, word)
+            if times:
+                rare = math.log(1 + (len(counts) - holding[word] + 0.5) / (holding[word] + 0.5))
+                score += rare * times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * each.total() / average))
+        if score:
+            scores.append((-score, place))
+    return [tools[place] for _score, place in sorted(scores)]
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, also those joined as ``getPage`` and ``get_page``, without the endings that only say how many."""
+    found = (each.casefold() for each in _WORD.findall(text))
+    return [each[:-1] if len(each) > 3 and each.endswith("s") else each for each in found]
+
+
+def _counts(tool: Tool) -> Counter[str]:
+    definition = tool.definition()
+    properties = definition.parameters.get("properties")
+    counted = Counter(words(" ".join((tool.title, definition.description, *(properties if isinstance(properties, dict) else ())))))
+    for word in words(getattr(tool, "own_name", tool.name)):
+        counted[word] += _NAME_WEIGHT
+    return counted
+
+
+def _times(counted: Counter[str], word: str) -> float:
+    """How often a word stands there; one that only begins alike ("create", "created") counts half."""
+    if word in counted:
+        return float(counted[word])
+    if len(word) < 4:
+        return 0.0
+    return 0.5 * sum(times for other, times in counted.items() if len(other) > 3 and (other.startswith(word) or word.startswith(other)))
+
+
+def _told(tool: Tool) -> dict[str, Any]:
+    parameters = tool.definition().parameters
+    required = parameters.get("required") or ()
+    names = [name if name in required else f"{name}?" for name in parameters.get("properties") or {}]
+    return {
+        "name": tool.name,
+        "server": tool.section.removeprefix(SERVERS),
+        "description": shorten(" ".join(tool.description.split()), _TOLD),
+        "takes": ", ".join([*names[:_PARAMETERS], "…"] if len(names) > _PARAMETERS else names),
+    }

@@ -1,0 +1,48 @@
+"""Servers are asked whether they still answer while they are used, and not before or after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.mcp import McpError
+from atelier_desk.engine.services.common.mcp_watch import CHECK_S, USED_S, McpWatch
+from tests.support.clock import ManualClock
+
+
+class Server:
+    def __init__(self, clock: ManualClock, *, runs: bool = True, fails: bool = False) -> None:
+        self.used_at, self.pingable, self.fails, self.asked = clock.monotonic(), runs, fails, 0
+
+    async def ping(self) -> None:
+        self.asked += 1
+        if self.fails:
+            raise McpError("The MCP server {server} did not answer in time.", server="x")
+
+
+async def test_while_it_is_used_and_no_longer(clock: ManualClock) -> None:
+    servers: dict[str, Any] = {"used": Server(clock), "failing": Server(clock, fails=True), "idle": Server(clock, runs=False)}
+    watch = McpWatch(servers, clock)
+    watch.begin()
+    watch.begin()
+    task = watch._task
+    assert task is not None
+    await clock.settle()
+    rounds = round(USED_S / CHECK_S)
+    for _round in range(rounds):
+        await clock.advance(CHECK_S)
+    assert [each.asked for each in servers.values()] == [rounds, rounds, 0]
+    servers["used"].used_at = clock.monotonic()
+    for _round in range(3):
+        await clock.advance(CHECK_S)
+    assert [each.asked for each in servers.values()] == [rounds + 3, rounds + 1, 0], "one was not used for long"
+    gone = servers.pop("used")
+    await clock.advance(CHECK_S)
+    assert (gone.asked, task.done()) == (rounds + 3, True)
+
+
+async def test_whoever_looks_has_all_asked_at_once(clock: ManualClock) -> None:
+    servers: dict[str, Any] = {"a": Server(clock), "b": Server(clock, fails=True)}
+    watch = McpWatch(servers, clock)
+    await watch.check()
+    assert [each.asked for each in servers.values()] == [1, 1]
+    watch.stop()
