@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 from io import BytesIO
 from typing import Any
@@ -71,6 +72,12 @@ def test_the_ground_may_be_clear() -> None:
     assert (pixels[0, 0, 3], pixels[32, 32, 3]) == (0, 255)
 
 
+def glb(said: object) -> bytes:
+    text = json.dumps({"asset": {"version": "2.0"}, **said}).encode()  # type: ignore[dict-item]
+    text += b" " * (-len(text) % 4)
+    return struct.pack("<4sIIII", b"glTF", 2, 20 + len(text), len(text), 0x4E4F534A) + text
+
+
 @pytest.mark.parametrize(
     ("data", "kind", "code"),
     [
@@ -79,6 +86,28 @@ def test_the_ground_may_be_clear() -> None:
         (b"glTF\x02\0\0\0\xff\xff\xff\xff", "glb", "not_a_model"),
         (b"nonsense", "ply", "not_a_model"),
         (b"v 0 0 0\nv 1 0 0\n", "obj", "empty"),
+        (
+            b"ply\nformat ascii 1.0\nelement vertex 1000000000000000\nproperty float x\nelement face 1\nend_header\n0\n",
+            "ply",
+            "not_a_model",
+        ),
+        (b"solid " + b"\0" * 74 + struct.pack("<I", 4) + b"\0" * 50, "stl", "empty"),
+        (glb({"accessors": [{"count": 9_000_000_000}], "meshes": [{"primitives": [{"indices": 0}]}]}), "glb", "too_many"),
+        (
+            glb({"accessors": [{"count": 3_000}], "meshes": [{"primitives": [{"indices": 0}]}], "nodes": [{"mesh": 0}] * 3_000}),
+            "glb",
+            "too_many",
+        ),
+        (
+            glb({"accessors": [{"count": "x"}], "meshes": [{"primitives": [{"indices": 7}]}], "nodes": [{"mesh": "a"}]}),
+            "glb",
+            "not_a_model",
+        ),
+        (glb({"accessors": 5, "meshes": "no"}), "glb", "not_a_model"),
+        (b"\n" * 3_000_000, "obj", "empty"),
+        (b"f " * 1_000_000, "obj", "empty"),
+        (b"v 0 0 0\n" + b"f 1 1 1\n" * 2_000_001, "obj", "too_many"),
+        (b"v 0 0 0\nf 1 2 3\nf 9 9 9\n", "obj", "not_a_model"),
     ],
 )
 def test_what_is_no_model_or_too_large_is_refused(data: bytes, kind: str, code: str) -> None:

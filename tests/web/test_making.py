@@ -118,10 +118,10 @@ async def test_tripo_gets_a_picture_and_is_asked_until_the_model_is_there(
     served.pages[f"{here}/task"] = answer({"code": 0, "data": {"task_id": "t-1"}})
     served.pages[f"{here}/task/t-1"] = task
     served.pages[f"{here}/m.glb"] = Reply(GLB)
-    said: list[int] = []
+    said: list[tuple[int, bool]] = []
     maker = make(models="tripo", models_address=f"http://{here}")
-    assert await maker.model(Job(pictures=(PNG,)), said.append) == GLB
-    assert (said, polls.polls) == ([0, 40], 2)
+    assert await maker.model(Job(pictures=(PNG,)), lambda *told: said.append(told)) == GLB
+    assert (said, polls.polls) == ([(0, False), (40, False)], 2)
     order = next(json.loads(each.headers["body"]) for each in served.asked if each.target == "/task")
     assert order == {"type": "image_to_model", "file": {"type": "png", "file_token": "tok"}}
     upload = next(each for each in served.asked if each.target == "/upload")
@@ -136,28 +136,74 @@ async def test_meshy_makes_a_model_from_words_or_says_why_not(make: Callable[...
         {"status": "SUCCEEDED", "progress": 100, "model_urls": {"glb": f"http://{here}/m.glb"}}
     )
     served.pages[f"{here}/m.glb"] = Reply(GLB)
-    assert await maker.model(Job("a horse"), lambda percent: None) == GLB
+    assert await maker.model(Job("a horse"), lambda *_: None) == GLB
     served.pages[f"{here}/v2/text-to-3d/m1"] = answer({"status": "FAILED", "task_error": {"message": "too vague"}})
     with pytest.raises(ToolError) as failed:
-        await maker.model(Job("a horse"), lambda percent: None)
+        await maker.model(Job("a horse"), lambda *_: None)
     assert "too vague" in str(failed.value)
     served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "../../secrets"})
     with pytest.raises(ToolError) as lied:
-        await maker.model(Job("a horse"), lambda percent: None)
+        await maker.model(Job("a horse"), lambda *_: None)
     assert lied.value.code == "bad_answer"
 
 
-async def test_stopping_the_call_stops_the_job(make: Callable[..., Maker], served: Sites, here: str) -> None:
+@pytest.mark.parametrize(
+    ("service", "status", "told", "last"),
+    [("meshy", "PENDING", True, "DELETE"), ("meshy", "IN_PROGRESS", False, "GET"), ("tripo", "queued", False, "GET")],
+)
+async def test_stopping_the_call_stops_a_job_that_is_only_queued_where_the_service_lets_it(
+    make: Callable[..., Maker], served: Sites, here: str, service: str, status: str, told: bool, last: str
+) -> None:
     begun = asyncio.Event()
+    said: list[bool] = []
+
+    def say(percent: int, stops: bool) -> None:
+        said.append(stops)
+        begun.set()
+
     served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "m1"}, 202)
-    served.pages[f"{here}/v2/text-to-3d/m1"] = answer({"status": "IN_PROGRESS", "progress": 10})
-    maker = make(models="meshy", models_address=f"http://{here}")
-    work = asyncio.create_task(maker.model(Job("a horse"), lambda percent: begun.set()))
+    served.pages[f"{here}/task"] = answer({"code": 0, "data": {"task_id": "m1"}})
+    served.pages[f"{here}/v2/text-to-3d/m1"] = answer({"status": status, "progress": 10})
+    served.pages[f"{here}/task/m1"] = answer({"data": {"status": status, "progress": 10}})
+    maker = make(models=service, models_address=f"http://{here}")
+    work = asyncio.create_task(maker.model(Job("a horse"), say))
     await begun.wait()
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
-    assert served.methods[-1] == "DELETE"
+    assert (said[0], served.methods[-1]) == (told, last)
+    polled = len(served.asked)
+    await asyncio.sleep(0)
+    assert len(served.asked) == polled
+
+
+async def test_a_job_that_is_paid_for_outlives_a_server_that_stumbles(make: Callable[..., Maker], served: Sites, here: str) -> None:
+    states = iter([answer({}, 503), answer({}, 500), answer({"status": "SUCCEEDED", "model_urls": {"glb": f"http://{here}/m.glb"}})])
+    served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "m1"}, 202)
+    served.pages[f"{here}/v2/text-to-3d/m1"] = lambda asked: next(states)
+    served.pages[f"{here}/m.glb"] = Reply(GLB)
+    maker = make(models="meshy", models_address=f"http://{here}")
+    assert await maker.model(Job("a horse"), lambda *_: None) == GLB
+    served.pages[f"{here}/v2/text-to-3d/m1"] = answer({}, 503)
+    with pytest.raises(ProviderError):
+        await maker.model(Job("a horse"), lambda *_: None)
+    assert "DELETE" not in served.methods
+
+
+async def test_a_service_is_tried_without_paying(make: Callable[..., Maker], served: Sites, here: str) -> None:
+    served.pages[f"{here}/models"] = answer({"data": [{"id": "painter"}]})
+    served.pages[f"{here}/user/balance"] = answer({"code": 0, "data": {"balance": 12.5, "frozen": 0}})
+    served.pages[f"{here}/v1/balance"] = answer({"balance": 1000})
+    maker = make(images=f"http://{here}", images_model="painter", models="tripo", models_address=f"http://{here}")
+    assert (await maker.knows_model(), await maker.balance()) == (True, 12.5)
+    maker = make(images=f"http://{here}", images_model="other", models="meshy", models_address=f"http://{here}")
+    assert (await maker.knows_model(), await maker.balance()) == (False, 1000.0)
+    for said in ({"data": []}, [], {"data": "many"}):
+        served.pages[f"{here}/models"] = served.pages[f"{here}/v1/balance"] = answer(said)
+        assert (await maker.knows_model(), await maker.balance()) == (None, None)
+    assert set(served.methods) == {"GET"}
+    with pytest.raises(ToolError):
+        await make().balance()
 
 
 async def test_a_model_that_is_never_finished_is_given_up(
@@ -167,7 +213,7 @@ async def test_a_model_that_is_never_finished_is_given_up(
     served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "m1"}, 202)
     served.pages[f"{here}/v2/text-to-3d/m1"] = answer({"status": "IN_PROGRESS", "progress": 10})
     with pytest.raises(ToolError) as failed:
-        await make(models="meshy", models_address=f"http://{here}").model(Job("a horse"), lambda percent: None)
+        await make(models="meshy", models_address=f"http://{here}").model(Job("a horse"), lambda *_: None)
     assert "not finished after 1 minutes" in str(failed.value)
 
 
@@ -175,5 +221,5 @@ async def test_what_is_not_set_up_is_named(make: Callable[..., Maker]) -> None:
     maker = make()
     assert ("Settings, Pictures and 3D" in maker.lacks_images(), "Tripo or Meshy" in maker.lacks_models()) == (True, True)
     with pytest.raises(ToolError) as failed:
-        await maker.model(Job("x"), lambda percent: None)
+        await maker.model(Job("x"), lambda *_: None)
     assert failed.value.code == "not_configured"

@@ -68,6 +68,27 @@ async def test_a_redirect_within_a_site_is_checked_like_any_address(web: Web, se
     assert len(served.connected) == 1
 
 
+async def test_a_redirect_and_a_kept_page_are_held_against_the_rules_of_hosts_at_each_hop(web: Web, served: Sites) -> None:
+    served.pages["x.org/"] = Reply(status=302, headers={"location": "http://www.x.org/a"})
+    served.pages["www.x.org/a"] = Reply(html("WWW", LONG))
+    served.pages["www.y.org/"] = Reply(status=302, headers={"location": "http://y.org/"})
+    assert (await web.page("http://x.org/", no, barred=lambda host: "deny" if host == "x.org" else "")).title == "WWW"
+    before = len(served.asked)
+    for url, barred, code in (
+        ("http://x.org/", {"www.x.org": "deny"}, "barred"),  # kept from before: the rule came later
+        ("http://x.org/", {"www.x.org": "ask"}, "elsewhere"),
+        ("http://www.y.org/", {"y.org": "deny"}, "barred"),
+    ):
+        with pytest.raises(ToolError) as failed:
+            await web.page(url, no, barred=lambda host, barred=barred: barred.get(host, ""))  # type: ignore[misc]
+        assert failed.value.code == code
+    assert [f"{each.host}{each.target}" for each in served.asked[before:]] == ["www.y.org/robots.txt", "www.y.org/"]
+    served.pages["z.org/"] = Reply(html("Z", LONG, '<a href="http://www.z.org/b">b</a>', '<a href="/c">c</a>'))
+    served.pages["z.org/c"] = Reply(html("C", LONG))
+    crawled = await web.crawl("http://z.org/", Crawl(1, 9), no, lambda *_: None, barred=lambda host: "deny" if host == "www.z.org" else "")
+    assert ([each.title for each in crawled.pages], [each[0] for each in crawled.failed]) == (["Z", "C"], ["http://www.z.org/b"])
+
+
 async def test_robots_txt_is_obeyed_with_its_stars_and_its_delay(web: Web, served: Sites, hasty: Hasty) -> None:
     served.pages["polite.org/robots.txt"] = Reply(b"User-agent: *\nDisallow: /*/secret$\nAllow: /\nCrawl-delay: 4\n")
     served.pages["polite.org/a"] = Reply(html("A", LONG))

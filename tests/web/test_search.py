@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -89,6 +90,7 @@ async def test_the_public_pages_answer_or_their_failure_is_told(served: Sites, m
     with pytest.raises(ToolError) as failed:
         await made.search("x", 5)
     assert "202 Ratelimit" in str(failed.value)
+    assert "SearXNG, Brave Search, Tavily" in str(failed.value)
 
 
 async def test_what_is_not_set_up_is_named() -> None:
@@ -100,3 +102,61 @@ async def test_what_is_not_set_up_is_named() -> None:
     with pytest.raises(ToolError) as failed:
         await made.search("x", 5)
     assert failed.value.code == "not_configured"
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        (
+            [{"title": "T", "href": "https://a.org/", "body": "Some <b>words</b> &amp; more"}],
+            [Hit("T", "https://a.org/", "Some words & more")],
+        ),
+        ([{"title": None, "href": "https://a.org/", "body": None}], [Hit("", "https://a.org/")]),
+        ([{"title": "T", "href": "", "body": "x"}, {"title": "T", "body": "x"}, "text", None], []),
+        ([{"title": "T", "href": "javascript:alert(1)", "body": "x"}], []),
+        ([], []),
+    ],
+)
+async def test_what_the_library_gives_is_read_in_every_shape_it_was_seen_in(
+    monkeypatch: pytest.MonkeyPatch, rows: list[Any], found: list[Hit]
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    asked: list[tuple[Any, ...]] = []
+
+    class Library:
+        def __init__(self, proxy: str | None = None, timeout: int = 0) -> None:
+            asked.append((proxy, timeout))
+
+        def text(self, query: str, max_results: int) -> Iterator[Any]:
+            asked.append((query, max_results))
+            return iter(rows)
+
+    monkeypatch.setattr("ddgs.DDGS", Library)
+    assert await Searcher(KeyVault(session=True), ManualClock()).search("x y", 5) == found
+    assert asked == [(None, search._PAGES_S), ("x y", 5)]
+
+
+@pytest.mark.parametrize(("kind", "said"), [("RatelimitException", "202"), ("TimeoutException", "timed out"), ("DDGSException", "DNS")])
+async def test_each_failure_of_the_library_names_the_other_services(monkeypatch: pytest.MonkeyPatch, kind: str, said: str) -> None:
+    import ddgs.exceptions
+
+    def fails(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:
+        raise getattr(ddgs.exceptions, kind)(said)
+
+    monkeypatch.setattr(search, "public_pages", fails)
+    with pytest.raises(ToolError) as failed:
+        await Searcher(KeyVault(session=True), ManualClock()).search("x", 5)
+    text = str(failed.value)
+    assert (failed.value.code, said in text, "SearXNG, Brave Search, Tavily" in text) == ("search", True, True)
+
+
+async def test_nothing_found_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ddgs.exceptions import DDGSException
+
+    def nothing(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:
+        raise DDGSException("No results found.")
+
+    monkeypatch.setattr(search, "public_pages", nothing)
+    assert await Searcher(KeyVault(session=True), ManualClock()).search("x", 5) == []

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import httpcore
 import pytest
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.llm.wire.transport import ProxyUse
 from atelier_desk.web import reader
 from atelier_desk.web.reader import Web
+from atelier_desk.web.tunnel import through
 from tests.support.servers.proxies import FakeProxy
 from tests.support.sites import PUBLIC, Reply, Sites, html, parsed_here
 from tests.web.conftest import Hasty
@@ -48,3 +53,85 @@ async def test_a_proxy_that_refuses_is_named(tmp_path: Path, served: Sites, hast
         with pytest.raises(ToolError) as refused:
             await Web(tmp_path / "web", hasty, resolve=served.resolve).page("http://far.org/", lambda host, port: False)
     assert (refused.value.code, "HTTP_PROXY" in str(refused.value), "403" in str(refused.value)) == ("proxy", True, True)
+
+
+@pytest.mark.parametrize(
+    ("value", "url", "asked"),
+    [
+        ("2606:4700::1111", "http://[2606:4700::1111]/", 0),
+        ("[2606:4700::1111]", "http://[2606:4700::1111]/", 0),
+        ("2606:4700::/32", "http://[2606:4700::1111]/", 0),
+        ("[2606:4700::]/32", "http://[2606:4700::1111]:8080/", 0),
+        ("[2606:4700::1111]:8080", "http://[2606:4700::1111]/", 1),
+        ("2606:4701::/32", "http://[2606:4700::1111]/", 1),
+        ("93.184.0.0/16", "http://93.184.215.14/", 0),
+        ("far.org:80", "http://far.org/", 0),
+        ("far.org:8080", "http://far.org/", 1),
+        ("nonsense/99, ,::/x,[", "http://far.org/", 1),
+    ],
+)
+async def test_no_proxy_knows_numbers_networks_and_ports(
+    tmp_path: Path, served: Sites, hasty: Hasty, monkeypatch: pytest.MonkeyPatch, value: str, url: str, asked: int
+) -> None:
+    class Direct(type(served)):  # type: ignore[misc]
+        """What is not the proxy's own address leads to the pages; what is, to the proxy."""
+
+        async def connect_tcp(self, host: str, port: int, **more: object) -> object:
+            return await self._real.connect_tcp("127.0.0.1", proxy.port if port == proxy.port else served.port)
+
+    async with FakeProxy(served.port) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://{proxy.address}")
+        monkeypatch.setenv("NO_PROXY", value)
+        web = Web(tmp_path / "web", hasty, resolve=served.resolve, network=Direct())
+        with pytest.raises(ToolError, match="404"):
+            await web.page(url, lambda host, port: False)
+        assert len(proxy.asked) == asked
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said", "detail"),
+    [
+        ("http", b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "407"),
+        ("http", b"HTTP/1.1 2000000000 OK\r\n\r\n", "not an HTTP proxy"),
+        ("http", b"garbage 200 yes\r\n\r\n", "not an HTTP proxy"),
+        ("http", b"HTTP/1.1 200 OK\r\n" + b"x-more: yes\r\n" * 2_000, "headers without end"),
+        ("http", b"HTTP/1.1 200 OK\r\nx: y", "headers without end"),
+        ("http", b"", "no answer"),
+        ("https", b"HTTP/1.1 200 OK\r\n\r\n", "proxy"),
+        ("socks5", b"HTTP/1.1 400 Bad Request\r\n\r\n", "SOCKS5"),
+        ("socks5", b"\x05\x00\x05\x00\x00\x09\x00", "SOCKS5"),
+        ("socks5", b"\x05\x00\x05\x05\x00\x01\x7f\x00\x00\x01\x00\x00", "SOCKS5"),
+        ("socks5", b"\x05\x00\x05", "not a SOCKS5 proxy"),
+    ],
+)
+async def test_a_hostile_proxy_is_left_and_named(
+    tmp_path: Path, served: Sites, hasty: Hasty, monkeypatch: pytest.MonkeyPatch, scheme: str, said: bytes, detail: str
+) -> None:
+    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            await reader.read(100)
+            writer.write(said)
+            await writer.drain()
+            writer.close()
+
+    server = await asyncio.start_server(answers, "127.0.0.1", 0)
+    monkeypatch.setenv("HTTP_PROXY", f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    with pytest.raises(ToolError) as refused:
+        await Web(tmp_path / "web", hasty, resolve=served.resolve).page("http://far.org/", lambda host, port: False)
+    server.close()
+    assert (refused.value.code, detail in str(refused.value), len(str(refused.value)) < 400) == ("proxy", True, True), str(refused.value)
+
+
+async def test_a_proxy_that_drips_or_keeps_silent_is_left(served: Sites) -> None:
+    async def drips(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while not writer.is_closing():
+                writer.write(b"H")
+                await writer.drain()
+                await asyncio.sleep(0.01)
+
+    server = await asyncio.start_server(drips, "127.0.0.1", 0)
+    use = ProxyUse(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "shown", "HTTP_PROXY")
+    with pytest.raises(ToolError, match="no answer within"):
+        await through(httpcore.AnyIOBackend(), use, PUBLIC, 80, 0.1)
+    server.close()

@@ -1,6 +1,7 @@
 """The text of a picture (OCR), by a process of its own: ``python -P -m atelier_desk.media.reading LANGUAGES < picture``.
 
-What it writes is JSON: ``{"text", "confidence", "width", "height", "by"}``, or ``{"error": code}`` with a code of ``not_a_picture``,
+What it writes is JSON: ``{"text", "confidence", "width", "height", "by"}``, of several
+pages ``pages`` as well, and ``more`` when not all were read; or ``{"error": code}`` with a code of ``not_a_picture``,
 ``bomb``, ``no_ocr``, ``language``, ``broken``.
 """
 
@@ -9,10 +10,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+from atelier_desk.media.heads import size_of
 
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -20,6 +24,10 @@ SECONDS = 60
 """Of a processor."""
 PIXELS = 50_000_000
 """Of a picture that is unpacked."""
+PAGES = 10
+"""Of a TIFF that are read."""
+PAGES_S = 40.0
+"""Seconds of a processor after which no further page is begun."""
 SIDE = 6_000
 """Pixels of the longer side beyond which a picture is made smaller first: letters of pages that were scanned are large enough then."""
 SMALL = 1_000
@@ -35,16 +43,50 @@ def languages_dir() -> Path:
 
 
 def text_of(data: bytes, languages: str) -> dict[str, Any]:
-    """What a picture says."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    """What a picture says; of a TIFF what its first pages say. Each page is held against the limits before it is unpacked."""
+    from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = PIXELS
     try:
+        said = size_of(lambda offset, count: data[offset : offset + count])
+        if said is not None and said[0] * said[1] > PIXELS:  # some readers make room for the pixels as soon as they open a file
+            return {"error": "bomb", "width": said[0], "height": said[1]}
         picture = Image.open(BytesIO(data), formats=FORMATS)
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
-        return {"error": "not_a_picture"}
     except Image.DecompressionBombError:
         return {"error": "bomb"}
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
+        return {"error": "not_a_picture"}
+    pages: list[dict[str, Any]] = []
+    for number in range(PAGES if picture.format == "TIFF" else 1):
+        if number and (time.process_time() > PAGES_S or not _turned(picture, number)):
+            break
+        found = _page(picture, languages)
+        if "error" in found:
+            if pages:
+                break
+            return found
+        pages.append(found)
+    first = pages[0]
+    more = _turned(picture, len(pages))
+    if len(pages) == 1:
+        return {**first, **({"more": True} if more else {})}
+    text = "\n\n".join(f"--- Page {number} ---\n{each['text']}" for number, each in enumerate(pages, 1))
+    sure = round(sum(each["confidence"] for each in pages) / len(pages))
+    return {**first, "text": text.strip(), "confidence": sure, "pages": len(pages), **({"more": True} if more else {})}
+
+
+def _turned(picture: Any, number: int) -> bool:
+    """Go to a page; False when there is none. How many there are is not asked: the chain of them may be without end."""
+    try:
+        picture.seek(number)
+    except (EOFError, OSError, ValueError, SyntaxError, KeyError, TypeError):
+        return False
+    return True
+
+
+def _page(picture: Any, languages: str) -> dict[str, Any]:
+    from PIL import Image, ImageOps
+
     width, height = picture.size
     if width * height > PIXELS:
         return {"error": "bomb", "width": width, "height": height}

@@ -8,6 +8,7 @@ What it writes is JSON: ``{"views": {name: base64 PNG}, "faces", "vertices", "si
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import struct
@@ -21,6 +22,7 @@ MEMORY = 3 * 1024 * 1024 * 1024
 SECONDS = 60
 """Of a processor."""
 FACES = 2_000_000
+_SAID = 64 * 1024 * 1024
 KINDS = ("obj", "glb", "stl", "ply")
 VIEWS: dict[str, tuple[float, float]] = {
     "front": (0.0, 0.0), "back": (180.0, 0.0), "left": (-90.0, 0.0), "right": (90.0, 0.0), "top": (0.0, 90.0), "bottom": (0.0, -90.0),
@@ -40,9 +42,31 @@ def counted(data: bytes, kind: str) -> int:
     if kind == "ply":
         said = re.search(rb"element\s+face\s+(\d{1,18})", data[:8192])
         return int(said[1]) if said else 0
-    if kind == "obj":
-        return len(re.findall(rb"(?m)^\s*f\s", data))
+    if (
+        kind == "obj"
+    ):  # counted no further than it matters; blanks of a line alone, so that a file of blanks is not gone over again and again
+        return sum(1 for _face in itertools.islice(re.finditer(rb"(?m)^[ \t]{0,8}f[ \t]", data), FACES + 1))
+    if kind == "glb":
+        return _counted_glb(data)
     return 0
+
+
+def _counted_glb(data: bytes) -> int:
+    """The triangles that the nodes of a GLB show: a mesh counts as often as a node has it."""
+    try:
+        size = int(struct.unpack_from("<I", data, 12)[0])
+        said = json.loads(data[20 : 20 + size]) if data[:4] == b"glTF" and size <= _SAID else {}
+        accessors = said.get("accessors") or []
+
+        def corners(part: Any) -> int:
+            number = part.get("indices", (part.get("attributes") or {}).get("POSITION"))
+            return int(accessors[number].get("count", 0))
+
+        meshes = [sum(corners(part) for part in mesh.get("primitives") or ()) for mesh in said.get("meshes") or ()]
+        shown = [meshes[node["mesh"]] for node in said.get("nodes") or () if "mesh" in node]
+        return int(max(sum(shown), max(meshes, default=0)) // 3)
+    except (struct.error, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return 0  # it is broken; who reads it says so
 
 
 def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, background: str) -> dict[str, Any]:
@@ -75,6 +99,8 @@ def _mesh(data: bytes, kind: str) -> tuple[Any, Any, Any] | None:
     try:
         # Without a resolver no other file is looked for: materials and textures beside the model are not read.
         found = trimesh.load(BytesIO(data), file_type=kind, process=False, maintain_order=True, skip_materials=True)
+    except MemoryError:
+        raise
     except Exception:  # whatever a broken file makes of the readers
         return None
     dumped = found.dump() if isinstance(found, trimesh.Scene) else [found]

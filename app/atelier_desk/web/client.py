@@ -102,6 +102,7 @@ class WebClient:
             ) from None
 
     async def _follow(self, address: Address, most: Most, headers: Mapping[str, str], until: float) -> Answer:
+        first = address
         for _count in range(REDIRECTS + 1):
             answer = await self._one(address, most, headers, until)
             location = answer.headers.get("location", "")
@@ -110,6 +111,7 @@ class WebClient:
             there = address.link(location)
             if not there.same_place(address):
                 return Answer(address, answer.status, answer.headers, elsewhere=there.url)
+            self.dialer.on_the_way(there, first)
             address, headers = there, {}
         raise ToolError("{host} sends from one page to the next without end.", code="redirects", host=address.host)
 

@@ -18,12 +18,15 @@ from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.llm.errors import Where
 from atelier_desk.llm.wire.transport import find_proxy
 from atelier_desk.web import tunnel
-from atelier_desk.web.address import is_own_name, kind_of, number, usual_port
+from atelier_desk.web.address import Address, is_own_name, kind_of, number, usual_port
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """The IP addresses of a host, as text; none for a name that does not exist."""
 Allowed = Callable[[str, int], bool]
 """Whether a rule allows a host and port of one's own network."""
+Barred = Callable[[str], str]
+"""What a rule says of a host (with its port where that is not the usual one) that a call comes to on its way: ``deny``, ``ask`` or
+nothing."""
 RESOLVE_S = 10.0
 _TRIED = 4
 """Addresses of a host that are tried."""
@@ -43,20 +46,48 @@ def nothing_allowed(host: str, port: int) -> bool:
     return False
 
 
+def nothing_barred(host: str) -> str:
+    return ""
+
+
 @dataclass(slots=True)
 class Dialer(httpcore.AsyncNetworkBackend):
     """Opens the connections of one call.
 
     Attributes:
         allowed: what of one's own network may be reached.
+        barred: what a rule says of the hosts on the way.
         network: what opens a connection to a number.
         own: the hosts that turned out to lie in one's own network.
     """
 
     resolve: Resolver = system_resolver
     allowed: Allowed = nothing_allowed
+    barred: Barred = nothing_barred
     network: httpcore.AsyncNetworkBackend = field(default_factory=httpcore.AnyIOBackend)
     own: set[str] = field(default_factory=set)
+
+    def on_the_way(self, address: Address, asked: Address) -> None:
+        """Whether rules let a call for one address come to another; the one that was asked for was judged before the call.
+
+        Raises:
+            ToolError: they do not (code ``barred``), or a person must be asked first (``elsewhere``).
+        """
+        said = "" if address.authority == asked.authority else self.barred(address.authority)
+        if said == "deny":
+            raise ToolError(
+                "{host} leads to {there}, which a rule of the user forbids: it is not fetched.",
+                code="barred",
+                host=asked.authority,
+                there=address.authority,
+            )
+        if said:
+            raise ToolError(
+                "{host} leads to {address} , about which the user wants to be asked. Fetch that address if you want to go there.",
+                code="elsewhere",
+                host=asked.authority,
+                address=address.url,
+            )
 
     async def check(self, host: str, port: int) -> tuple[str, ...]:
         """The numbers of a host that may be connected to, all of them checked.
@@ -99,7 +130,8 @@ class Dialer(httpcore.AsyncNetworkBackend):
     async def _open(self, host: str, ip: str, port: int, timeout: float | None) -> httpcore.AsyncNetworkStream:
         at = f"[{ip}]" if ":" in ip else ip
         try:
-            proxy = None if host in self.own else find_proxy(Where("web"), f"{'https' if port == 443 else 'http'}://{host}")
+            shown = f"[{host}]" if ":" in host else host
+            proxy = None if host in self.own else find_proxy(Where("web"), f"{'https' if port == 443 else 'http'}://{shown}:{port}")
         except ProviderError as error:
             raise ToolError("{problem}", code="proxy", problem=str(error)) from None
         if proxy is None:

@@ -25,7 +25,11 @@ def credentials(
 
     async def give() -> dict[str, str]:
         config = ProviderConfig(name=entry(service), kind=any_server_type().kind, api_key_env=key_env)
-        key = await vault.key_for(config)
+        try:
+            key = await vault.key_for(config)
+        except ProviderError as error:  # by the name that people know, not by the keyring's
+            error.params = {**error.params, "provider": title}
+            raise
         if not key:
             raise ProviderError(
                 N_("There is no key for {service}. Enter it in the settings (Web, or Pictures and 3D)."), code="auth", service=title

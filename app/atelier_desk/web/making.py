@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import uuid
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.domain.errors import AtelierError, ProviderError, ToolError
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.wire.http import HttpClient, RawBody, Timeouts
@@ -28,12 +29,16 @@ POLL_S = 5.0
 WAIT_S = 20 * 60.0
 """Seconds after which a model that is not finished is given up."""
 _IMAGE_WAIT = Timeouts(connect_s=15.0, call_s=240.0)
+_TRIAL_WAIT = Timeouts(connect_s=10.0, call_s=20.0)
 _MODEL_WAIT = Timeouts(connect_s=15.0, call_s=60.0)
 SIZES = {"1:1": "1024x1024", "3:2": "1536x1024", "4:3": "1536x1024", "16:9": "1536x1024", "2:3": "1024x1536", "3:4": "1024x1536",
          "9:16": "1024x1536"}  # fmt: skip
 """What the endpoint is asked for: its own models know these three sizes."""
 _HEADS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"GIF8": "image/gif"}
-Say = Callable[[int], None]
+Say = Callable[[int, bool], None]
+"""``say(percent, stops)``: how far a job is, and whether stopping the call still stops it."""
+_MISSED = 5
+"""Looks at a job that may fail one after another: it is paid for, and goes on."""
 
 
 def media_type(data: bytes) -> str:
@@ -56,7 +61,7 @@ class Maker:
             return ""
         return (
             "No service that makes pictures is set up. The user can enter the address and model of one in Settings, Pictures and 3D "
-            "(atelier settings set media.images, media.images_model)."
+            "(atelier media images)."
         )
 
     def lacks_models(self) -> str:
@@ -65,8 +70,12 @@ class Maker:
             return ""
         return (
             "No service that makes 3D models is set up. The user can choose Tripo or Meshy in Settings, Pictures and 3D "
-            "(atelier settings set media.models)."
+            "(atelier media models)."
         )
+
+    def models_by(self) -> str:
+        """What people call the service for 3D models."""
+        return SERVICES[self.settings.models].title if self.settings.models in SERVICES else ""
 
     async def picture(self, prompt: str, ratio: str) -> bytes:
         """One picture.
@@ -95,7 +104,8 @@ class Maker:
         return data
 
     async def model(self, job: Job, say: Say) -> bytes:
-        """A 3D model (GLB): asked for, waited for, fetched. Stopping the call stops the wait, and the work where the service can.
+        """A 3D model (GLB): asked for, waited for, fetched. Stopping the call stops the wait, and the work where the service lets
+        it: Meshy while the job is queued, Tripo never.
 
         Raises:
             ToolError: it was not set up, failed, or takes too long.
@@ -108,9 +118,15 @@ class Maker:
         async with _Service(self, self.settings.models, kind.title, address, self.settings.models_key_env, _MODEL_WAIT) as service:
             page, task = await kind.begin(service, job)
             until = self._clock.monotonic() + WAIT_S
+            state, missed = State(queued=True), 0
             try:
                 while True:
-                    state = kind.read(await service.json("GET", page))
+                    try:
+                        state, missed = kind.read(await service.json("GET", page)), 0
+                    except ProviderError as error:
+                        missed += 1
+                        if missed > _MISSED or not error.recoverable:
+                            raise
                     if state.url:
                         break
                     if state.failed:
@@ -122,13 +138,42 @@ class Maker:
                             "{service} has not finished after {minutes} minutes: task {task}.",
                             code="web_timeout", service=kind.title, minutes=round(WAIT_S / 60), task=task,
                         )  # fmt: skip
-                    say(min(95, state.percent))
+                    say(min(95, state.percent), state.queued and kind.stops)
                     await self._clock.sleep(POLL_S)
-            except BaseException:
-                if kind.stops:
+            except asyncio.CancelledError:
+                # A job that is over would be deleted with its model, which was paid for.
+                if kind.stops and state.queued:
                     await _stopped(service, page)
                 raise
             return await self._fetched(state.url, address, MODEL)
+
+    async def knows_model(self) -> bool | None:
+        """Whether the images endpoint lists its model; None when it answers and lists none. Costs nothing.
+
+        Raises:
+            ToolError: it was not set up. ProviderError: it cannot be reached, or refuses the key.
+        """
+        if lacking := self.lacks_images():
+            raise ToolError("{text}", code="not_configured", text=lacking)
+        settings = self.settings
+        async with _Service(self, "images", "images", settings.images, settings.images_key_env, _TRIAL_WAIT) as service:
+            said = await service.json("GET", "/models")
+        rows = said.get("data") if isinstance(said, dict) else None
+        if not isinstance(rows, list) or not rows:
+            return None
+        return any(isinstance(row, dict) and row.get("id") == settings.images_model for row in rows)
+
+    async def balance(self) -> float | None:
+        """what is left on the account of the 3D service, in credits; None when it does not say. Raises as ``knows_model``."""
+        if lacking := self.lacks_models():
+            raise ToolError("{text}", code="not_configured", text=lacking)
+        kind, settings = SERVICES[self.settings.models], self.settings
+        address = settings.models_address or kind.address
+        async with _Service(self, settings.models, kind.title, address, settings.models_key_env, _TRIAL_WAIT) as service:
+            said = await service.json("GET", kind.balance)
+        inner = said.get("data", said) if isinstance(said, dict) else None
+        left = inner.get("balance") if isinstance(inner, dict) else None
+        return float(left) if isinstance(left, int | float) and left == left and abs(left) < 1e15 else None
 
     async def _fetched(self, url: str, service: str, most: int) -> bytes:
         """A result that a service names by its address: on its own host, or a public one."""
@@ -166,8 +211,6 @@ class _Service:
 
 async def _stopped(service: _Service, page: str) -> None:
     """Tell a service that nobody waits any more; that it cannot be told is no error of the call."""
-    import asyncio
-
     try:
         async with asyncio.timeout(5):
             await service.json("DELETE", page)
@@ -188,6 +231,7 @@ class State:
     percent: int = 0
     url: str = ""
     failed: str = ""
+    queued: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +241,15 @@ class ModelService:
     Attributes:
         begin: orders a job; gives the page that tells how far it is, and its number.
         read: what that page says.
-        stops: a DELETE of that page ends the job.
+        stops: a DELETE of that page ends the job while it is queued, and gives the money back (Meshy). Later it goes on.
+        balance: the page that tells what is left on the account, which proves a key and costs nothing.
     """
 
     title: str
     address: str
     begin: Callable[[_Service, Job], Awaitable[tuple[str, str]]]
     read: Callable[[Any], State]
+    balance: str
     stops: bool = False
 
 
@@ -239,7 +285,7 @@ def _tripo_state(said: Any) -> State:
         url = str(output.get("pbr_model") or output.get("model") or output.get("base_model") or "")
         return State(100, url, "" if url else "no model in the answer")
     over = status not in ("queued", "running")
-    return State(_percent(data.get("progress")), failed=(status or "no status") if over else "")
+    return State(_percent(data.get("progress")), failed=(status or "no status") if over else "", queued=status == "queued")
 
 
 async def _meshy(service: _Service, job: Job) -> tuple[str, str]:
@@ -263,7 +309,9 @@ def _meshy_state(said: Any) -> State:
         return State(100, url, "" if url else "no model in the answer")
     error = data.get("task_error")
     told = str(error.get("message") or "") if isinstance(error, dict) else ""
-    return State(_percent(data.get("progress")), failed=(told or status or "no status") if status not in ("PENDING", "IN_PROGRESS") else "")
+    over = status not in ("PENDING", "IN_PROGRESS")
+    failed = (told or status or "no status") if over else ""
+    return State(_percent(data.get("progress")), failed=failed, queued=status == "PENDING")
 
 
 def _percent(said: Any) -> int:
@@ -281,6 +329,6 @@ def _text(said: Any, *names: str) -> str:
 
 
 SERVICES = {
-    "tripo": ModelService("Tripo", "https://api.tripo3d.ai/v2/openapi", _tripo, _tripo_state),
-    "meshy": ModelService("Meshy", "https://api.meshy.ai/openapi", _meshy, _meshy_state, stops=True),
+    "tripo": ModelService("Tripo", "https://api.tripo3d.ai/v2/openapi", _tripo, _tripo_state, "/user/balance"),
+    "meshy": ModelService("Meshy", "https://api.meshy.ai/openapi", _meshy, _meshy_state, "/v1/balance", stops=True),
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +15,18 @@ from urllib.parse import urlsplit
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.settings import WebSettings
 from atelier_desk.limited import answer_of
 from atelier_desk.threads import in_tool_thread
-from atelier_desk.web.cache import Kept, PageCache, good_for
+from atelier_desk.web.browser.installed import KNOWN, SUPPORTED, Installed, find
+from atelier_desk.web.cache import FRESH_S, Kept, PageCache, good_for
 
 if TYPE_CHECKING:
     import httpcore
 
     from atelier_desk.web.address import Address
     from atelier_desk.web.client import Answer, WebClient
-    from atelier_desk.web.dialing import Allowed, Resolver
+    from atelier_desk.web.dialing import Allowed, Barred, Resolver
     from atelier_desk.web.manners import Pace, Robots
 
 PAGE = 5 * 1024 * 1024
@@ -46,6 +49,7 @@ class Page:
         total: characters there were before ``markdown`` was cut.
         links: ``{"url", "text"}`` of each.
         scripts: it is made by programs in the page, so that there is little or nothing to read without a browser.
+        ran: the browser that ran them, empty for none; ``trouble`` says why none did.
         kept: it was taken from the pages that were fetched before.
         cut: the page was longer than what is read of one.
     """
@@ -61,6 +65,8 @@ class Page:
     total: int = 0
     links: tuple[Mapping[str, str], ...] = ()
     scripts: bool = False
+    ran: str = ""
+    trouble: str = ""
     kept: bool = False
     cut: bool = False
 
@@ -108,6 +114,25 @@ class Web:
         self._resolve = resolve
         self._tls = tls
         self._network = network
+        self._settings = WebSettings()
+        self._one_browser = asyncio.Semaphore(1)
+        self.browser_flags: tuple[str, ...] = ()
+
+    def use(self, settings: WebSettings) -> None:
+        """Whether the programs of pages are run, and by which browser."""
+        self._settings = settings
+
+    def browser(self) -> Installed | None:
+        """What runs the programs of a page; None when nothing does. Looks into folders."""
+        return find(self._settings.browser) if self._settings.scripts == "auto" else None
+
+    def no_browser(self) -> str:
+        """Why nothing runs the programs of a page, for the model, with what the user can do."""
+        if self._settings.scripts == "off":
+            return "running them is switched off (the user can allow it in Settings, Web)"
+        if not SUPPORTED:
+            return "on this system they cannot be run"
+        return f"no browser was found that can run them (the user can install one of {KNOWN}, or name its program in Settings, Web)"
 
     @cached_property
     def _pace(self) -> Pace:
@@ -121,17 +146,19 @@ class Web:
 
         return Robots(self._clock, self._pace)
 
-    def client(self, allowed: Allowed) -> WebClient:
+    def client(self, allowed: Allowed, barred: Barred | None = None) -> WebClient:
         """The connections of one call."""
         from atelier_desk.web.client import WebClient
         from atelier_desk.web.dialing import Dialer, system_resolver
 
         dialer = Dialer(self._resolve or system_resolver, allowed)
+        if barred is not None:
+            dialer.barred = barred
         if self._network is not None:
             dialer.network = self._network
         return WebClient(dialer, self._tls)
 
-    async def page(self, url: str, allowed: Allowed, *, force: bool = False) -> Page:
+    async def page(self, url: str, allowed: Allowed, *, force: bool = False, barred: Barred | None = None) -> Page:
         """One page; ``force`` fetches it also when it was fetched a short while ago.
 
         Raises:
@@ -140,10 +167,12 @@ class Web:
         from atelier_desk.web.address import read
 
         address = read(url)
-        async with self.client(allowed) as client:
-            return await self._page(client, address, force=force)
+        async with self.client(allowed, barred) as client:
+            return await self._page(client, address, address, force=force)
 
-    async def crawl(self, url: str, wanted: Crawl, allowed: Allowed, say: Say, *, force: bool = False) -> Crawled:
+    async def crawl(
+        self, url: str, wanted: Crawl, allowed: Allowed, say: Say, *, force: bool = False, barred: Barred | None = None
+    ) -> Crawled:
         """A page and those of its site that it leads to, nearest first. The first page's failure is the call's.
 
         Raises:
@@ -156,13 +185,13 @@ class Web:
         until = self._clock.monotonic() + CRAWL_S
         waiting: deque[tuple[Address, int]] = deque([(first, 0)])
         known = {first.url}
-        async with self.client(allowed) as client:
+        async with self.client(allowed, barred) as client:
             while waiting and len(result.pages) + len(result.failed) < wanted.most and self._clock.monotonic() < until:
                 address, depth = waiting.popleft()
                 done = len(result.pages)
                 say(round(100 * done / wanted.most), f"{done} / {wanted.most} · {address.url[:120]}")
                 try:
-                    page = await self._page(client, address, force=force)
+                    page = await self._page(client, address, first, force=force)
                 except ToolError as error:
                     if not result.pages:
                         raise
@@ -190,11 +219,19 @@ class Web:
                 found.append(address)
         return found
 
-    async def _page(self, client: WebClient, address: Address, *, force: bool) -> Page:
+    async def _page(self, client: WebClient, address: Address, asked: Address, *, force: bool) -> Page:
+        from atelier_desk.web.address import read as address_of
+
+        client.dialer.on_the_way(address, asked)
+        browser = await in_tool_thread(self.browser)
         kept = None if force else await in_tool_thread(self.cache.get, address.url)
+        if kept is not None:
+            client.dialer.on_the_way(address_of(kept.url), asked)
+            if kept.page.get("scripts") and browser is not None:
+                kept = None  # it was fetched when nothing ran its programs
         now = self._clock.now().timestamp()
         if kept is not None and kept.fresh(now):
-            return _made(kept, kept=True)
+            return self._told(_made(kept, kept=True))
         every = await self._robots.check(address, client)
         await self._pace.wait(address.host, every)
         answer = await client.get(address, most=_most, headers=kept.validators() if kept is not None else None)
@@ -202,21 +239,51 @@ class Web:
         if kept is not None and answer.status == 304:
             good = good_for(answer.headers)
             await in_tool_thread(self.cache.put, address.url, Kept(kept.url, now, good or 0.0, kept.etag, kept.modified, kept.page))
-            return _made(kept, kept=True)
+            return self._told(_made(kept, kept=True))
         if answer.address.url != address.url:
             await self._robots.check(answer.address, client)
         read = await _read(answer)
         good, headers = good_for(answer.headers), answer.headers
         made = Kept(answer.address.url, now, good or 0.0, headers.get("etag", ""), headers.get("last-modified", ""), read)
+        trouble = ""
+        if read.get("scripts") and browser is not None:
+            try:
+                url, read = await self._run(browser, client, answer.address)
+            except ToolError as error:
+                trouble, good = str(error), None
+            else:  # what programs make has no validators: the frame they stand in stays the same
+                made = Kept(url, now, min(good or 0.0, FRESH_S), "", "", read)
         if good is not None and not client.dialer.own:
             await in_tool_thread(self.cache.put, address.url, made)
-        return _made(made)
+        return self._told(_made(made), trouble)
+
+    def _told(self, page: Page, trouble: str = "") -> Page:
+        """With the reason, where the programs of a page were not run."""
+        return replace(page, trouble=trouble or self.no_browser()) if page.scripts and not page.ran else page
+
+    async def _run(self, browser: Installed, client: WebClient, address: Address) -> tuple[str, dict[str, Any]]:
+        """Where a page is and what it says once its programs have run; one browser at a time."""
+        from atelier_desk.web.browser.rendering import shown
+
+        own = client.dialer.allowed
+        # What a page of a stranger asks for is never of the own network: a rule allows the person's call, not the page's.
+        allowed: Allowed = lambda host, port: (host, port) == (address.host, address.port) and own(host, port)  # noqa: E731
+        async with self._one_browser, self.client(allowed, client.dialer.barred) as inner:
+            found = await shown(browser, address, inner.dialer, self.browser_flags)
+            if found.address.url != address.url:
+                await self._robots.check(found.address, client)
+        read = await _text_of(found.address.url, "text/html", "utf-8", found.html[:PAGE])
+        return found.address.url, {**read, "scripts": False, "ran": browser.name, "cut": found.cut or len(found.html) > PAGE}
 
 
 def _made(found: Kept, *, kept: bool = False) -> Page:
     read = found.page
-    texts = {name: str(read.get(name) or "") for name in ("title", "author", "date", "site", "language", "form", "markdown")}
-    rest: dict[str, Any] = {"links": tuple(read.get("links") or ()), "scripts": bool(read.get("scripts")), "cut": bool(read.get("cut"))}
+    texts = {name: str(read.get(name) or "") for name in ("title", "author", "date", "site", "language", "form", "markdown", "ran")}
+    rest: dict[str, Any] = {
+        "links": tuple(read.get("links") or ()),
+        "scripts": bool(read.get("scripts")),
+        "cut": bool(read.get("cut")),
+    }
     known: dict[str, Any] = {**texts, **rest, "total": int(read.get("total") or 0), "kept": kept}
     return Page(found.url, **known)
 
@@ -257,12 +324,18 @@ async def _read(answer: Answer) -> dict[str, Any]:
         )
     body = answer.body[:PAGE]
     charset = answer.headers.get("content-type", "").lower().partition("charset=")[2].partition(";")[0].strip()
-    found = await answer_of("atelier_desk.web.page_text", (answer.address.url, kind, charset[:60]), body)
+    return {**await _text_of(answer.address.url, kind, charset[:60], body), "cut": answer.cut or len(answer.body) > PAGE}
+
+
+async def _text_of(url: str, kind: str, charset: str, body: bytes) -> dict[str, Any]:
+    found = await answer_of("atelier_desk.web.page_text", (url, kind, charset), body)
     if "error" in found:
         raise ToolError(
-            "The page of {host} cannot be read: it is broken, or asks for too much time or memory.", code="broken_page", host=host
+            "The page of {host} cannot be read: it is broken, or asks for too much time or memory.",
+            code="broken_page",
+            host=urlsplit(url).hostname or "",
         )
-    return {**found, "cut": answer.cut or len(answer.body) > PAGE}
+    return found
 
 
 def _is_binary(answer: Answer) -> bool:

@@ -104,9 +104,10 @@ async def _public(searcher: Searcher, query: str, limit: int) -> list[Hit]:
             return []
         raise ToolError(
             "The public search pages do not answer ({detail}). Try again later, or ask the user to set up another search service in "
-            "Settings, Web.",
+            "Settings, Web: {others}.",
             code="search",
             detail=f"{type(error).__name__}: {str(error)[:200]}",
+            others=", ".join(engine.title for name, engine in ENGINES.items() if name not in ("ddgs", "off")),
         ) from None
     return _hits(rows, "title", "href", "body", "date")
 

@@ -11,6 +11,7 @@ from atelier_desk.i18n import _, ngettext
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.services.web import WebState
 
 
 SERVICES = ("ddgs", "searxng", "brave", "tavily", "off")
@@ -27,6 +28,9 @@ def register(add: Adder) -> None:
     use.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
     )
+    pages = group.command("scripts", _("choose whether a browser shows the pages that need JavaScript"), "web:scripts")
+    pages.add_argument("how", choices=("auto", "off"), help=_("auto takes an installed browser; off reads such pages without it"))
+    pages.add_argument("--browser", metavar="PATH", default="", help=_("the browser's program; without it one is looked for"))
     test = group.command("search", _("search as agents do"), "web:search", needs=DATABASE)
     test.add_argument("query", metavar="TEXT")
     test.add_argument("--limit", type=int, choices=range(1, MOST + 1), default=8, metavar="N", help=_("most results"))
@@ -41,25 +45,43 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     state = await atelier.web.state()
     if out.json:
         settings = state.settings.model_dump(mode="json")
-        data(out, {**settings, "keys": list(state.keys), "pages": state.pages, "bytes": state.size})
+        data(out, {**settings, "keys": list(state.keys), "found_browser": state.program, "pages": state.pages, "bytes": state.size})
         return 0
     key = state.settings.key_env or (_("in the keyring") if state.settings.search in state.keys else "-")
     rows = [
         (_("search"), _(ENGINES[state.settings.search].title)),
         (_("address"), state.settings.address or ENGINES[state.settings.search].address or "-"),
         (_("key"), key),
+        (_("pages that need JavaScript"), _shown_by(state)),
         (_("pages kept"), number(state.pages)),
     ]
     table(out, rows, (_("setting"), _("value")))
     return 0
 
 
+def _shown_by(state: WebState) -> str:
+    if state.settings.scripts == "off":
+        return _("read without it")
+    return f"{state.browser} ({state.program})" if state.browser else _("no browser was found")
+
+
 async def use(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.domain.settings import WebSettings
     from atelier_desk.engine.services.common import checks
 
-    settings = checks.build(WebSettings, _("web"), search=arguments.service, address=arguments.address, key_env=arguments.api_key_env)
+    kept = (await atelier.web.state()).settings.model_dump(include={"scripts", "browser"})
+    settings = checks.build(
+        WebSettings, _("web"), search=arguments.service, address=arguments.address, key_env=arguments.api_key_env, **kept
+    )
     await atelier.web.use(settings)
+    return await show(atelier, arguments, out)
+
+
+async def scripts(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.engine.services.common import checks
+
+    kept = (await atelier.web.state()).settings
+    await atelier.web.use(checks.changed(kept, _("web"), scripts=arguments.how, browser=arguments.browser))
     return await show(atelier, arguments, out)
 
 

@@ -1,0 +1,112 @@
+"""``atelier media``: who describes pictures, who makes pictures and 3D models, and whether they answer."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from atelier_desk.cli.parser import DATABASE, Adder
+from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.engine.atelier import Atelier
+
+SERVICES = ("tripo", "meshy")
+"""As ``web.making`` has them, which takes too long to load for a help text."""
+
+
+def register(add: Adder) -> None:
+    group = add.group("media", _("services that describe and make pictures, and make 3D models"))
+    group.command("list", _("the services that are set up"), "media:list_", needs=DATABASE)
+    sees = group.command("describe", _("choose the model that describes pictures"), "media:describe")
+    sees.add_argument("model", metavar="PROVIDER/MODEL")
+    images = group.command("images", _("choose the endpoint that makes pictures"), "media:images")
+    images.add_argument(
+        "address", metavar="U", help=_("the address of an images endpoint in OpenAI's form, such as https://api.openai.com/v1")
+    )
+    images.add_argument("model", metavar="MODEL", help=_("the model that is asked there, such as gpt-image-1"))
+    models = group.command("models", _("choose the service that makes 3D models"), "media:models")
+    models.add_argument("service", choices=SERVICES)
+    models.add_argument("--address", metavar="U", default="", help=_("the address of another server that answers as the service does"))
+    for each in (images, models):
+        variable = _("the environment variable that holds the key; only its name is stored")
+        each.add_argument("--api-key-env", metavar="VAR", default="", help=variable)
+    test = group.command("test", _("ask a service whether it takes the key; it costs nothing"), "media:test", needs=DATABASE)
+    test.add_argument("what", choices=("images", "models"))
+    remove = group.command("remove", _("use a service no more, and forget its key"), "media:remove")
+    remove.add_argument("what", choices=("describe", "images", "models"))
+
+
+async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+    from atelier_desk.web.making import SERVICES as KNOWN
+
+    state = await atelier.media.state()
+    said = state.settings
+    if out.json:
+        data(out, {**said.model_dump(mode="json"), "keys": list(state.keys)})
+        return 0
+
+    def key(variable: str, service: str) -> str:
+        return variable or (_("in the keyring") if service in state.keys else "-")
+
+    by = KNOWN.get(said.models)
+    rows = [
+        (_("describing pictures"), said.sees or "-", "-", "-"),
+        (_("making pictures"), said.images_model or "-", said.images or "-", key(said.images_key_env, "images")),
+        (
+            _("making 3D models"),
+            by.title if by is not None else "-",
+            (said.models_address or by.address) if by is not None else "-",
+            key(said.models_key_env, said.models),
+        ),
+    ]
+    table(out, rows, (_("for"), _("by"), _("address"), _("key")))
+    return 0
+
+
+async def _changed(atelier: Atelier, arguments: argparse.Namespace, out: Output, **fields: Any) -> int:
+    from atelier_desk.engine.services.common import checks
+
+    await atelier.media.use(checks.changed((await atelier.media.state()).settings, _("settings"), **fields))
+    return await list_(atelier, arguments, out)
+
+
+async def describe(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _changed(atelier, arguments, out, sees=arguments.model)
+
+
+async def images(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    address = arguments.address.rstrip("/")
+    return await _changed(atelier, arguments, out, images=address, images_model=arguments.model, images_key_env=arguments.api_key_env)
+
+
+async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    address = arguments.address.rstrip("/")
+    return await _changed(atelier, arguments, out, models=arguments.service, models_address=address, models_key_env=arguments.api_key_env)
+
+
+async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.trial_words import trial_words
+
+    found = await atelier.media.test(arguments.what)
+    if out.json:
+        data(out, {"answers": True, "model_listed": found.known, "balance": found.balance})
+    else:
+        line(out, trial_words(arguments.what, (await atelier.media.state()).settings.images_model, found))
+    return 1 if found.known is False else 0
+
+
+async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    service = {"images": "images", "models": (await atelier.media.state()).settings.models}.get(arguments.what, "")
+    fields = {
+        "describe": {"sees": ""},
+        "images": {"images": "", "images_model": "", "images_key_env": ""},
+        "models": {"models": "off", "models_address": "", "models_key_env": ""},
+    }[arguments.what]
+    status = await _changed(atelier, arguments, out, **fields)
+    if service not in ("", "off"):
+        await atelier.media.forget_key(service)
+    return status

@@ -1,0 +1,84 @@
+"""How large a picture says it is, from the few bytes at its head. Nothing is unpacked, and no length that a file names is believed:
+a library that opens the file may read all of it, or make room for its pixels, in the process of the program."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+Read = Callable[[int, int], bytes]
+"""``read(offset, count)``: at most so many bytes from there."""
+_JPEG_MARKS = 400
+_TIFF_TAGS = 500
+_STARTS = frozenset((0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF))
+"""JPEG's frame headers (ISO 10918-1, table B.1)."""
+
+
+def size_of(read: Read) -> tuple[int, int] | None:
+    """Width and height of a PNG, JPEG, GIF, WebP, BMP or TIFF picture; None for what is none or does not say."""
+    head = read(0, 32)
+    try:
+        found = _found(head, read)
+    except (struct.error, IndexError):
+        return None
+    return found if found is not None and min(found) > 0 else None
+
+
+def _found(head: bytes, read: Read) -> tuple[int, int] | None:
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return _pair(">II", head, 16) if head[12:16] == b"IHDR" else None
+    if head.startswith(b"GIF8"):
+        return _pair("<HH", head, 6)
+    if head.startswith(b"\xff\xd8\xff"):
+        return _jpeg(read)
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return _webp(head)
+    if head.startswith(b"BM"):
+        wide, high = _pair("<HH", head, 18) if head[14] == 12 else _pair("<ii", head, 18)
+        return wide, abs(high)
+    if head[:4] in (b"II*\0", b"MM\0*"):
+        return _tiff("<" if head[:1] == b"I" else ">", read)
+    return None
+
+
+def _pair(form: str, data: bytes, at: int) -> tuple[int, int]:
+    first, second = struct.unpack_from(form, data, at)
+    return first, second
+
+
+def _jpeg(read: Read) -> tuple[int, int] | None:
+    at = 2
+    for _mark in range(_JPEG_MARKS):
+        segment = read(at, 9)
+        if segment[0] != 0xFF:
+            return None
+        if segment[1] in _STARTS:
+            high, wide = _pair(">HH", segment, 5)
+            return wide, high
+        at += 1 if segment[1] == 0xFF else 2 + int(struct.unpack_from(">H", segment, 2)[0])
+    return None
+
+
+def _webp(head: bytes) -> tuple[int, int] | None:
+    kind = head[12:16]
+    if kind == b"VP8X":
+        return 1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
+    if kind == b"VP8L":
+        bits = int(struct.unpack_from("<I", head, 21)[0])
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    if kind == b"VP8 ":
+        wide, high = _pair("<HH", head, 26)
+        return wide & 0x3FFF, high & 0x3FFF
+    return None
+
+
+def _tiff(order: str, read: Read) -> tuple[int, int] | None:
+    (at,) = struct.unpack(order + "I", read(4, 4))
+    (count,) = struct.unpack(order + "H", read(at, 2))
+    sizes: dict[int, int] = {}
+    rows = read(at + 2, 12 * min(count, _TIFF_TAGS))
+    for start in range(0, len(rows) - 11, 12):
+        tag, kind = struct.unpack_from(order + "HH", rows, start)
+        if tag in (256, 257):
+            sizes[tag] = int(struct.unpack_from(order + ("H" if kind == 3 else "I"), rows, start + 8)[0])
+    return (sizes[256], sizes[257]) if len(sizes) == 2 else None

@@ -1,0 +1,124 @@
+"""The browser's process: with a throw-away profile, without anything of the person's, ended with all that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from atelier_desk.children import reader_environment
+from atelier_desk.threads import in_tool_thread
+
+_LAUNCHER = Path(__file__).resolve().parents[2] / "workspace" / "processes" / "launch.py"
+_SUPERVISED = not getattr(sys, "frozen", False)
+"""Whether the launcher of commands stands between, which ends what hides too: it needs an interpreter."""
+_MEMORY = 4 * 1024**3
+_PROCESSES = 64
+_ENDS_S = 7.0
+_SAID = 2_000
+_FLAGS = (
+    "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--incognito", "--mute-audio",
+    "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--disable-sync", "--disable-background-networking",
+    "--disable-component-update", "--disable-default-apps", "--disable-domain-reliability", "--disable-breakpad",
+    "--metrics-recording-only", "--disable-client-side-phishing-detection",
+    "--disable-notifications", "--disable-file-system", "--password-store=basic",
+    "--use-mock-keychain", "--blink-settings=imagesEnabled=false", "--dns-prefetch-disable", "--no-pings", "--disable-quic",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-features=DnsOverHttps,AsyncDns,OptimizationHints,MediaRouter,DialMediaRouteProvider,Translate,InterestFeedContentSuggestions,"
+    "AutofillServerCommunication,HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstModeIncognito,CertificateTransparencyComponentUpdater,NetworkPrediction,Prerender2,WebRtcHideLocalIpsWithMdns",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--proxy-bypass-list=<-loopback>", "--disk-cache-size=1",
+    "--js-flags=--max-old-space-size=512",
+)  # fmt: skip
+"""Nothing goes out but by the gate: no look-ups of names, no UDP (QUIC, WebRTC), no talk with its maker; the loopback too is the gate's."""
+
+
+@asynccontextmanager
+async def running(program: str, gate: str, more: Sequence[str] = ()) -> AsyncIterator[tuple[int, int, Path]]:
+    """A browser at work: the descriptor to read it by, the one to write to it by, which become the caller's, and a file with what it says.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    folder = Path(await in_tool_thread(tempfile.mkdtemp, prefix="atelier-browser-"))
+    process: asyncio.subprocess.Process | None = None
+    try:
+        arguments = (*_FLAGS, f"--user-data-dir={folder / 'profile'}", f"--proxy-server=http://{gate}", *more, "about:blank")
+        orders, tells = os.pipe()
+        hears, answers = os.pipe()
+        try:
+            process = await _started((program, *arguments), orders, answers, folder)
+        except BaseException:
+            for each in (tells, hears):
+                os.close(each)
+            raise
+        finally:
+            for each in (orders, answers):
+                os.close(each)
+        yield hears, tells, folder / "said"
+    finally:
+        if process is not None:
+            await asyncio.shield(_ended(process))
+        await asyncio.shield(in_tool_thread(shutil.rmtree, folder, ignore_errors=True))
+
+
+async def _started(words: Sequence[str], orders: int, answers: int, folder: Path) -> asyncio.subprocess.Process:
+    start = (sys.executable, "-P", "-m", "atelier_desk.web.browser.start", str(orders), str(answers), *words)
+    with (folder / "said").open("wb") as said, tempfile.TemporaryFile() as order, tempfile.TemporaryFile() as report:
+        if _SUPERVISED:
+            order.write(json.dumps(_order(start, report.fileno())).encode())
+            order.seek(0)
+            start = (sys.executable, "-I", "-S", str(_LAUNCHER), str(order.fileno()))
+        return await asyncio.create_subprocess_exec(
+            *start,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            cwd=folder,
+            env=_environment(folder),
+            start_new_session=True,
+            pass_fds=(orders, answers, *((order.fileno(), report.fileno()) if _SUPERVISED else ())),
+        )
+
+
+def _order(words: Sequence[str], report: int) -> dict[str, object]:
+    """As the launcher takes it (``workspace.processes.process``)."""
+    limits = {"RLIMIT_CORE": 0}
+    many = {"processes": _PROCESSES, "memory": _MEMORY, "limits": limits, "sandbox": None}
+    return {"program": words[0], "arguments": list(words), "parent": os.getpid(), "report": report, **many}
+
+
+def _environment(folder: Path) -> Mapping[str, str]:
+    """No display, no bus, no home: what a browser finds there it could show to a page, or ask for a password about."""
+    kept = {name: value for name, value in reader_environment().items() if not name.startswith("XDG_")}
+    homes = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
+    return {**kept, **dict.fromkeys(homes, str(folder)), "DBUS_SESSION_BUS_ADDRESS": "disabled:", "DBUS_SYSTEM_BUS_ADDRESS": "disabled:"}
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.returncode is not None:
+            break
+        with suppress(ProcessLookupError, PermissionError):
+            if _SUPERVISED and number is signal.SIGTERM:
+                process.send_signal(number)  # the launcher ends what is below it, and then itself
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ENDS_S):
+                await process.wait()
+
+
+def said_last(file: Path) -> str:
+    """The last line that a browser said, for an error; empty for none."""
+    with suppress(OSError):
+        lines = file.read_bytes()[-_SAID:].decode("utf-8", "replace").strip().splitlines()
+        return next((line.strip()[:200] for line in reversed(lines) if line.strip() and "dbus" not in line), "")
+    return ""

@@ -1,0 +1,85 @@
+"""``atelier media``."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from atelier_desk.cli.commands import media
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.web.making import SERVICES
+from tests.cli.conftest import Cli
+
+
+class Service(BaseHTTPRequestHandler):
+    """An images endpoint and Meshy in one, with one key."""
+
+    def do_GET(self) -> None:
+        right = self.headers.get("authorization") == "Bearer right-key"
+        said = {"/models": {"data": [{"id": "painter"}]}, "/v1/balance": {"balance": 1_200}}.get(self.path, {})
+        body = json.dumps(said if right else {"error": {"message": "bad key"}}).encode()
+        self.send_response(200 if right else 401)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{made.server_port}"
+    made.shutdown()
+    made.server_close()
+    thread.join()
+
+
+def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
+    environ: dict[str, str] = {}
+    vault = {"vault": KeyVault(environ=environ)}
+    for words, why in (
+        (("test", "images"), "No service that makes pictures"),
+        (("test", "models"), "No service that makes 3D models"),
+        (("images", "ftp://x", "painter"), "images"),
+        (("images", "https://x.org:99999", "painter"), "images"),
+        (("images", "https://x.org", "p", "--api-key-env", "two words"), "images_key_env"),
+        (("describe", "nobody/model"), "no provider named nobody"),
+        (("describe", "model"), "sees"),
+        (("models", "sculptor"), "sculptor"),
+    ):
+        refused = cli("media", *words)
+        assert (refused.status != 0, why in refused.err) == (True, True), refused.err
+    assert cli("media", "list", "--json").json["images"] == "", "nothing of it is stored"
+    assert "painter" in cli("media", "images", f"{server}/", "painter", "--api-key-env", "A_KEY").out
+    keyless = cli("media", "test", "images", options=vault)
+    assert (keyless.status, "A_KEY" in keyless.err, "service-" in keyless.err) == (1, True, False), keyless.err
+    environ["A_KEY"] = "right-key"
+    said = cli("media", "test", "images", options=vault)
+    assert said.out == "It answers, and has painter.\n", said.err
+    assert cli("media", "models", "meshy", "--address", server, "--api-key-env", "A_KEY", "--json").json["models"] == "meshy"
+    assert cli("media", "test", "models", options=vault).out == "It answers, and takes the key. Credits left: 1,200.\n"
+    cli("media", "images", server, "other", "--api-key-env", "A_KEY")
+    absent = cli("media", "test", "images", "--json", options=vault)
+    assert (absent.status, absent.json["model_listed"]) == (1, False)
+    environ["A_KEY"] = "wrong-key"
+    refused = cli("media", "test", "models", options=vault)
+    assert (refused.status, "wrong-key" in refused.err + refused.out) == (1, False)
+    for what in ("images", "models", "describe"):
+        assert cli("media", "remove", what).status == 0
+    assert cli("media", "list", "--json").json == {
+        "sees": "", "images": "", "images_model": "", "images_key_env": "", "models": "off", "models_address": "", "models_key_env": "",
+        "keys": [],
+    }  # fmt: skip
+
+
+def test_the_grammar_names_what_there_is() -> None:
+    assert tuple(SERVICES) == media.SERVICES
