@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.agent_page import AgentPage
 from atelier_desk.desktop.chat.cards.team_card import TeamCard
 from atelier_desk.desktop.chat.transcript.memo import Memo
-from atelier_desk.desktop.firststart import StarterNotice
+from atelier_desk.desktop.firststart.notice import StarterNotice
 from atelier_desk.domain.workflow import Run
 from atelier_desk.llm.local.models import STARTER
 from tests.desktop.chat.conftest import Team

@@ -62,11 +62,11 @@ def names(menu: QMenu) -> list[str]:
 async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", False)
     menu = menu_of(desk, 1)
-    wanted = ["copy", "copy-markdown", "quote", "regenerate", "regenerate-with", "branch", "pin", "delete-branch"]
+    wanted = ["copy", "copy-markdown", "quote", "read-aloud", "regenerate", "regenerate-with", "branch", "pin", "delete-branch"]
     assert names(menu) == wanted
     assert menu.activeAction() is menu.actions()[0], "the keyboard goes on in it"
     menu.close()
-    assert names(menu_of(desk, 0)) == ["copy", "copy-markdown", "quote", "edit", "branch", "pin", "delete-branch"]
+    assert names(menu_of(desk, 0)) == ["copy", "copy-markdown", "quote", "read-aloud", "edit", "branch", "pin", "delete-branch"]
 
 
 async def test_the_row_has_the_same_menu(qtbot: QtBot, desk: Desk) -> None:
@@ -166,6 +166,20 @@ async def test_what_a_sub_agent_said_is_only_copied_quoted_and_read(desk: Desk, 
     menu = QMenu(desk.panel)
     desk.panel.commands.fill(menu, desk.panel.view.entries[1], desk.panel.host)
     assert names(menu) == ["copy", "copy-markdown", "quote", "read-aloud"]
+
+
+async def test_without_a_voice_it_says_why_it_cannot_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk.panel.commands, "_spoken", False)
+    monkeypatch.setattr("sys.platform", "linux")
+    told: list[str] = []
+    desk.panel.commands.told.connect(told.append)
+    entry = menu_of(desk, 1).findChild(QAction, "message-read-aloud")
+    assert not entry.isEnabled()
+    assert entry.text() == "Read aloud: this machine has no voice"
+    why = "This machine has no voice. Install speech-dispatcher or espeak-ng to have messages read aloud."
+    assert entry.toolTip() == why
+    desk.panel.commands.read_aloud(desk.panel.view.entries[1])
+    assert told == [why]
 
 
 def test_the_voice_is_what_the_machine_has() -> None:

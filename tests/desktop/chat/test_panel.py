@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
@@ -339,6 +339,25 @@ async def test_who_has_a_turn_answered_again_is_told_what_its_calls_left(desk: D
     desk.panel.host.resend_requested.emit("r1", "m1", "Better question")
     await settle(30)
     assert told == ["1 call of the earlier answer changed something. That stays, and may be done again."] * said
+
+
+async def test_who_changes_a_message_within_a_turn_sees_what_is_sent_again_with_it(qtbot: QtBot, desk: Desk) -> None:
+    await desk.open()
+    told: list[str] = []
+    desk.panel.sending.told.connect(told.append)
+    kinds = ("user", "assistant", "user", "assistant")
+    desk.panel.view.set_entries([Entry(f"m{n}", kind, run_id="r1", content=str(n)) for n, kind in enumerate(kinds)])  # type: ignore[arg-type]
+    notes = {}
+    for entry in desk.panel.view.entries[::2]:
+        desk.panel.commands.edit(entry)
+        notes[entry.id] = desk.panel.view.widget_of(entry).findChild(QLabel, "edit-again")
+    words = "1 earlier message of this turn is sent and answered again, too."
+    assert [note.text() for note in notes.values()] == ["", words]
+    assert [note.isVisible() for note in notes.values()] == [False, True]
+    assert desk.panel.host.goes_along("r1", "m1") == ""
+    desk.panel.host.regenerate_requested.emit("r1", "m3")
+    await settle(30)
+    assert told == [words]
 
 
 async def test_find_goes_through_older_pages_too(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""``atelier memory``: add, list, search, delete, export, import and reembed."""
+"""``atelier memory``: what is kept, how it is found, and what a person says to it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 TYPES = ("user_pref", "context", "knowledge", "decision")
+MOST_DAYS = 36_500
 SCOPES = ("workflow", "general", "both")
 
 
@@ -34,6 +35,21 @@ def register(add: Adder) -> None:
     search.add_argument("query", metavar="TEXT")
     _filters(search)
     search.add_argument("--threshold", metavar="X", type=number(float, least=0), help=_("least relevance, 0 to 1"))
+    proposed = group.command("proposed", _("what agents want remembered for all workflows"), "memory:proposed")
+    add_id(proposed, "--workflow", "workflow", help=_("of this workflow alone"))
+    proposed.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
+    keep = group.command("keep", _("say yes to one of them"), "memory:keep")
+    add_id(keep, "id", "memory")
+    keep.add_argument("--here", action="store_true", help=_("for its own workflow alone"))
+    keep.add_argument("--undo", action="store_true", help=_("take a yes back; --workflow says where it is kept then"))
+    add_id(keep, "--workflow", "workflow")
+    edit = group.command("edit", _("change a memory"), "memory:edit")
+    add_id(edit, "id", "memory")
+    edit.add_argument("--text", metavar="TEXT", help=_("other words for it; - reads standard input"))
+    edit.add_argument("--type", choices=TYPES)
+    edit.add_argument("--tags", metavar="A,B", type=names)
+    edit.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("0 to 1"))
+    edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days from now after which it is forgotten, or never"))
     pairs = group.command("pairs", _("memories that say the same or cannot both hold"), "memory:pairs")
     add_id(pairs, "--workflow", "workflow", help=_("of this workflow (and the general ones)"))
     pairs.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
@@ -61,6 +77,15 @@ def register(add: Adder) -> None:
     only.add_argument("--status", action="store_true", help=_("only say how far they are"))
     only.add_argument("--pause", action="store_true", help=_("stop computing them until they are gone on with"))
     only.add_argument("--resume", action="store_true", help=_("go on in the background"))
+
+
+def _days(text: str) -> int:
+    if text == "never":
+        return 0
+    days = number(int, least=1)(text)
+    if days > MOST_DAYS:
+        raise argparse.ArgumentTypeError(_("1 to {most} days, or never", most=MOST_DAYS))
+    return int(days)
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
@@ -107,6 +132,49 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         return 0
     table(out, [(figures.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content) for hit in found.hits],
           (_("score"), _("id"), _("type"), _("text")))  # fmt: skip
+    return 0
+
+
+async def proposed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.memories.proposed(arguments.workflow, arguments.limit)
+    if out.json:
+        data(out, [memory.model_dump(mode="json") for memory in found])
+        return 0
+    table(out, [(each.id, each.type.value, each.agent_source, each.content) for each in found],
+          (_("id"), _("type"), _("agent"), _("text")))  # fmt: skip
+    return 0
+
+
+async def keep(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.domain.errors import UsageError
+
+    if not arguments.undo:
+        _print(out, await atelier.memories.keep(arguments.id, everywhere=not arguments.here))
+        return 0
+    home = arguments.workflow or (await atelier.memories.get(arguments.id)).workflow_id
+    if home is None:
+        raise UsageError(_("Name the workflow that it is kept in: --workflow ID."))
+    _print(out, await atelier.memories.propose_again(arguments.id, home))
+    return 0
+
+
+async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from datetime import timedelta
+
+    from atelier_desk.domain.base import utc_now
+    from atelier_desk.domain.errors import UsageError
+
+    given = {"type": arguments.type, "tags": arguments.tags, "importance": arguments.importance}
+    fields = {name: value for name, value in given.items() if value is not None}
+    if arguments.text is not None:
+        fields["content"] = await out.read_input() if arguments.text == "-" else arguments.text
+    if arguments.expires is not None:
+        fields["expires_at"] = utc_now() + timedelta(days=arguments.expires) if arguments.expires else None
+    if not fields:
+        raise UsageError(_("Say what to change: --text, --type, --tags, --importance or --expires."))
+    _print(out, await atelier.memories.update(arguments.id, **fields))
     return 0
 
 

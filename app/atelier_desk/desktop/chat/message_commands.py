@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
 from atelier_desk.desktop.chat.compose.again import again_words
 from atelier_desk.desktop.chat.compose.choices import key_of
-from atelier_desk.desktop.chat.speech import Speaker
+from atelier_desk.desktop.chat.speech import Speaker, no_voice_words
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import say
 from atelier_desk.domain.text import shorten
@@ -121,17 +121,12 @@ class MessageCommands(QObject):
         """Each command as an action, for the message with the keyboard focus, else the newest one it fits."""
         for command in COMMANDS:
             spec = ActionSpec(f"message-{command.name}", command.action, "message", icon=command.icon, keywords="message")
-            made = registry.add(spec, lambda command=command: self._run(command))
-            if command.name == "read-aloud":
-                made.setVisible(self.can_speak)
-                made.setEnabled(self.can_speak)
+            registry.add(spec, lambda command=command: self._run(command))
 
     def fill(self, menu: QMenu, entry: Entry, host: TranscriptHost, selected: str = "") -> None:
         """The commands that fit a message of a transcript; ``selected`` text takes its place where it is copied, quoted or read."""
         for command in COMMANDS:
             if not command.applies(entry) or (command.own and not host.versions):
-                continue
-            if command.name == "read-aloud" and not self.can_speak:
                 continue
             if command.name == "undo-files" and not self._has_folder:
                 continue
@@ -139,6 +134,11 @@ class MessageCommands(QObject):
                 menu.addSeparator()
             added = menu.addAction(theme().icon(command.icon), self._text(command, entry, selected))
             added.setObjectName(f"message-{command.name}")
+            if command.name == "read-aloud" and not self.can_speak:
+                menu.setToolTipsVisible(True)
+                added.setEnabled(False)
+                added.setText(_("Read aloud: this machine has no voice"))
+                added.setToolTip(no_voice_words())
             added.triggered.connect(lambda *_, command=command: self._call(command, entry, host, selected))
 
     def popup(self, entry: Entry, host: TranscriptHost, parent: QWidget, at: QPoint, selected: str = "") -> QMenu:
@@ -214,9 +214,12 @@ class MessageCommands(QObject):
         self._host.copy(entry.content)
 
     def read_aloud(self, entry: Entry, selected: str = "") -> None:
-        """Read it, or stop when it is being read."""
+        """Read it, or stop when it is being read; where nothing can, say so."""
         from atelier_desk.desktop.chat.markdown.plain import spoken_text
 
+        if not self.can_speak:
+            self.told.emit(no_voice_words())
+            return
         self.speaker.toggle(entry.id, selected or spoken_text(entry.content))
 
     def edit(self, entry: Entry) -> None:
@@ -233,7 +236,7 @@ class MessageCommands(QObject):
     def regenerate_with(self, entry: Entry, provider: str, model: str) -> None:
         """Another model answers this once; what the workflow has chosen stays."""
         workflow_id, run_id, message_id = self._pages.workflow_id, entry.run_id, entry.id
-        runs, words = self._bridge.engine.runs, again_words(self._view.entries, run_id)
+        runs, words = self._bridge.engine.runs, again_words(self._view.entries, run_id, message_id)
 
         async def again() -> None:
             await runs.regenerate(workflow_id, run_id, message_id, provider=provider, model=model)

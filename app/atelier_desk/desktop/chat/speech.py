@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QProcess, Signal
 
-from atelier_desk.i18n import language
+from atelier_desk.i18n import _, language
 
 PIPED = "spd-say"
 
@@ -37,6 +37,13 @@ def voice(platform: str = sys.platform, find: Callable[[str], str | None] = shut
         )
     )
     return next((each for each in known if find(each.program)), None)
+
+
+def no_voice_words() -> str:
+    """Why nothing can be read aloud, and what helps."""
+    if sys.platform.startswith("linux"):
+        return _("This machine has no voice. Install speech-dispatcher or espeak-ng to have messages read aloud.")
+    return _("This machine has no voice that Atelier knows of.")
 
 
 class Speaker(QObject):

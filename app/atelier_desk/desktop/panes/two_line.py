@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QStyledItemDelegate, QStyleOptionViewItem
 
 from atelier_desk.desktop.panes.rows import paint_ground, quiet
@@ -15,6 +15,8 @@ _Index = QModelIndex | QPersistentModelIndex
 KeyRole = Qt.ItemDataRole.UserRole
 FactsRole = Qt.ItemDataRole.UserRole + 1
 IconRole = Qt.ItemDataRole.UserRole + 2
+PictureRole = Qt.ItemDataRole.UserRole + 3
+"""A ``QImage`` in place of the icon, which becomes a dot of its colour in the corner."""
 
 
 def two_line_item(view: QListWidget, key: str, title: str, facts: str, icon: str = "", role: Role = "muted") -> QListWidgetItem:
@@ -49,7 +51,17 @@ class TwoLineDelegate(QStyledItemDelegate):
         if name:
             side = theme().px(16)
             at_y = top + (metrics.height() - side) // 2
-            painter.drawPixmap(left, at_y, theme().pixmap(name, role, side, painter.device().devicePixelRatioF()))
+            picture_of_its_own = index.data(PictureRole)
+            if isinstance(picture_of_its_own, QImage):
+                painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+                painter.drawImage(_fitted(QRect(left, at_y, side, side), picture_of_its_own), picture_of_its_own)
+                dot = side // 3
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(theme().colour(role)))
+                painter.drawEllipse(QRect(left + side - dot, at_y + side - dot, dot, dot))
+            else:
+                painter.drawPixmap(left, at_y, theme().pixmap(name, role, side, painter.device().devicePixelRatioF()))
             left += side + theme().px(8)
         width = area.right() - theme().px(8) - left
         painter.setFont(font)
@@ -65,6 +77,14 @@ class TwoLineDelegate(QStyledItemDelegate):
             below = QRect(left, line.bottom() + 1, width, QFontMetrics(small).height())
             painter.drawText(below, centre, QFontMetrics(small).elidedText(facts, Qt.TextElideMode.ElideRight, width))
         painter.restore()
+
+
+def _fitted(place: QRect, picture: QImage) -> QRect:
+    """Where the whole picture lies in a place, as wide to high as it is."""
+    size = picture.size().scaled(place.size(), Qt.AspectRatioMode.KeepAspectRatio)
+    found = QRect(place.topLeft(), size)
+    found.moveCenter(place.center())
+    return found
 
 
 def dress_list(view: QListWidget) -> None:

@@ -33,6 +33,11 @@ def clock_time(when: datetime) -> str:
     return QDateTime.fromMSecsSinceEpoch(round(when.timestamp() * 1000)).toString("HH:mm:ss")
 
 
+def clock_minutes(when: datetime) -> str:
+    """Local time without seconds."""
+    return QDateTime.fromMSecsSinceEpoch(round(when.timestamp() * 1000)).toString("HH:mm")
+
+
 def ago(when: datetime, now: datetime | None = None) -> str:
     """How long ago, roughly; a date when it is more than a week."""
     seconds = ((now or utc_now()) - when).total_seconds()

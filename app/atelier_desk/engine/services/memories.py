@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import itertools
 import json
 import logging
@@ -79,6 +80,22 @@ class MemoryService(MemoryCare):
             limit=limit,
             offset=offset,
         )
+
+    async def list_pinned(
+        self,
+        workflow_id: str | None = None,
+        scope: MemoryScope | str = MemoryScope.BOTH,
+        type: MemoryType | str | None = None,
+        tags: Sequence[str] = (),
+    ) -> builtins.list[Memory]:
+        """The pinned ones among those that ``list`` gives, the last pinned first."""
+        found = await self._context.repos.memories.get_many(await self.pinned())
+        wanted = MemoryFilter(workflow_id or None, _scope(scope, workflow_id), _type(type), tuple(tags))
+        return [
+            each
+            for each in found
+            if wanted.accepts_home(each.workflow_id) and wanted.type in (None, each.type) and set(wanted.tags) <= set(each.tags)
+        ]
 
     async def get(self, memory_id: str) -> Memory:
         return await self._context.repos.memories.get(memory_id)

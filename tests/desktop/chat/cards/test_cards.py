@@ -246,7 +246,7 @@ def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_
 
 def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c", "UserQuestionTool", presentation=Presentation(summary=Words(text="Question to you: {q}", params={"q": "Which?"})))
-    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=[Asked("q1", "Which?", call_id="c")])
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(Asked("q1", "Which?", call_id="c"),))
     widget = show(qtbot, entry, host)
     assert [label.text() for label in widget.findChildren(QLabel)].count("Which?") == 1
     assert widget.findChild(QuestionCard) is None
@@ -266,7 +266,7 @@ def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: Tran
 
 def test_a_question_that_is_over_is_as_high_when_its_workflow_is_opened_again(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c", "UserQuestionTool", presentation=Presentation(summary=Words(text="Question to you: {q}", params={"q": "Which?"})))
-    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=[Asked("q1", "Which?", call_id="c")])
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(Asked("q1", "Which?", call_id="c"),))
     lived = show(qtbot, entry, host)
     call.status, entry.asked[0].status = "error", "skipped"
     lived.refresh()
@@ -286,13 +286,13 @@ def test_reasoning_is_folded_until_asked_for(qtbot: QtBot, host: TranscriptHost)
 
 
 def test_pending_question_opens_its_dialog(qtbot: QtBot, host: TranscriptHost) -> None:
-    entry = Entry("a", "assistant", run_id="r", asked=[Asked("q1", "Which?")])
+    entry = Entry("a", "assistant", run_id="r", asked=(Asked("q1", "Which?"),))
     widget = show(qtbot, entry, host)
     button = widget.findChild(QPushButton, "question-card-answer")
     with qtbot.waitSignal(host.question_requested) as told:
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert told.args == ["q1"]
-    entry.asked[0] = Asked("q1", "Which?", "answered", "Left")
+    entry.asked = (Asked("q1", "Which?", "answered", "Left"),)
     widget.refresh()
     assert button.isHidden()
 
@@ -313,7 +313,7 @@ def test_user_message_is_edited_in_place_and_sent_again(qtbot: QtBot, host: Tran
 
 def test_what_was_attached_is_named_while_the_message_is_edited(qtbot: QtBot, host: TranscriptHost) -> None:
     files = [{"name": name, "source": "file", "size": 5, "text": "x", "sha256": "0"} for name in ("a.pdf", "b.txt")]
-    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Look", attachments=files), host)
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Look", attachments=tuple(files)), host)
     assert isinstance(bubble, UserBubble)
     bubble.edit()
     assert bubble.findChild(QLabel, "edit-attached").text() == "Goes along again: a.pdf, b.txt"
@@ -357,7 +357,7 @@ def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: Transcrip
 
 
 def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, host: TranscriptHost) -> None:
-    bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=[{"data": ""}]), host)
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=({"data": ""},)), host)
     names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
     assert "Attached picture" in names
     switch_language("fr")
@@ -367,7 +367,7 @@ def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, hos
 
 def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: TranscriptHost) -> None:
     files = [{"name": "notes & co.txt", "text": "The sea is blue."}, {"name": "long.txt", "text": "x" * 30_000}]
-    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Read", files=files), host)
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Read", files=tuple(files)), host)
     buttons = bubble.findChildren(QPushButton, "attached-file")
     assert [button.text() for button in buttons] == ["notes && co.txt · 16 characters", "long.txt · 30,000 characters"]
     closed = bubble.fit(600)
@@ -387,7 +387,7 @@ def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: Transcr
 
 
 def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:
-    entry = Entry("a", "assistant", run_id="r", asked=[Asked("q", "Which way?")])
+    entry = Entry("a", "assistant", run_id="r", asked=(Asked("q", "Which way?"),))
     card = show(qtbot, entry, host).findChild(QWidget, "question-card")
     assert card.accessibleName() == "Which way?, waits for you"
     assert card.findChild(QPushButton, "question-card-answer").accessibleName() == "Answer: Which way?"

@@ -111,3 +111,53 @@ def test_an_edit_goes_on_when_the_list_changes_and_esc_leaves_it(qtbot: QtBot, b
     qtbot.keyClick(editor, Qt.Key.Key_Escape)
     assert bench.strip.rows[0].editing is None
     assert bench.strip.rows[0].text.text().startswith("second")
+
+
+def editor_of(bench: Bench, row: int) -> QPlainTextEdit:
+    bench.strip.rows[row].edit.click()
+    return bench.strip.rows[row].findChildren(QPlainTextEdit, "queued-editor")[-1]
+
+
+async def test_an_edit_of_a_message_that_was_sent_meanwhile_is_not_lost(qtbot: QtBot, bench: Bench) -> None:
+    bench.strip.show_waiting(TWO)
+    qtbot.keyClicks(editor_of(bench, 0), ", better")
+    bench.composer.field.setPlainText("half written")
+    bench.strip.show_waiting(TWO[1:])
+    assert bench.composer.field.toPlainText() == "half written\n\nfirst, better"
+    assert bench.bridge.errors == ["The message no longer waits. What you wrote is in the field below."]
+
+
+async def test_nor_is_one_that_the_engine_refuses(qtbot: QtBot, bench: Bench) -> None:
+    bench.engine.set("runs", "edit_queued", ConflictError("This message no longer waits: it was sent or taken back."))
+    bench.strip.show_waiting(TWO)
+    editor = editor_of(bench, 0)
+    qtbot.keyClicks(editor, "!")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    await settle()
+    assert bench.composer.field.toPlainText() == "first!"
+
+
+async def test_nor_is_one_of_a_workflow_out_of_view(qtbot: QtBot, bench: Bench) -> None:
+    bench.desk.set_workflow("w1")
+    await settle()
+    qtbot.keyClicks(editor_of(bench, 0), "!")
+    bench.desk.set_workflow("")
+    assert bench.composer.field.toPlainText() == ""
+    bench.desk.set_workflow("w1")
+    await settle()
+    assert bench.strip.rows[0].editing == "first!"
+
+
+async def test_an_edit_is_kept_or_left_by_mouse_and_nothing_else_is_done_meanwhile(qtbot: QtBot, bench: Bench) -> None:
+    wanted: list[str] = []
+    bench.strip.edit_wanted.connect(lambda _id, text: wanted.append(text))
+    bench.strip.show_waiting(TWO)
+    row = bench.strip.rows[0]
+    qtbot.keyClicks(editor_of(bench, 0), "!")
+    assert [each.isHidden() for each in (row.back, row.now, row.keep, row.leave)] == [True, True, False, False]
+    qtbot.mouseClick(row.leave, Qt.MouseButton.LeftButton)
+    assert wanted == []
+    qtbot.keyClicks(editor_of(bench, 0), "?")
+    qtbot.mouseClick(row.keep, Qt.MouseButton.LeftButton)
+    assert wanted == ["first?"]
+    assert [each.isHidden() for each in (row.back, row.now, row.keep, row.leave)] == [False, False, True, True]

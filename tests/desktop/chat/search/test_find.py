@@ -125,7 +125,7 @@ def test_nothing(needle: str) -> None:
 
 
 def test_questions_and_answers_are_searched() -> None:
-    entry = Entry("a", "assistant", asked=[Asked("q", "Which colour?", "answered", "green")])
+    entry = Entry("a", "assistant", asked=(Asked("q", "Which colour?", "answered", "green"),))
     entry.calls.append(Call("c", "Tool", {"x": "green"}, "ok", result={"y": "Green"}))
     assert [hit.place[:2] for hit in hits([entry], "green")] == [("head", "c"), ("call", "c\n0"), ("call", "c\n1"), ("question", "q")]
 

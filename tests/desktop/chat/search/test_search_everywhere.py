@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QCoreApplication, QModelIndex, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.search.hit_rows import HIT, who
 from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.storage.repositories import SearchHit
@@ -109,3 +110,12 @@ def test_what_was_said_to_a_sub_agent_was_not_said_by_the_person_alone() -> None
     hit = SearchHit("message", "w1", "Budget", "m9", 1, "Check the budget", NOW, run_id="r9", message_id="m9", to="Bea")
     assert who(hit) == "Message to Bea"
     assert who(hit._replace(to="")) == "You"
+
+
+async def test_how_much_was_found_follows_the_language(search: SearchEverywhere) -> None:
+    await find(search)
+    count = search.findChild(QLabel, "search-everywhere-count")
+    assert count.text() == "4 places"
+    switch_language("fr")
+    QCoreApplication.sendPostedEvents()
+    assert count.text() == "4 résultats"

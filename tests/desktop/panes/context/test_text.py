@@ -52,3 +52,11 @@ def test_of_each_attachment_it_is_said_what_the_model_was_given() -> None:
         "[dot.png, as a picture, 40 × 30 pixels]",
     ]
     assert "[dot.png, only its name: this model cannot see pictures]" in words.item_text(sent, ChatMessage(role=Role.USER, content="Look"))
+
+
+def test_tools_that_were_searched_for_are_counted_with_what_listing_them_would_take() -> None:
+    facts = {"run_id": "r", "seq": 2, "stream_seq": 2, "time": datetime(2026, 1, 1, tzinfo=UTC), "agent_name": "A", "model": "m"}
+    counts = {"provider": "server", "dialect": "native", "tokens_input": 1, "tokens_output": 1, "estimated": False, "cost": 0.0}
+    summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
+    request = SentRequest(summary, (), (), None, 0.0, 1, 0, 1, (), (), searched_tools=84, searched_tokens=12_400)
+    assert words.searched(request) == "84 tools of MCP servers searched for instead of listed (12.4\u202fk tokens)"

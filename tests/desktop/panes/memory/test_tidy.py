@@ -71,6 +71,7 @@ async def test_pin_and_the_switch_of_the_workflow(pane: MemoryPane, atelier: Fak
     atelier.set("memories", "pin", OLD)
     atelier.set("memories", "set_on", None)
     atelier.set("memories", "pinned", ["old"])
+    atelier.set("memories", "list_pinned", [OLD])
     pane.pin("old")
     await settle()
     assert [args for args, _ in atelier.calls("memories.pin")] == [("old", True)]

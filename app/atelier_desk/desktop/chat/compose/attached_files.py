@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -25,7 +27,7 @@ class AttachedFiles(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, files: list[dict[str, str]], parent: QWidget | None = None) -> None:
+    def __init__(self, files: Sequence[dict[str, str]], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._files = files
         self._open: int | None = None

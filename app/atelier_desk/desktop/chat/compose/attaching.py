@@ -76,7 +76,13 @@ class AttachmentDesk(QObject):
             self._begin(_("Pasted text"), self._read_text(text))
 
     def add_mention(self, mention: Mention) -> None:
-        if self._room(1):
+        if mention.needs:
+            from atelier_desk.desktop.chat.compose.resource_values import ResourceValues
+
+            dialog = ResourceValues(self._bridge, mention, self._composer)
+            dialog.filled.connect(self.add_mention)
+            dialog.open()
+        elif self._room(1):
             where = self.workflow_id, self._folders.folders
             self._begin(mention.name, self._bridge.engine.attachments.mention(mention, *where))
 

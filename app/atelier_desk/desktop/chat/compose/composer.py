@@ -182,13 +182,14 @@ class Composer(Translated, QFrame):
         """Choose files; the dialog is not modal to the program's loop."""
         from PySide6.QtWidgets import QFileDialog
 
+        from atelier_desk.desktop.file_dialog import dress
         from atelier_desk.desktop.start_folder import start_folder
 
         dialog = QFileDialog(self, _("Attach files"), str(start_folder()))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.filesSelected.connect(self._on_picked)
-        dialog.open()
+        dress(dialog).open()
 
     def submit(self) -> None:
         """Send what is written, if there is anything and it may be sent."""

@@ -32,17 +32,22 @@ class QueueDesk(QObject):
         super().__init__(parent)
         self._bridge, self.strip, self._composer = bridge, strip, composer
         self._workflow_id = ""
+        self._edits: dict[str, dict[str, str]] = {}
+        """What was typed in messages that wait in workflows that are out of view, by workflow and message."""
         self.stepping: Callable[[], bool] = bool
         """Whether a turn that begins waits before each step."""
         strip.edit_wanted.connect(self._on_edit)
         strip.move_wanted.connect(self._on_move)
         strip.take_back_wanted.connect(self._on_take_back)
         strip.send_wanted.connect(self._on_send)
+        strip.edit_missed.connect(self._on_missed)
 
     def set_workflow(self, workflow_id: str) -> None:
         """Another workflow is in view; empty for none. What waits in it is read."""
+        if edits := self.strip.edits():
+            self._edits[self._workflow_id] = edits
         self._workflow_id = workflow_id
-        self.strip.show_waiting(())
+        self.strip.show_waiting((), {})
         if workflow_id:
             self._bridge.jobs.start(self._read(workflow_id))
 
@@ -60,11 +65,27 @@ class QueueDesk(QObject):
                         files=(*(one.name for one in each.files), *(one.name for one in each.attachments if not one.picture)),
                     )
                     for each in found or ()
-                ]
+                ],
+                self._edits.pop(workflow_id, None),
             )
 
     def _on_edit(self, message_id: str, text: str) -> None:
-        self._bridge.jobs.start(self._bridge.engine.runs.edit_queued(self._workflow_id, message_id, text))
+        self._bridge.jobs.start(self._edit(self._workflow_id, message_id, text))
+
+    async def _edit(self, workflow_id: str, message_id: str, text: str) -> None:
+        from atelier_desk.domain.errors import ConflictError
+
+        try:
+            await self._bridge.engine.runs.edit_queued(workflow_id, message_id, text)
+        except ConflictError:  # it was sent in the very moment
+            if workflow_id != self._workflow_id:
+                raise
+            self._on_missed(text)
+
+    def _on_missed(self, text: str) -> None:
+        """What was typed is not lost: it can be sent as a message of its own."""
+        self._into_field(text)
+        self._bridge.failed.emit(_("The message no longer waits. What you wrote is in the field below."))
 
     def _on_move(self, message_id: str, to: int) -> None:
         workflow_id = self._workflow_id
@@ -92,15 +113,19 @@ class QueueDesk(QObject):
 
     def _put_back(self, message: UserMessage) -> None:
         """Text and attachments into the composer, after what stands there."""
-        field = self._composer.field
-        field.setPlainText(joined(field.toPlainText(), message.content))
-        field.moveCursor(field.textCursor().MoveOperation.End)
+        self._into_field(message.content)
         self.given_back.emit(message.attachments)
         for each in message.images:
             self._composer.pictures_given.emit([QImage.fromData(base64.b64decode(each.data))])
         if message.files:
             names = ", ".join(file.name for file in message.files)
             self._bridge.failed.emit(_("Attach these files again: {names}", names=names))
+
+    def _into_field(self, text: str) -> None:
+        """After what stands in the composer."""
+        field = self._composer.field
+        field.setPlainText(joined(field.toPlainText(), text))
+        field.moveCursor(field.textCursor().MoveOperation.End)
 
 
 def joined(before: str, text: str) -> str:

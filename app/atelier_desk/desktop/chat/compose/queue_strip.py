@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, co
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from atelier_desk.domain.stream.payloads import Waiting
 
@@ -69,7 +69,11 @@ class WaitingRow(QWidget):
         self.edit = self._button("queued-edit", "pencil", N_("Edit"), self._edit)
         self.back = self._button("queued-back", "undo-2", N_("Take back into the field below"), lambda: take_back(id_))
         self.now = self._button("queued-now", "arrow-up", N_("Send now; what the agent does is interrupted"), lambda: send(id_))
-        row = (self.up, self.down, self.edit, self.back, self.now)
+        self.keep = self._button("queued-keep", "check", N_("Keep the change"), self._keep)
+        self.leave = self._button("queued-leave", "x", N_("Leave it as it was"), self._leave)
+        self._deeds = {each: each.isVisibleTo(self) for each in (self.up, self.down, self.edit, self.back, self.now)}
+        self._show_editing(False)
+        row = (*self._deeds, self.keep, self.leave)
         self._row = fill(QHBoxLayout(self), (self.text, 1), *row, margins=(12, 0, 4, 0), spacing=2)
 
     def _button(self, name: str, icon: str, tip: str, on: Callable[[], object]) -> IconButton:
@@ -88,6 +92,7 @@ class WaitingRow(QWidget):
         editor.setAccessibleName(_("Message that waits"))
         editor.setPlainText(self.waiting.content)
         self.text.hide()
+        self._show_editing(True)
         self._row.insertWidget(0, editor, 1)
         editor.submitted.connect(self._keep)
         editor.left.connect(self._leave)
@@ -111,7 +116,15 @@ class WaitingRow(QWidget):
             editor.hide()
             editor.deleteLater()
             self.text.show()
+            self._show_editing(False)
             self._strip.fit()
+
+    def _show_editing(self, editing: bool) -> None:
+        """What would move or send the message waits until what is typed is kept or left."""
+        for button, wanted in self._deeds.items():
+            button.setVisible(wanted and not editing)
+        self.keep.setVisible(editing)
+        self.leave.setVisible(editing)
 
     @property
     def editing(self) -> str | None:
@@ -133,12 +146,14 @@ class QueueStrip(Translated, QFrame):
         edit_wanted: id and new text.
         move_wanted: id and new place, from 0.
         take_back_wanted, send_wanted: id.
+        edit_missed: what was typed in a message that was sent, or taken back elsewhere, meanwhile.
     """
 
     edit_wanted = Signal(str, str)
     move_wanted = Signal(str, int)
     take_back_wanted = Signal(str)
     send_wanted = Signal(str)
+    edit_missed = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -161,11 +176,18 @@ class QueueStrip(Translated, QFrame):
         theme().changed.connect(self.fit)
         self.hide()
 
-    def show_waiting(self, waiting: Sequence[Waiting]) -> None:
-        """Show these; an edit under way of one that is still there goes on."""
-        if tuple(waiting) == self._waiting:
+    def edits(self) -> dict[str, str]:
+        """What is typed in the messages that are edited, by id."""
+        return {row.waiting.message_id: text for row in self.rows if (text := row.editing) is not None}
+
+    def show_waiting(self, waiting: Sequence[Waiting], edits: Mapping[str, str] | None = None) -> None:
+        """Show these; an edit under way of one that is still there goes on. ``edits`` take the place of those under way."""
+        if tuple(waiting) == self._waiting and not edits:
             return
-        edited = {row.waiting.message_id: text for row in self.rows if (text := row.editing) is not None}
+        edited = self.edits() if edits is None else edits
+        known = {each.message_id: each.content for each in self._waiting}
+        still = {each.message_id for each in waiting}
+        missed = [text for id_, text in edited.items() if id_ not in still and text.strip() not in ("", known.get(id_, "").strip())]
         self._waiting = tuple(waiting)
         for row in self.rows:
             self._list.removeWidget(row)
@@ -180,6 +202,8 @@ class QueueStrip(Translated, QFrame):
         self.cover(self._covered)
         self._say()
         self.fit()
+        for text in missed:
+            self.edit_missed.emit(text)
 
     def cover(self, covered: bool) -> None:
         """Whether something else stands in the place of the conversation and its composer."""

@@ -96,6 +96,7 @@ class Sender(QObject):
         host.regenerate_requested.connect(self._on_regenerate)
         host.resend_requested.connect(self._on_resend)
         host.branch_requested.connect(self._on_branch)
+        host.goes_along = self._said_again
 
     def _sent_before(self) -> list[str]:
         """What the person has written in this workflow, as far as it is loaded."""
@@ -324,15 +325,15 @@ class Sender(QObject):
 
     def _on_regenerate(self, run_id: str, message_id: str) -> None:
         workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
-        self._rerun(("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id), self._said_again(run_id))
+        self._rerun(("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id), self._said_again(run_id, message_id))
 
     def _on_resend(self, run_id: str, message_id: str, text: str) -> None:
         workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
-        again = self._said_again(run_id)
+        again = self._said_again(run_id, message_id)
         self._rerun(("resend", run_id, text), lambda: runs.edit_and_resend(workflow_id, run_id, text, message_id), again)
 
-    def _said_again(self, run_id: str) -> str:
-        return again_words(self._view.entries, run_id)
+    def _said_again(self, run_id: str, message_id: str) -> str:
+        return again_words(self._view.entries, run_id, message_id)
 
     def _on_branch(self, run_id: str) -> None:
         workflow_id = self._pages.workflow_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from atelier_desk.desktop.chat.markdown.plain import excerpt_line
@@ -90,35 +90,36 @@ class HitDelegate(QStyledItemDelegate):
         painter.setPen(look.colour("text"))
         title = painter.fontMetrics().elidedText(who(hit), Qt.TextElideMode.ElideRight, inner.width() - wide - 12)
         painter.drawText(inner, int(Qt.AlignmentFlag.AlignTop), title)
-        self._excerpt(painter, inner, said(hit), needle)
+        draw_marked(painter, inner, said(hit), needle, look.font(13))
 
-    def _excerpt(self, painter: QPainter, inner: QRect, text: str, needle: str) -> None:
-        look = theme()
-        font = look.font(13)
-        metrics = QFontMetricsF(font)
+
+def draw_marked(painter: QPainter, inner: QRect, text: str, needle: str, font: QFont) -> None:
+    """One line of text at the bottom of ``inner``, from a little before the first searched word on, with those words marked."""
+    look = theme()
+    metrics = QFontMetricsF(font)
+    found = word_places(text, needle)
+    if found and metrics.horizontalAdvance(text[: found[0][1]]) > inner.width() - 40:
+        text = "…" + text[max(0, found[0][0] - _BEFORE) :]
         found = word_places(text, needle)
-        if found and metrics.horizontalAdvance(text[: found[0][1]]) > inner.width() - 40:
-            text = "…" + text[max(0, found[0][0] - _BEFORE) :]
-            found = word_places(text, needle)
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, inner.width())
-        form = QTextCharFormat()
-        form.setBackground(QColor(look.tokens.warn_soft))
-        form.setForeground(QColor(look.tokens.text))
-        form.setFontUnderline(True)
-        marks = []
-        for start, end in found:
-            if end < len(shown) or shown == text:
-                mark = QTextLayout.FormatRange()
-                mark.start, mark.length, mark.format = _units(shown[:start]), _units(shown[start:end]), form
-                marks.append(mark)
-        layout = QTextLayout(shown, font)
-        layout.setFormats(marks)
-        layout.beginLayout()
-        line = layout.createLine()
-        line.setLineWidth(inner.width() + 100)
-        layout.endLayout()
-        painter.setPen(look.colour("text"))
-        layout.draw(painter, QPointF(inner.left(), inner.bottom() + 1 - line.height()))
+    shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, inner.width())
+    form = QTextCharFormat()
+    form.setBackground(QColor(look.tokens.warn_soft))
+    form.setForeground(QColor(look.tokens.text))
+    form.setFontUnderline(True)
+    marks = []
+    for start, end in found:
+        if end < len(shown) or shown == text:
+            mark = QTextLayout.FormatRange()
+            mark.start, mark.length, mark.format = _units(shown[:start]), _units(shown[start:end]), form
+            marks.append(mark)
+    layout = QTextLayout(shown, font)
+    layout.setFormats(marks)
+    layout.beginLayout()
+    line = layout.createLine()
+    line.setLineWidth(inner.width() + 100)
+    layout.endLayout()
+    painter.setPen(look.colour("text"))
+    layout.draw(painter, QPointF(inner.left(), inner.bottom() + 1 - line.height()))
 
 
 def _units(text: str) -> int:

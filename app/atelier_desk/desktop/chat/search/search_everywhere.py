@@ -52,7 +52,7 @@ class SearchEverywhere(Translated, QDialog):
         OverlayBar(self.list)
         self._model = QStandardItemModel(self)
         self.list.setModel(self._model)
-        self._count = label("", "small", self)
+        self._count = control(label("", "small", self), "search-everywhere-count")
         fill(QVBoxLayout(self), self.field, (self.list, 1), self._count, margins=(16, 16, 16, 12), spacing=10)
         self._timer = Soon(self, _DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_: self._timer.start())

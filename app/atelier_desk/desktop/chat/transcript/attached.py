@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt
@@ -30,7 +31,7 @@ _WIDE = 220
 class AttachedChips(QWidget):
     """``attached-chips``: one button each."""
 
-    def __init__(self, entries: list[dict[str, Any]], host: TranscriptHost, parent: QWidget) -> None:
+    def __init__(self, entries: Sequence[dict[str, Any]], host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("attached-chips")
         self.entries = entries

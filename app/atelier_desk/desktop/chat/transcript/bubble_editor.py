@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, say
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
 from atelier_desk.i18n import N_, _
+
+_HEIGHT = 160
+"""Pixels at 100 %, without what is said below the field."""
+_LEFT, _RIGHT = 14, 12
 
 
 class BubbleEditor(QFrame):
-    """The field that stands in a bubble's place while it is edited; ``attached`` are the names of what goes along again."""
+    """The field that stands in a bubble's place while it is edited; ``attached`` are the names of what goes along again, ``again`` says
+    what else is done again.
+    """
 
-    def __init__(self, text: str, parent: QWidget, attached: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, parent: QWidget, attached: Sequence[str] = (), again: Callable[[], str] = str) -> None:
         super().__init__(parent)
         mark(self, "composer")
         self.field = control(QPlainTextEdit(text, self), "edit-field", look="plain", name=N_("Edit the message"))
@@ -25,7 +31,15 @@ class BubbleEditor(QFrame):
         along = control(ElidedLabel("", self), "edit-attached", look="small")
         say(along, (lambda: _("Goes along again: {names}", names=", ".join(attached))) if attached else "")
         row = fill(QHBoxLayout(), (along, 1), self.cancelled, self.sent)
-        fill(QVBoxLayout(self), (self.field, 1), row, margins=(14, 12, 12, 12))
+        self.again = control(label("", "small", self, wrap=True), "edit-again")
+        say(self.again, again)
+        self.again.setVisible(bool(self.again.text()))
+        fill(QVBoxLayout(self), (self.field, 1), self.again, row, margins=(_LEFT, 12, _RIGHT, 12))
+
+    def height_for(self, width: int) -> int:
+        """Pixels it needs at this width."""
+        note = self.again.heightForWidth(width - _LEFT - _RIGHT) + 8 if not self.again.isHidden() else 0
+        return theme().px(_HEIGHT) + note
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from atelier_desk.domain.call import Presentation
     from atelier_desk.domain.change import Change as FileChanged
+    from atelier_desk.domain.memory import Memory
     from atelier_desk.domain.parts import ResultPart, SourcePart
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.stream.payloads import Attachment
@@ -76,7 +78,7 @@ class Asked:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One item of the transcript.
+    """One item of the transcript. There can be ten thousand: what is mostly empty is a tuple, of which there is one empty one.
 
     Attributes:
         id: the message's id; tokens of a reply carry the id its message will have.
@@ -91,6 +93,7 @@ class Entry:
         files: names and texts of the text files that went with it.
         sources: the pages of the web that an answer rests on.
         file_changes: what the turn that ends with it changed, the newest first.
+        remembered: what its team remembered, the oldest first.
     """
 
     id: str
@@ -103,11 +106,11 @@ class Entry:
     reasoning_ms: int = 0
     reasoning_began: float = 0.0
     calls: list[Call] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    asked: tuple[Asked, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
-    images: list[dict[str, str]] = field(default_factory=list)
-    files: list[dict[str, str]] = field(default_factory=list)
-    attachments: list[dict[str, Any]] = field(default_factory=list)
+    images: tuple[dict[str, str], ...] = ()
+    files: tuple[dict[str, str], ...] = ()
+    attachments: tuple[dict[str, Any], ...] = ()
     agent_name: str = ""
     model: str = ""
     provider: str = ""
@@ -120,6 +123,7 @@ class Entry:
     told: bool = False
     sources: tuple[SourcePart, ...] = ()
     file_changes: tuple[FileChanged, ...] = ()
+    remembered: tuple[Memory, ...] = ()
 
     @property
     def unfinished(self) -> str:
@@ -188,11 +192,11 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         reasoning=message.reasoning,
         reasoning_ms=message.reasoning_ms,
         calls=_calls(stored),
-        asked=[asked_from(question) for question in stored.questions],
+        asked=tuple(map(asked_from, stored.questions)),
         details=dict(message.details),
-        images=list(message.details.get("images", [])) if message.role.value == "user" else [],
-        files=list(message.details.get("files", [])) if message.role.value == "user" else [],
-        attachments=list(message.details.get("attachments", [])) if message.role.value == "user" else [],
+        images=tuple(message.details.get("images", ())) if message.role.value == "user" else (),
+        files=tuple(message.details.get("files", ())) if message.role.value == "user" else (),
+        attachments=tuple(message.details.get("attachments", ())) if message.role.value == "user" else (),
         agent_name=message.agent_name,
         model=message.model,
         provider=message.provider,
@@ -202,7 +206,7 @@ def entry_from(stored: TranscriptEntry) -> Entry:
     )
 
 
-def attachment_of(streamed: Attachment, before: list[dict[str, Any]]) -> dict[str, Any]:
+def attachment_of(streamed: Attachment, before: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What went with a message, from the stream; its picture is the one that is shown ``before`` it was stored."""
     facts = {name: getattr(streamed, name) for name in _FACTS}
     shown = next((each.get("thumbnail") for each in before if each.get("name") == streamed.name), None)

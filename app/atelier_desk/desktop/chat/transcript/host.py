@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -39,6 +39,7 @@ class TranscriptHost(QObject):
         desk, bridge: the waiting approvals and where they are decided; None where nothing can be decided, as in a replay.
         versions: messages can be edited and answered again; not those of a sub-agent.
         models: what models are called, by provider and name, where that is not their name.
+        goes_along: what is done again when the message with this id, of this run, is changed or answered again; empty for nothing.
         commands: what else can be done with a message; None where nothing can, as in a replay.
 
     Signals:
@@ -79,6 +80,7 @@ class TranscriptHost(QObject):
         self.desk: ApprovalDesk | None = None
         self.bridge: Bridge | None = None
         self.versions = True
+        self.goes_along: Callable[[str, str], str] = lambda _run_id, _message_id: ""
         self.commands: MessageMenu | None = None
         self.models: Mapping[tuple[str, str], str] = {}
 

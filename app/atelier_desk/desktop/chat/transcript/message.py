@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
@@ -11,7 +11,6 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import Place
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated
 
 
@@ -49,14 +48,6 @@ class MessageWidget(Translated, EntryWidget):
             self.copy()
         else:
             super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self.hasFocus():
-            painter = QPainter(self)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(theme().colour("accent"), 1.2))
-            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -7), 8, 8)
-            painter.end()
 
 
 class BodyMessage(MessageWidget):

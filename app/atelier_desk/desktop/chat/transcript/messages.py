@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QGuiApplication, QPixmap, QTextCursor
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
@@ -9,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QWidget
 from atelier_desk.desktop.chat.cards.cards import QuestionCard, ReasoningFold
 from atelier_desk.desktop.chat.cards.concerns import Concerns
 from atelier_desk.desktop.chat.cards.files_card import FilesCard
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.cards.notice import NoticeCard
 from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
 from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
@@ -32,6 +35,9 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, control
 from atelier_desk.desktop.widgets.format import short_moment
 from atelier_desk.i18n import _
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.cards.remembered_card import RememberedCard
 
 _BUBBLE_SHARE = 0.82
 _THUMBNAIL = 120
@@ -117,7 +123,8 @@ class UserBubble(MessageWidget):
         """Replace the bubble by a field with its text."""
         if self._editor is not None:
             return
-        self._editor = BubbleEditor(self.entry.content, self, [str(each.get("name", "")) for each in self.entry.attachments])
+        entry, names = self.entry, [str(each.get("name", "")) for each in self.entry.attachments]
+        self._editor = BubbleEditor(entry.content, self, names, lambda: self.host.goes_along(entry.run_id, entry.id))
         self._editor.cancelled.clicked.connect(lambda *_: self._end_edit())
         self._editor.sent.clicked.connect(lambda *_: self._resend())
         self._editor.show()
@@ -144,7 +151,7 @@ class UserBubble(MessageWidget):
         look = theme()
         above, near = look.px(TURN - INSIDE), look.px(NEAR)
         if self._editor is not None:
-            height = look.px(160)
+            height = self._editor.height_for(width)
             self._editor.setGeometry(0, above, width, height)
             return above + height + look.px(INSIDE)
         side, edge = look.px(15), look.px(10)
@@ -230,6 +237,7 @@ class AssistantMessage(BodyMessage):
         self._unfinished: UnfinishedCard | None = None
         self._changed: FilesCard | None = None
         self._sources: SourcesCard | None = None
+        self._remembered: RememberedCard | None = None
         if host.desk is not None:
             host.desk.changed.connect(self._show_concerns)
         self._cut = Pill("", "warn", self)
@@ -289,6 +297,13 @@ class AssistantMessage(BodyMessage):
         if self._changed is not None:
             self._changed.show_changes(entry.file_changes)
             self._changed.setVisible(bool(entry.file_changes))
+        if entry.remembered and self._remembered is None:
+            from atelier_desk.desktop.chat.cards.remembered_card import RememberedCard
+
+            self._remembered = RememberedCard(self.host, self)
+        if self._remembered is not None:
+            self._remembered.show_memories(entry.remembered)
+            self._remembered.setVisible(bool(entry.remembered))
         self._cut.setVisible(entry.topic == "cut_off" and not entry.told)
         self._actions.setVisible(self._has_actions())
         self._actions.show_pinned(entry.pinned)
@@ -381,9 +396,9 @@ class AssistantMessage(BodyMessage):
             y += row
         return y
 
-    def _stack(self) -> list[ToolCard | Concerns | QuestionCard | UnfinishedCard | SourcesCard | FilesCard]:
+    def _stack(self) -> list[HeadedCard | ToolCard | Concerns]:
         """The cards below the text, from top to bottom."""
-        cards: list[ToolCard | Concerns | QuestionCard | UnfinishedCard | SourcesCard | FilesCard] = []
+        cards: list[HeadedCard | ToolCard | Concerns] = []
         for call in self.entry.calls:
             if call.call_id in self._concerns and len(self._concerns[call.call_id]):
                 cards.append(self._concerns[call.call_id])
@@ -396,6 +411,8 @@ class AssistantMessage(BodyMessage):
             cards.append(self._sources)
         if self._changed is not None and not self._changed.isHidden():
             cards.append(self._changed)
+        if self._remembered is not None and not self._remembered.isHidden():
+            cards.append(self._remembered)
         return cards
 
     def retranslate(self) -> None:

@@ -131,7 +131,7 @@ class Transcript:
 
     def add_own(self, entry_id: str, content: str, attachments: list[dict[str, Any]]) -> Change:
         """A message just sent: shown before the engine has committed it."""
-        entry = Entry(entry_id, "user", content=content, attachments=attachments, pending=True)
+        entry = Entry(entry_id, "user", content=content, attachments=tuple(attachments), pending=True)
         self._add(entry)
         self.note_wait()
         return "append", entry
@@ -342,8 +342,9 @@ class Transcript:
             self._tell_sources(entry)
         elif entry.kind == "user":
             entry.topic = data.strategy
-            entry.files = [{"name": each.name, "text": each.text} for each in data.attachments if each.text is not None and not each.sha256]
-            entry.attachments = [attachment_of(each, entry.attachments) for each in data.attachments if each.sha256]
+            texts = (each for each in data.attachments if each.text is not None and not each.sha256)
+            entry.files = tuple({"name": each.name, "text": each.text or ""} for each in texts)
+            entry.attachments = tuple(attachment_of(each, entry.attachments) for each in data.attachments if each.sha256)
             self._mark_prompt()
         return [(kind, entry)]
 
@@ -448,7 +449,7 @@ class Transcript:
         change: Change
         entry, change = (found[0], ("update", found[0])) if found is not None else self._reply(event, own)
         if all(known.question_id != asked.question_id for known in entry.asked):
-            entry.asked.append(Asked(asked.question_id, asked.question, call_id=asked.call_id))
+            entry.asked += (Asked(asked.question_id, asked.question, call_id=asked.call_id),)
         return [change]
 
     def _on_question_over(self, data: payloads.UserQuestionComplete) -> list[Change]:

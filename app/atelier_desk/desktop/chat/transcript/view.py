@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
@@ -20,6 +20,8 @@ from atelier_desk.i18n import N_
 
 _SIDE = 24
 """Beside the column in a narrow window: as much as beside the composer, and more than a scroll bar is wide."""
+_FRAME = 10
+"""Pixels between a message and the frame around it, within ``_SIDE``."""
 _END = 24
 _MORE_ABOVE = 1200
 """Pixels from the top at which an older page is asked for."""
@@ -347,6 +349,8 @@ class ChatView(QAbstractScrollArea):
                 continue
             widget.setGeometry(left, y, width, height)
             widget.setVisible(y + height > -120 and y < view_height + 120)
+        if self._focused() is not None:
+            self.viewport().update()
         for entry in far:
             self._dirty.discard(entry)
             self._dispose(self._widgets.pop(entry))
@@ -407,8 +411,26 @@ class ChatView(QAbstractScrollArea):
         else:
             super().keyPressEvent(event)
 
-    def _on_focus_moved(self, _old: QWidget | None, new: QWidget | None) -> None:
+    def _focused(self) -> EntryWidget | None:
+        """The message that has the keyboard itself."""
+        widget = QApplication.focusWidget()
+        return widget if isinstance(widget, EntryWidget) and widget.parentWidget() is self.viewport() else None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The frame around the message that has the keyboard: beside its words, which begin at its edge, and not through them."""
+        widget = self._focused()
+        if widget is None:
+            return
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme().colour("accent"), 1.2))
+        painter.drawRoundedRect(widget.geometry().adjusted(-_FRAME, 0, _FRAME, -6), 8, 8)
+        painter.end()
+
+    def _on_focus_moved(self, old: QWidget | None, new: QWidget | None) -> None:
         """Keyboard focus that went into a half hidden item brings it into view."""
+        if isinstance(old, EntryWidget) or isinstance(new, EntryWidget):
+            self.viewport().update()
         if new is None or new is self.viewport() or not self.viewport().isAncestorOf(new):
             return
         if not new.focusPolicy() & Qt.FocusPolicy.TabFocus:  # text that was clicked stays where it is

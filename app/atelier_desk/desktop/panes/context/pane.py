@@ -267,6 +267,8 @@ class ContextPane(SeenPane):
             facts.append(_("{share} of the window", share=percent(request.tokens / request.window)))
         if not request.exact:
             facts.append(_("system message and tools as they would be today"))
+        if request.searched_tools:
+            facts.append(words.searched(request))
         self.parts.show_parts(request.parts, " · ".join(facts))
         counts = {
             "messages": len(request.items),

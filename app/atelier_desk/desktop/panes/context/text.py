@@ -45,6 +45,15 @@ def tokens_words(count: int) -> str:
     return ngettext("{count} token", "{count} tokens", count, count=short_number(count))
 
 
+def searched(request: SentRequest) -> str:
+    """That tools of servers were searched for, and what listing them would have taken."""
+    return ngettext(
+        "{n} tool of MCP servers searched for instead of listed ({tokens})",
+        "{n} tools of MCP servers searched for instead of listed ({tokens})",
+        request.searched_tools, tokens=tokens_words(request.searched_tokens),
+    )  # fmt: skip
+
+
 def item_icon(item: SentItem) -> tuple[str, Role]:
     if item.pinned:
         return "pin", "accent"

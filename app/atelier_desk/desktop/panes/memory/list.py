@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QResizeEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from atelier_desk.desktop.panes.rows import menu_place, paint_ground, quiet
-from atelier_desk.desktop.panes.wording import ago, decimal
+from atelier_desk.desktop.panes.wording import ago, clock_minutes, decimal
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.format import day
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
 
 _Index = QModelIndex | QPersistentModelIndex
 MemoryRole = Qt.ItemDataRole.UserRole + 1
@@ -30,17 +32,27 @@ TYPE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """A memory and, when it was found by a search, its score with every part."""
+    """A memory and, when it was found by a search, its score with every part.
+
+    Attributes:
+        moment: on a timeline, when it was last written; ``day`` stands over the first one of its day.
+    """
 
     memory: Memory
     hit: MemoryHit | None = None
     pinned: bool = False
+    moment: str = ""
+    day: str = ""
 
 
 def facts(row: MemoryRow) -> str:
-    """Type, scope, tags and age in one line."""
+    """Type, scope, tags and age in one line; on a timeline who wrote it and when, and how often it was found."""
     memory = row.memory
     scope = _("all workflows") if memory.workflow_id is None else _("this workflow")
+    if memory.proposed:
+        scope = _("for all workflows?")
+    if row.moment:
+        return " · ".join((row.moment, *_trail(memory), _(TYPE_WORDS[memory.type]), scope))
     parts = [
         *([_("pinned")] if row.pinned else []),
         _(TYPE_WORDS[memory.type]),
@@ -49,6 +61,29 @@ def facts(row: MemoryRow) -> str:
         ago(memory.created_at),
     ]
     return " · ".join(parts)
+
+
+def _trail(memory: Memory) -> list[str]:
+    """Who wrote it, whether it was changed since, and how many runs found it."""
+    agent = memory.agent_source or _("an agent")
+    who = {"user": _("by you"), "import": _("imported from a file")}.get(memory.source) or _("by {agent}", agent=agent)
+    found = len(memory.retrieved_by)
+    return [
+        who,
+        *([_("changed")] if memory.updated_at > memory.created_at else []),
+        *([ngettext("found by {n} run", "found by {n} runs", found)] if found else []),
+    ]
+
+
+def on_timeline(rows: Sequence[MemoryRow], before: MemoryRow | None = None) -> list[MemoryRow]:
+    """The rows with their times, and the day over the first of each; ``before`` is the row above them."""
+    last = before.memory.updated_at.astimezone().date() if before is not None else None
+    dated = []
+    for row in rows:
+        when = row.memory.updated_at.astimezone()
+        dated.append(replace(row, moment=clock_minutes(when), day=day(when.date()) if when.date() != last else ""))
+        last = when.date()
+    return dated
 
 
 def score_parts(hit: MemoryHit) -> str:
@@ -114,7 +149,7 @@ class MemoryModel(QAbstractListModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return score_parts(row.hit) if row.hit is not None else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{row.memory.content[:200]}, {facts(row)}"
+            return ", ".join(filter(None, (row.day, row.memory.content[:200], facts(row))))
         return None
 
 
@@ -129,7 +164,11 @@ class MemoryDelegate(QStyledItemDelegate):
         width = self._text_width(option)
         text = min(LINES, self._layout(row, width).lineCount()) * QFontMetrics(theme().font(13)).height()
         small = QFontMetrics(theme().font(12)).height()
-        return QSize(theme().px(120), text + small * (2 if row.hit else 1) + 2 * self._pad() + 2)
+        return QSize(theme().px(120), self._heading(row) + text + small * (2 if row.hit else 1) + 2 * self._pad() + 2)
+
+    def _heading(self, row: MemoryRow) -> int:
+        """Height of the day over a row."""
+        return QFontMetrics(theme().font(12, 600)).height() + theme().px(8) if row.day else 0
 
     def _text_width(self, option: QStyleOptionViewItem) -> int:
         view = self.parent()
@@ -151,6 +190,14 @@ class MemoryDelegate(QStyledItemDelegate):
         row: MemoryRow = index.data(MemoryRole)
         tokens = theme().tokens
         painter.save()
+        heading = self._heading(row)
+        if heading:
+            painter.setFont(theme().font(12, 600))
+            painter.setPen(QColor(tokens.muted))
+            place = QRect(option.rect.left() + theme().px(10), option.rect.top(), self._text_width(option), heading)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignBottom), row.day)
+            option = QStyleOptionViewItem(option)
+            option.rect = option.rect.adjusted(0, heading, 0, 0)
         area = paint_ground(painter, option, 1)
         width, left, top = self._text_width(option), area.left() + theme().px(10), area.top() + self._pad()
         top = self._paint_text(painter, row, left, top, width)

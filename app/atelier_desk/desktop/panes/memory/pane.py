@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
 
@@ -13,7 +14,7 @@ from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, offer_undo
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
-from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow
+from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
@@ -42,15 +43,21 @@ class MemoryPane(Pane):
     """
 
     topics = ("memory",)
+    message_wanted = Signal(str, str)
+    """A message is to be shown: its workflow's id and its own, which may be empty."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self.setObjectName("memory-pane")
         self._complete = True
+        self._fetched = 0
         self._in_place = False
         self._read = False
         self.on = self.add_tool("power", self._switch)
         self.on.setObjectName("memory-on")
+        self.timeline = self.add_tool("history", self.toggle_timeline)
+        self.timeline.setObjectName("memory-timeline")
+        self._on_timeline = False
         self.tidy_button = self.add_tool("columns-2", self.tidy)
         self.tidy_button.setObjectName("memory-tidy-open")
         self._add = self.add_tool("plus", self.add)
@@ -84,6 +91,7 @@ class MemoryPane(Pane):
         self.add_key("Ctrl+Shift+M", self.add)
         theme().changed.connect(self._dress)
         say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
+        self._show_timeline()
         say(self.tidy_button, tip=N_("Tidy up: what says the same, and what cannot both hold"))
         say(self.list, name=N_("Memories"))
         self._show_switch()
@@ -113,7 +121,7 @@ class MemoryPane(Pane):
             self.reload_soon()
 
     async def _load(self, workflow_id: str, in_place: bool = False) -> None:
-        size = min(max(PAGE, self.list.memories.rowCount()), limits.LIST_MAX) if in_place else PAGE
+        size = min(max(PAGE, self._fetched), limits.LIST_MAX) if in_place else PAGE
         query, filters = self.search.text().strip(), self._query()
         how = ""
         rows: list[MemoryRow]
@@ -125,7 +133,7 @@ class MemoryPane(Pane):
             rows, how = [MemoryRow(hit.memory, hit, hit.memory.id in self._pinned) for hit in found.hits], found.search_type
         else:
             rows = await self._page(0, filters, size)
-        self._complete = bool(query) or len(rows) < size
+        self._complete = bool(query) or self._fetched < size
         if not query:
             await self._load_tags(workflow_id)
         if in_place:
@@ -138,7 +146,16 @@ class MemoryPane(Pane):
 
     async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
         page = await self.bridge.engine.memories.list(limit=size, offset=offset, **filters)
-        return [MemoryRow(memory, None, memory.id in self._pinned) for memory in page]
+        self._fetched = offset + len(page)
+        if not self._on_timeline:
+            first = await self._first(filters) if not offset and self._pinned else []
+            return [*first, *(MemoryRow(memory) for memory in page if memory.id not in self._pinned)]
+        rows = [MemoryRow(memory, None, memory.id in self._pinned) for memory in page]
+        return on_timeline(rows, self.list.memories.rows[-1] if offset else None)
+
+    async def _first(self, filters: dict[str, Any]) -> list[MemoryRow]:
+        """The pinned ones, which stand above the others."""
+        return [MemoryRow(memory, None, True) for memory in await self.bridge.engine.memories.list_pinned(**filters)]
 
     def _next_page(self) -> None:
         if not self._complete:
@@ -146,8 +163,9 @@ class MemoryPane(Pane):
             self.jobs.start(self._more(), "load")
 
     async def _more(self) -> None:
-        rows = await self._page(self.list.memories.rowCount(), self._query())
-        self._complete = len(rows) < PAGE
+        before = self._fetched
+        rows = await self._page(before, self._query())
+        self._complete = self._fetched - before < PAGE
         self.list.memories.append(rows)
 
     async def _load_tags(self, workflow_id: str) -> None:
@@ -191,6 +209,39 @@ class MemoryPane(Pane):
         from atelier_desk.desktop.panes.memory.tidy import TidyDialog
 
         TidyDialog(self.bridge, self.workflow_id, self).open()
+
+    def toggle_timeline(self) -> None:
+        """Between what there is, and when it was written by whom."""
+        self._on_timeline = not self._on_timeline
+        self._show_timeline()
+        self.reload()
+
+    def _show_timeline(self) -> None:
+        self.timeline.set_icon("history", "accent" if self._on_timeline else "muted")
+        tips = N_("Back to the plain list"), N_("Timeline: what was written when, and by whom")
+        say(self.timeline, tip=tips[0] if self._on_timeline else tips[1])
+
+    def go_to_origin(self, memory_id: str) -> None:
+        """Show where an agent wrote it."""
+
+        async def job() -> None:
+            workflow_id, message_id = await self.bridge.engine.memories.written_in(memory_id)
+            self.message_wanted.emit(workflow_id, message_id)
+
+        self.jobs.once(("origin", memory_id), job)
+
+    def keep(self, memory_id: str) -> None:
+        """Say yes to what an agent wants remembered for all workflows."""
+        self.jobs.once(("keep", memory_id), lambda: self._keep(memory_id))
+
+    async def _keep(self, memory_id: str) -> None:
+        row = self._row(memory_id)
+        home = row.memory.workflow_id if row is not None else None
+        memories = self.bridge.engine.memories
+        await memories.keep(memory_id)
+        if home:
+            again = partial(memories.propose_again, memory_id, home)
+            offer_undo(self, _("Remembered for all workflows"), lambda: self.jobs.once(("undo", memory_id), again))
 
     def _switch(self) -> None:
         workflow_id, on = self.workflow_id, not self._is_on
@@ -271,5 +322,9 @@ class MemoryPane(Pane):
             menu.addAction(theme().icon("pin-off"), _("Unpin"), lambda: self.pin(row.memory.id))
         else:
             menu.addAction(theme().icon("pin"), _("Pin: it never expires"), lambda: self.pin(row.memory.id))
+        if row.memory.proposed:
+            menu.addAction(theme().icon("check"), _("Keep for all workflows"), lambda: self.keep(row.memory.id))
+        if row.memory.turn_id:
+            menu.addAction(theme().icon("message-square"), _("Show where it was written"), lambda: self.go_to_origin(row.memory.id))
         menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
         menu.popup(at)

@@ -1,0 +1,163 @@
+"""What a turn remembered, at its end: kept for all workflows, kept here alone, edited or forgotten, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import FlowLayout, IconButton, Translated, control, fill, label
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.memory import Memory
+
+SHOWN = 300
+"""Characters of a memory that its row shows; the rest is in the form that Edit opens."""
+
+
+class RememberedRow(Translated, QWidget):
+    """One memory: its words, for whom it holds, and what a person can say to it."""
+
+    def __init__(self, memory: Memory, card: RememberedCard) -> None:
+        super().__init__(card)
+        self.memory = memory
+        self._text = label("", "", self, wrap=True)
+        self._facts = label("", "small", self, wrap=True)
+        buttons = FlowLayout(spacing=6)
+        self.keep = control(QPushButton(self), "memory-keep", N_("Keep for all workflows"), on=lambda: card.keep(self.memory, True))
+        self.here = control(QPushButton(self), "memory-keep-here", N_("Only in this one"), on=lambda: card.keep(self.memory, False))
+        self.edit = IconButton("pencil", N_("Edit this memory"), self)
+        self.forget = IconButton("trash-2", N_("No: forget it"), self)
+        for button, name, deed in ((self.edit, "memory-edit", card.edit), (self.forget, "memory-forget", card.forget)):
+            button.setObjectName(name)
+            button.clicked.connect(lambda _on=False, deed=deed: deed(self.memory))
+        for widget in (self.keep, self.here, self.edit, self.forget):
+            buttons.addWidget(widget)
+        fill(QVBoxLayout(self), self._text, self._facts, buttons, margins=(0, 6, 0, 0), spacing=4)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
+
+        memory = self.memory
+        words = " ".join(memory.content.split())
+        self._text.setText(words if len(words) <= SHOWN else words[:SHOWN] + "…")
+        if memory.proposed:
+            holds = _("for all workflows?")
+        else:
+            holds = _("for all workflows") if memory.workflow_id is None else _("for this workflow")
+        self._facts.setText(" · ".join(filter(None, (_(TYPE_WORDS[memory.type]), holds, memory.agent_source))))
+        self.keep.setVisible(memory.proposed)
+        self.here.setVisible(memory.proposed)
+        self.setAccessibleName(words[:SHOWN])
+        for button, name in ((self.edit, _("Edit this memory")), (self.forget, _("No: forget it"))):
+            button.setAccessibleName(f"{name}: {words[:80]}")
+
+
+class RememberedCard(Translated, HeadedCard):
+    """``remembered``, with a row for each memory."""
+
+    def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("remembered")
+        self._host = host
+        self._memories: tuple[Memory, ...] = ()
+        self.rows: list[RememberedRow] = []
+        self._list = QVBoxLayout()
+        self._list.setSpacing(6)
+        self.words.addLayout(self._list)
+        theme().changed.connect(self.retranslate)
+
+    def show_memories(self, memories: Sequence[Memory]) -> None:
+        """These, as they are now."""
+        if tuple(memories) == self._memories:
+            return
+        self._memories = tuple(memories)
+        for row in self.rows:
+            self._list.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self.rows = [RememberedRow(memory, self) for memory in memories]
+        for row in self.rows:
+            self._list.addWidget(row)
+            row.setEnabled(self._host.bridge is not None)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        asked = sum(memory.proposed for memory in self._memories)
+        count = len(self._memories)
+        if asked:
+            title = ngettext("{n} thing to remember?", "{n} things to remember?", asked)
+            text = _("Until you say so, it holds in this workflow alone.")
+        else:
+            title, text = ngettext("{n} thing remembered", "{n} things remembered", count), ""
+        self.show_head("brain", "accent" if asked else "muted", title, text)
+        self.setAccessibleName(". ".join(filter(None, (title, text))))
+        for row in self.rows:
+            row.retranslate()
+
+    # -- what a person says ------------------------------------------------------------------------------------------------------
+    def keep(self, memory: Memory, everywhere: bool) -> None:
+        """Yes: for all workflows, or for this one alone."""
+        bridge, home = self._host.bridge, memory.workflow_id or ""
+        if bridge is None:
+            return
+        memories = bridge.engine.memories
+
+        async def job() -> None:
+            await memories.keep(memory.id, everywhere=everywhere)
+            said = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
+            self._offer(said, lambda: memories.propose_again(memory.id, home))
+
+        self._start(memory, job)
+
+    def forget(self, memory: Memory) -> None:
+        """No."""
+        bridge = self._host.bridge
+        if bridge is None:
+            return
+        memories = bridge.engine.memories
+
+        async def job() -> None:
+            await memories.delete(memory.id)
+            self._offer(_("Memory deleted"), lambda: memories.undo_delete(memory.id))
+
+        self._start(memory, job)
+
+    def edit(self, memory: Memory) -> None:
+        """Other words for it, before or after a yes."""
+        from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+        from atelier_desk.desktop.panes.memory.list import MemoryRow
+
+        bridge = self._host.bridge
+        if bridge is None:
+            return
+        dialog = MemoryDialog(MemoryRow(memory), self.window())
+
+        async def save(fields: dict[str, Any]) -> None:
+            try:
+                await bridge.engine.memories.update(memory.id, **fields)
+            except Exception as error:
+                dialog.show_error(error_text(error))
+                return
+            dialog.close_done()
+
+        dialog.accepted_fields.connect(lambda fields: bridge.jobs.start(save(fields), key=f"remembered {memory.id}"))
+        dialog.open()
+
+    def _start(self, memory: Memory, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._host.bridge is not None:
+            self._host.bridge.jobs.start(job(), key=f"remembered {memory.id}")
+
+    def _offer(self, said: str, undo: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        from atelier_desk.desktop.panes.base import offer_undo
+
+        bridge = self._host.bridge
+        if bridge is not None:
+            offer_undo(self.parentWidget() or self, said, lambda: bridge.jobs.start(undo()))

@@ -1,0 +1,84 @@
+"""What is told to the last message of each turn, which shows it in a card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from PySide6.QtCore import QObject
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.chat.transcript.entries import Change, Entry
+    from atelier_desk.desktop.chat.transcript.pages import TranscriptPages
+    from atelier_desk.domain.stream.event import StreamEvent, Topic
+
+
+class TurnEnds(QObject):
+    """Keeps one field of the entries of the workflow in view up to date.
+
+    Attributes:
+        entry_field: the entries' field, a tuple.
+        topic: changes of this topic have it read again.
+        by_pages: what is read depends on the turns in view, so older pages ask again.
+    """
+
+    entry_field: ClassVar[str]
+    topic: ClassVar[Topic]
+    by_pages: ClassVar[bool] = False
+
+    def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge, self._pages = bridge, pages
+        self._turns: Mapping[str, Sequence[Any]] = {}
+        pages.opened.connect(lambda *_: self.read())
+        pages.prepended.connect(lambda *_: self.read() if self.by_pages else self._apply())
+        bridge.stream_event.connect(self._on_stream)
+        bridge.changed.connect(self._on_changed)
+
+    async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[Any]]:
+        """What each turn has to show."""
+        raise NotImplementedError
+
+    def read(self) -> None:
+        """Ask the engine again."""
+        workflow = self._pages.workflow
+        if workflow is not None and self._bridge.ready:
+            self._bridge.jobs.start(self._read(workflow.id), key=f"turn-ends-{self.entry_field}")
+
+    async def _read(self, workflow_id: str) -> None:
+        transcript = self._pages.current
+        turn_ids = list(dict.fromkeys(each.run_id for each in transcript.entries if each.run_id)) if transcript is not None else []
+        turns = await self.of_turns(workflow_id, turn_ids)
+        if workflow_id == self._pages.workflow_id:
+            self._turns = turns
+            self._apply()
+
+    def _apply(self) -> None:
+        transcript = self._pages.current
+        if transcript is None:
+            return
+        last: dict[str, Entry] = {entry.run_id: entry for entry in transcript.entries if entry.kind == "assistant" and not entry.live}
+        shown: list[Change] = []
+        for entry in transcript.entries:
+            ended = last.get(entry.run_id) is entry and entry.run_id != transcript.live_run
+            wanted = tuple(self._turns.get(entry.run_id, ())) if ended else ()
+            if wanted != getattr(entry, self.entry_field):
+                setattr(entry, self.entry_field, wanted)
+                shown.append(("update", entry))
+        if shown:
+            self._pages.changed.emit(shown)
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        from atelier_desk.domain.stream import payloads
+
+        if event.workflow_id == self._pages.workflow_id and not event.depth and isinstance(event.payload, payloads.WorkflowComplete):
+            self.read()
+
+    def _on_changed(self, topic: Topic, key: str) -> None:
+        if topic == self.topic and self.concerns(key):
+            self.read()
+
+    def concerns(self, key: str) -> bool:
+        """Whether a change with this key may change what is shown."""
+        return key in {"", self._pages.workflow_id}

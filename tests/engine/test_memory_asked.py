@@ -1,0 +1,99 @@
+"""What an agent wants remembered for all workflows waits for a person's yes, and holds in its own workflow until then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.base import ToolContext, ToolResult
+from tests.engine.conftest import Opener
+from tests.engine.test_memory_again import again, answered, remember
+
+
+async def test_it_holds_in_its_workflow_until_a_person_says_yes(open_atelier: Opener) -> None:
+    async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
+        workflow_id = (await atelier.workflows.create("w")).id
+        turn = await answered(atelier, workflow_id)
+        [memory] = await atelier.memories.of_turns([turn])
+        assert (memory.proposed, memory.workflow_id, memory.turn_id) == (True, workflow_id, turn)
+        assert await atelier.memories.list() == []
+        assert [each.id for each in await atelier.memories.proposed()] == [memory.id]
+        assert [each.id for each in await atelier.memories.proposed(workflow_id)] == [memory.id]
+        [hit] = (await atelier.memories.search("tea", workflow_id)).hits
+        assert hit.memory.id == memory.id
+        kept = await atelier.memories.keep(memory.id)
+        assert (kept.proposed, kept.workflow_id) == (False, None)
+        assert [each.id for each in await atelier.memories.list()] == [memory.id]
+        assert await atelier.memories.proposed() == []
+        assert await atelier.memories.written_in(memory.id) == (workflow_id, (await atelier.repos.messages.page(workflow_id))[-1].id)
+        back = await atelier.memories.propose_again(memory.id, workflow_id)
+        assert (back.proposed, back.workflow_id) == (True, workflow_id)
+
+
+async def test_what_was_kept_outlives_its_workflow_and_is_found_by_its_meaning(open_atelier: Opener) -> None:
+    async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
+        workflow_id = (await atelier.workflows.create("w")).id
+        [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
+        await atelier.memories.keep(memory.id)
+        await atelier.workflows.delete(workflow_id)
+        await atelier.workflows.purge(workflow_id)
+        atelier.memory_search.forget_loaded()
+        found = await atelier.memories.search("tea")
+        assert [(hit.memory.id, hit.cosine is not None) for hit in found.hits] == [(memory.id, True)]
+
+
+async def test_an_answer_given_again_proposes_the_same_and_never_what_was_kept(open_atelier: Opener) -> None:
+    steps = [remember("I like tea."), "Noted.", remember("I like tea"), "Noted.", remember("I like tea"), "Noted."]
+    async with open_atelier(steps) as atelier:
+        workflow_id = (await atelier.workflows.create("w")).id
+        first = await answered(atelier, workflow_id)
+        second = await again(atelier, workflow_id, first)
+        [memory] = await atelier.memories.proposed()
+        assert memory.turn_id == second
+        await atelier.memories.keep(memory.id)
+        await again(atelier, workflow_id, second)
+        assert await atelier.memories.proposed() == []
+        assert [each.id for each in await atelier.repos.memories.list(scope=None)] == [memory.id]
+
+
+@pytest.mark.parametrize(("asks", "scope"), [(False, "general"), (True, "workflow")])
+async def test_a_person_can_do_without_being_asked(open_atelier: Opener, asks: bool, scope: str) -> None:
+    model = ScriptedModel([remember("I like tea.", scope=scope), "Noted."])
+    async with open_atelier(model) as atelier:
+        await atelier.settings.update(memories_ask=asks)
+        workflow_id = (await atelier.workflows.create("w")).id
+        [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
+        assert (memory.proposed, memory.workflow_id) == (False, workflow_id if asks else None)
+
+
+async def test_what_a_person_wrote_comes_from_nowhere(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        memory = await atelier.memories.add("I like tea.")
+        with pytest.raises(NotFoundError, match="No agent wrote"):
+            await atelier.memories.written_in(memory.id)
+
+
+async def test_what_holds_for_all_workflows_is_neither_changed_nor_deleted_behind_a_persons_back(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        memory = await atelier.memories.add("Bills are paid after a call.")
+        workflow_id = (await atelier.workflows.create("w")).id
+
+        async def call(tainted: tuple[str, ...] = (), **arguments: Any) -> dict[str, Any]:
+            context = ToolContext(workflow_id, "r", "c", tainted=tainted)
+            result = await atelier.registry.execute("MemoryTool", arguments, context)
+            assert isinstance(result, ToolResult)
+            return result.data
+
+        changed = await call(("evil.example",), operation="update", memory_id=memory.id, content="Bills are paid at once.")
+        assert f"{memory.id} stays as it is" in changed["message"]
+        assert [each.content for each in await atelier.memories.list()] == ["Bills are paid after a call."]
+        [asked] = await atelier.memories.proposed(workflow_id)
+        assert (asked.content, asked.tainted, asked.source) == ("Bills are paid at once.", ("evil.example",), "agent")
+        assert (await call(operation="update", memory_id=memory.id, importance=0.2))["memory_id"] == memory.id
+        for gone in ({"operation": "delete", "memory_id": memory.id}, {"operation": "clear_by_type", "type": memory.type, "scope": "both"}):
+            assert (await call(("evil.example",), **gone))["code"] == "needs_user"
+        assert len(await atelier.memories.list()) == 1
+        assert (await call(operation="delete", memory_id=memory.id))["success"]
