@@ -13,6 +13,7 @@ import locale
 import os
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -40,6 +41,12 @@ def _(message: str, /, **params: object) -> str:
 def ngettext(singular: str, plural: str, /, n: int, **params: object) -> str:
     """Translate with the language's plural rule (French counts 0 as singular); ``{n}`` is filled in."""
     return _translations().ngettext(singular, plural, n).format(n=n, **params)
+
+
+@cache
+def in_every_language(message: str) -> str:
+    """What a message is in each language, one after the other, for searching."""
+    return " ".join(dict.fromkeys(_catalogue(code).gettext(message) for code in LANGUAGES)) if message else ""
 
 
 def language() -> str:

@@ -6,11 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk import form_words
 from atelier_desk.cli.approval_words import lineage
 from atelier_desk.cli.files import read_text
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.question import QuestionType, UserQuestion
+from atelier_desk.domain.form import FieldKind, FormField
+from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text, in_words
+from atelier_desk.form_words import GOES_TO, NOT_ENCRYPTED, REPLY_GOES_TO, SECRET, shown_host
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -100,7 +103,7 @@ class Answers:
     async def _from_terminal(self, asked: UserQuestion) -> bool:
         self._show(asked)
         while True:
-            typed = await self._typed(asked)
+            typed = await (self._typed(asked) if asked.spec.asker is None else self._for_server(asked))
             if typed == LATER:
                 return False
             try:
@@ -124,8 +127,40 @@ class Answers:
         text = (await self._out.ask(_("Your words: "))) or "" if kind is QuestionType.MIXED else ""
         return typed.split(","), text
 
+    async def _for_server(self, asked: UserQuestion) -> Given | str:
+        """What the person typed for a server: a form field by field, or whether they allow what it wants."""
+        spec = asked.spec
+        hint = _("yes, no, ! cancels, empty leaves it for later")
+        words = {QuestionType.FORM: _("Fill it in?"), QuestionType.URL: _("Open the page?"), QuestionType.SAMPLING: _("Allow it?")}
+        typed = ((await self._out.ask(f"{words[spec.question_type]} ({hint}): ")) or "").strip()
+        if typed in (LATER, SKIP):
+            return typed
+        if FormField(name="yes", kind=FieldKind.BOOLEAN).read(typed) is not True:
+            return [DECLINE], ""
+        if spec.form is None:
+            return [ACCEPT], ""
+        values = spec.form.defaults()
+        for field in spec.form.fields:
+            while True:
+                proposed = in_words(values[field.name]) if field.name in values else ""
+                said = await self._out.ask(f"  {field.label}{f' [{proposed}]' if proposed else ''}: ")
+                value = field.read(said) if said and said.strip() else values.get(field.name)
+                problem = field.problem(value)
+                if not problem:
+                    break
+                self._out.note(form_words.problem(spec.form, field.name, problem).localized(_), "warn")
+                if said is None:
+                    return LATER
+            if value is not None:
+                values[field.name] = value
+        return [ACCEPT], form_text(values)
+
     def _show(self, asked: UserQuestion) -> None:
         spec = asked.spec
+        if spec.asker is not None:
+            for line in server_lines(asked):
+                self._out.note(line)
+            return
         who = lineage(asked.lineage, asked.agent_name)
         self._out.note(_("{agent} asks: {question}", agent=who, question=spec.question), "bold")
         if spec.context:
@@ -134,6 +169,31 @@ class Answers:
             self._out.note(f"  {number}. {option.label}", "")
         if spec.text_placeholder:
             self._out.note(f"  ({spec.text_placeholder})")
+
+
+def server_lines(asked: UserQuestion) -> list[str]:
+    """What a server asks, in lines: who gets what, the fields of its form, the host of its page, what a model would be sent."""
+    spec = asked.spec
+    assert spec.asker is not None
+    server = spec.asker.server
+    lines = [_("The server “{server}” asks: {question}", server=server, question=spec.question)]
+    if spec.asker.doubtful:
+        lines.append(_(SECRET, server=server))
+    if spec.form is not None:
+        for field in spec.form.fields:
+            choices = ", ".join(each.title for each in field.choices)
+            about = "; ".join(filter(None, (_("required") if field.required else "", field.about, choices, form_words.hint(field))))
+            lines.append(f"  {field.name} ({field.label}): {about}" if about else f"  {field.name} ({field.label})")
+        lines.append(_(GOES_TO, server=server))
+    if spec.url:
+        host = _("The page is at {host}: {url}", host=shown_host(spec.url), url=spec.url)
+        lines += [host, *([_(NOT_ENCRYPTED)] if spec.url.startswith("http:") else [])]
+    if spec.sampling is not None:
+        asks = spec.sampling
+        lines.append(_("Model: {model}. At most {n} tokens, which count for this run.", model=asks.model, n=asks.max_tokens))
+        lines += [f"  | {line}" for text in (asks.system, *(each.text for each in asks.messages)) for line in text.splitlines()]
+        lines.append(_(REPLY_GOES_TO, server=server))
+    return lines
 
 
 async def show_pending(atelier: Atelier, out: Output, workflow_id: str) -> int:
@@ -152,6 +212,8 @@ def _check_all(values: list[Any], path: str) -> None:
             continue
         if isinstance(value, list) and all(isinstance(each, (str, int)) for each in value):
             continue
+        if isinstance(value, dict) and set(value) == {"values"} and isinstance(value["values"], dict):
+            continue
         if isinstance(value, dict) and set(value) <= {"options", "text"} and isinstance(value.get("text", ""), str):
             options = value.get("options", [])
             if isinstance(options, list) and all(isinstance(each, (str, int)) for each in options):
@@ -159,7 +221,7 @@ def _check_all(values: list[Any], path: str) -> None:
         raise UsageError(
             N_(
                 "The answers file {path} holds {value}, which is no answer: use a text, a list of options, "
-                'an object with "options" and "text", or null to skip.'
+                'an object with "options" and "text", an object with the "values" of a form, or null to skip.'
             ),
             path=path,
             value=json.dumps(value, ensure_ascii=False)[:80],
@@ -170,6 +232,8 @@ def _parts(value: Any, asked: UserQuestion) -> Given:
     """Options and text of an answer from the file; a plain text answers a text question, and names the option of any other."""
     if isinstance(value, list):
         return [str(each) for each in value], ""
+    if isinstance(value, dict) and "values" in value:
+        return [ACCEPT], form_text(value["values"])
     if isinstance(value, dict):
         return [str(each) for each in value.get("options", [])], str(value.get("text", ""))
     return ([], value) if asked.spec.question_type is QuestionType.TEXT else ([value], "")

@@ -48,6 +48,7 @@ async def _execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
     if arguments.command is None or getattr(arguments, "offline", False):
         out.note(_("Another process has the data folder open; close it first."), "error")
         return FAILED
+    arguments.holder = True
     return await perform(atelier, arguments, out)
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 KEEP_S = 0.5
 """How long the closing window waits for its layout to be kept."""
 LOOK_FOR_SIGNALS_MS = 100
+MOST_ENDS = 20
+"""So often Qt's loop may be ended from outside before the program stops waiting in it for its end."""
 FIRST_PAINT_S = 1.0
 SWITCH_S = 0.001
 """How long the engine's thread may hold the interpreter when the window wants it. Python's own 5 ms add up to stalls of 100 ms, because
@@ -112,8 +114,8 @@ class Program(QObject):
         self._paint_first()
         import asyncio
 
-        # Whole before a second thread imports it: Qt's binding asks each new module for an attribute, and the answer of a half imported
-        # pydantic imports more, which fails now and then when two threads do it.
+        # Whole before a second thread imports it: a half imported pydantic imports more when it is asked for an attribute, which fails now
+        # and then when two threads do it.
         import pydantic.main  # noqa: F401
         import qasync
 
@@ -125,11 +127,29 @@ class Program(QObject):
         self.bridge.start_engine()
         self.window.prepare()
         with loop:
-            loop.run_until_complete(self._closed.wait())
+            self._run_to_the_end(loop)
         self.bridge.wait_closed(PROGRAM_ENDS_S)
         if self._watch is not None:
             self._watch.returned()
         return 0
+
+    def _run_to_the_end(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run the loop until the engine is closed. The desktop may end Qt's loop before that, as when its session ends or the program is
+        told to quit from the dock: that is a wish to close, and what has to be kept is kept all the same.
+        """
+        assert self._closed is not None
+        over = loop.create_task(self._closed.wait())
+        for _time in range(MOST_ENDS):
+            try:
+                loop.run_until_complete(over)
+            except RuntimeError:
+                if over.done():
+                    raise
+                self._on_closing()
+            else:
+                return
+        over.cancel()
+        self.bridge.stop_engine()  # it closes on its own thread, which is waited for
 
     def _paint_first(self) -> None:
         """Turn Qt's loop until the window was painted, or a second has passed (a desktop may hide it)."""
@@ -204,7 +224,7 @@ class Program(QObject):
         await asyncio.to_thread(clear_left)
 
     def _first_start(self) -> None:
-        from atelier_desk.desktop.firststart import FirstStart
+        from atelier_desk.desktop.firststart.dialog import FirstStart
 
         guide = FirstStart(self.bridge, self.window)
         guide.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.desktop.panes.context.pane import ContextPane
+from atelier_desk.desktop.panes.memory.pane import MemoryPane
 from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 from atelier_desk.desktop.stepping import StepBar, StepToggle
 from atelier_desk.i18n import _
@@ -36,10 +37,17 @@ class Conductor(QObject):
         window.rail.made.connect(self._connect_pane)
         self.refresh_actions()
 
+    def _show_message(self, workflow_id: str, message_id: str) -> None:
+        self._window.chat.open_workflow(workflow_id)
+        if message_id:
+            self._window.chat.reveal_message(message_id)
+
     def _connect_pane(self, name: str) -> None:
         match self._window.rail.panes[name]:
             case ActivityPane() as activity:
                 activity.agent_opened.connect(self.open_agent)
+            case MemoryPane() as memory:
+                memory.message_wanted.connect(self._show_message)
             case TimelinePane() as timeline:
                 timeline.agent_wanted.connect(self.open_agent)
                 timeline.request_wanted.connect(self.show_request)

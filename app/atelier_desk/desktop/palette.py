@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.actions import GROUPS, ActionRegistry, shortcut_text
+from atelier_desk.desktop.palette_words import found_by
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label, say
 from atelier_desk.desktop.widgets.grouped_list import GroupedList
@@ -163,7 +164,13 @@ class CommandPalette(QDialog):
     def _collect(self) -> list[Command]:
         found = [
             Command(
-                made.text(), made.trigger, shortcut_text(made) or _(GROUPS[spec.group]), spec.icon, spec.keywords, spec.name, _("Commands")
+                made.text(),
+                made.trigger,
+                shortcut_text(made) or _(GROUPS[spec.group]),
+                spec.icon,
+                f"{spec.keywords} {found_by(spec.name, spec.text, GROUPS[spec.group])}",
+                spec.name,
+                _("Commands"),
             )
             for spec, made in self._registry
             if made.isEnabled() and made.isVisible() and spec.name != "command-palette"

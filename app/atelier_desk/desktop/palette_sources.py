@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.chat.compose.choices import describe, key_of
 from atelier_desk.desktop.palette import Command
-from atelier_desk.i18n import _
+from atelier_desk.desktop.palette_words import found_by
+from atelier_desk.i18n import _, in_every_language
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.registry import PageEntry
@@ -24,7 +25,9 @@ def commands(
     yield from _agents(window)
     yield from _models(window)
     for page in pages:
-        yield Command(_(page.title), partial(show_page, page.name), _("Settings"), page.icon, page.name, f"page:{page.name}", _("Settings"))
+        key = f"page:{page.name}"
+        also = f"{page.name} {found_by(key, page.title, 'Settings')}"
+        yield Command(_(page.title), partial(show_page, page.name), _("Settings"), page.icon, also, key, _("Settings"))
 
 
 def _workflows(window: WindowParts, archived: Iterable[Workflow]) -> Iterator[Command]:
@@ -32,7 +35,8 @@ def _workflows(window: WindowParts, archived: Iterable[Workflow]) -> Iterator[Co
     for each in {each.id: each for each in (*window.sidebar.model.workflows, *archived)}.values():
         run = partial(window.chat.open_workflow, each.id)
         hint, icon = (_("Archived"), "archive") if each.archived else (_("Workflow"), "message-square")
-        yield Command(each.name, run, hint, icon, "", f"workflow:{each.id}", _("Workflows"))
+        also = in_every_language("Archived" if each.archived else "Workflow")
+        yield Command(each.name, run, hint, icon, also, f"workflow:{each.id}", _("Workflows"))
 
 
 def _agents(window: WindowParts) -> Iterator[Command]:
@@ -40,7 +44,7 @@ def _agents(window: WindowParts) -> Iterator[Command]:
     for agent in window.chat.choices.agents:
         hint = f"{agent.config.provider} · {window.chat.choices.labels[agent.id]}"
         run = partial(window.chat.header.agent_chosen.emit, agent.id)
-        yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", "", f"agent:{agent.id}", _("Agents"))
+        yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", in_every_language("Agent"), f"agent:{agent.id}", _("Agents"))
 
 
 def _models(window: WindowParts) -> Iterator[Command]:
@@ -51,4 +55,4 @@ def _models(window: WindowParts) -> Iterator[Command]:
             run = partial(window.chat.header.model_chosen.emit, key)
             hint = " · ".join(filter(None, (info.provider, describe(info))))
             text = _("Model: {name}", name=info.label or info.name)
-            yield Command(text, run, hint, "cpu", f"{info.name} {info.provider}", f"model:{key}", _("Models"))
+            yield Command(text, run, hint, "cpu", f"{info.name} {info.provider} {in_every_language('Model')}", f"model:{key}", _("Models"))

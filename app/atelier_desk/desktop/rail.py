@@ -16,6 +16,7 @@ from atelier_desk.desktop.side_drawer import SideDrawer
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, say
+from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.figures import number
 from atelier_desk.i18n import _
 
@@ -194,8 +195,15 @@ class Rail(QWidget):
         self.lay_out()
         self.drawer.restore(self._usual)
 
-    def mend(self, shown: Collection[str] | None = None) -> None:
+    @property
+    def rows(self) -> int:
+        """How many panes stand one above the other in the layout as it is."""
+        return self._rows
+
+    def mend(self, shown: Collection[str] | None = None, rows: int = 0) -> None:
         """A layout was put back. ``shown`` are the panes it has at the sides where there is room; None says that those in sight are meant.
+        ``rows`` is how many it has one above the other, 0 when that is not known: the window may be of another size now than it was made
+        for, as on another screen.
 
         It may be older than the drawer below: its panes share one place again, unless somebody shows them.
         """
@@ -203,7 +211,8 @@ class Rail(QWidget):
         self.drawer.restore(at_side)
         drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
         together = all(self._window.dockWidgetArea(dock) == below and not dock.isFloating() for dock in drawer)
-        self._rows = self._fitting_rows()
+        self._rows = rows or self._fitting_rows()
+        self._fit.start()
         if together and all(dock.isHidden() for dock in drawer):
             for first, other in pairwise(drawer):
                 self._window.tabifyDockWidget(first, other)
@@ -342,7 +351,7 @@ class Rail(QWidget):
         if dock.isFloating():
             dock.activateWindow()
         if (pane := self.panes.get(name)) is not None:
-            pane.setFocus()
+            entrance(pane).setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _open_drawer(self, dock: QDockWidget) -> None:
         height = min(theme().px(DRAWER_HEIGHT), round(self._window.height() * DRAWER_SHARE))

@@ -93,3 +93,5 @@ class StartupErrorPage(Translated, QWidget):
         self.retry.setText(_("Try again"))
         self.copy.setText(_("Copy details"))
         self.quit.setText(_("Quit"))
+        # A layout that centres it asks for its usual height, whatever its texts need at this width.
+        self._card.setMinimumHeight(self._card.heightForWidth(self._card.width()))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QDockWidget, QTabBar, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QTabBar, QWidget
 
+from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.desktop.window_parts import WindowParts
 
 MOST = 200
@@ -22,7 +23,7 @@ def step(window: WindowParts, onward: Callable[[], bool]) -> bool:
     Args:
         onward: one step in Qt's order; false when there is none.
     """
-    window.chat.order_stops()
+    getattr(window.middle.currentWidget(), "order_stops", window.chat.order_stops)()  # a replay has messages of its own
     behind = [dock for dock in window.rail.docks.values() if not dock.isHidden() and dock.visibleRegion().isEmpty()]
     for _step in range(MOST):
         if not onward():
@@ -42,16 +43,7 @@ def go(window: WindowParts, by: int) -> None:
     at = next((number for number, part in enumerate(parts) if focus is not None and (part is focus or part.isAncestorOf(focus))), -1)
     if at < 0:  # beside them: in the header, over the list
         at = 0 if focus is not None and window.sidebar.isAncestorOf(focus) else len(talk)
-    _entrance(parts[(at + by) % len(parts)]).setFocus(Qt.FocusReason.TabFocusReason)
-
-
-def _entrance(part: QWidget) -> QWidget:
-    """What takes the keyboard in a part that takes none itself: the list it is about, else its first control."""
-    if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
-        return part
-    usable = [each for each in part.findChildren(QWidget) if each.isVisible() and each.isEnabled()]
-    stops = [each for each in usable if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
-    return next((each for each in stops if isinstance(each, QAbstractItemView)), stops[0] if stops else part)
+    entrance(parts[(at + by) % len(parts)]).setFocus(Qt.FocusReason.TabFocusReason)
 
 
 def _unseen(widget: QWidget | None, behind: list[QDockWidget]) -> bool:

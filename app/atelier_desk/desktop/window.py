@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidget
 
@@ -23,7 +23,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
 from atelier_desk.desktop.window_actions import WindowActions
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -133,9 +133,17 @@ class MainWindow(Translated, WindowActions):
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = Conductor(self)
         self.chat.keep_focus(self)
+        self._make_offers()
         self._background = BackgroundWatch(self)
         self.system = SystemLink(self)
         self._say_keys()
+
+    def _make_offers(self) -> None:
+        from atelier_desk.desktop.projects.offer import OfferBar
+
+        offer = OfferBar(self.bridge, self.chat.folders, self)
+        offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
+        self.chat.add_above_composer(offer)
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel
@@ -202,6 +210,7 @@ class MainWindow(Translated, WindowActions):
             "geometry": _text(self.saveGeometry()),
             "state": _text(self.saveState(LAYOUT_VERSION)),
             "panes": "\n".join(sorted(self.rail.drawer.wanted())),
+            "rows": str(self.rail.rows),
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
             "workflow": self.chat.workflow_id,
             "commands": self.ran_last,
@@ -216,7 +225,9 @@ class MainWindow(Translated, WindowActions):
         if kept.get("state"):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
             self.side.mend()
-            self.rail.mend(set(kept["panes"].split("\n")) - {""} if "panes" in kept else None)
+            rows = kept.get("rows", "")
+            shown = set(kept["panes"].split("\n")) - {""} if "panes" in kept else None
+            self.rail.mend(shown, int(rows) if rows.isdecimal() else 0)
         self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         if "closed" in kept:
@@ -289,6 +300,8 @@ class MainWindow(Translated, WindowActions):
         if self.presenter is not None:
             self.presenter.set_view(workflow_id, self.chat)
         self._refresh_actions()
+        if self._palette is not None:
+            QTimer.singleShot(0, self._palette, self._palette.collect_again)  # opened before: more can be done now
 
     def _open_providers(self) -> None:
         self._open_settings().show_page("providers")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.conductor import Conductor
     from atelier_desk.desktop.palette import CommandPalette
+    from atelier_desk.desktop.projects.window import ProjectsWindow
     from atelier_desk.desktop.questions.waiting import WaitingGuide
     from atelier_desk.desktop.quick import QuickAsk
     from atelier_desk.desktop.settings.registry import PageEntry
@@ -49,6 +50,7 @@ class WindowActions(WindowParts):
     _settings_window: SettingsWindow | None = None
     _search_dialog: SearchEverywhere | None = None
     _quick: QuickAsk | None = None
+    _projects: ProjectsWindow | None = None
     _guide: WaitingGuide | None = None
     _tray: Tray | None = None
 
@@ -63,7 +65,7 @@ class WindowActions(WindowParts):
 
     def _with_current(self, run: Callable[[str], object]) -> None:
         if self.chat.workflow_id:
-            run(self.chat.workflow_id)
+            self.sidebar.deeds.with_one(self.chat.workflow_id, run)
 
     def _set(self, **fields: Any) -> None:
         self.bridge.jobs.start(self.bridge.engine.settings.update(**fields))
@@ -383,6 +385,41 @@ class WindowActions(WindowParts):
             self.presenter.attention.use(self._tray.icon)
         if self._tray is not None:
             self._tray.set_shown(on)
+
+    @action(
+        "projects",
+        N_("Projects"),
+        group="program",
+        shortcut="Ctrl+Shift+O",
+        icon="folder-search",
+        keywords="code graph knowledge ingest folder index",
+        early="later",
+    )
+    def open_projects(self) -> None:
+        self.projects_window()
+
+    @action(
+        "search-projects",
+        N_("Search in projects"),
+        group="program",
+        icon="folder-search",
+        keywords="code function class find",
+        early="later",
+    )
+    def search_projects(self) -> None:
+        self.projects_window().open_search()
+
+    def projects_window(self) -> ProjectsWindow:
+        """The window of the projects, shown and in front."""
+        from atelier_desk.desktop.projects.window import ProjectsWindow
+
+        if self._projects is None:
+            self._projects = ProjectsWindow(self.bridge, self)
+            self._projects.setWindowIcon(app_icon())
+        self._projects.show()
+        self._projects.raise_()
+        self._projects.activateWindow()
+        return self._projects
 
     @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings", early="later")
     def open_settings(self) -> None:

@@ -7,10 +7,11 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.domain.errors import AtelierError
+from atelier_desk.i18n import N_
 
 NAME = r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*$"
 """Without two underscores in a row: they part the server from its tool in the names of tools."""
@@ -18,6 +19,7 @@ VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MOST_SERVERS = 100
 MOST_TOOLS = 500
 """Tools of one server; more than any agent could be told of."""
+MOST_ROOTS = 32
 TIMEOUT_S = 30.0
 START_S = 60.0
 """Seconds a server may take to answer first: some are downloaded then."""
@@ -53,12 +55,15 @@ class McpServer(Model):
         headers: what is sent with each request, by name: a text with ``$VARIABLE``, or empty when the keyring holds the value.
         sandbox: the program writes only in its folder and a temporary one, and cannot read secrets; the network stays open.
         tools_off: names of its tools that no agent gets.
-        client_id: registered with its sign-in server by hand; empty registers one by itself.
+        client_id: registered with its sign-in server by hand; empty registers one by itself. The secret of one that has one is in the
+            keyring.
         scopes: what is asked for at sign-in; empty asks for what the server names.
+        keyring: what tells its entries of the keyring from those of a server of this name in another data folder; given when it is stored.
+        roots: folders that the server may be told of, where a run that calls it was granted them, or folders within them.
         source: the program whose file it was read from; empty when it was entered here.
     """
 
-    name: str = Field(min_length=1, max_length=32, pattern=NAME)
+    name: str = Field(min_length=1, max_length=32)
     transport: Literal["stdio", "http"] = "stdio"
     command: str = Field(default="", max_length=4_096)
     args: tuple[Annotated[str, Field(max_length=16_384)], ...] = Field(default=(), max_length=256)
@@ -74,22 +79,31 @@ class McpServer(Model):
     tools_off: tuple[CallName, ...] = Field(default=(), max_length=MOST_TOOLS)
     client_id: str = Field(default="", max_length=2_048)
     scopes: str = Field(default="", max_length=2_048)
+    roots: tuple[Annotated[str, Field(min_length=1, max_length=4_096)], ...] = Field(default=(), max_length=MOST_ROOTS)
     source: str = Field(default="", max_length=64)
+    keyring: str = Field(default="", max_length=64, pattern=r"^[0-9a-f]*$")
+
+    @field_validator("name")
+    @classmethod
+    def _named(cls, name: str) -> str:
+        if not re.match(NAME, name):
+            raise ValueError(N_("a name has letters, digits, dashes, and single underscores between them"))
+        return name
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.transport == "stdio":
             if not self.command.strip():
-                raise ValueError("a server that is started needs a command")
-            if self.url or self.headers:
-                raise ValueError("a server that is started has no address and no headers")
+                raise ValueError(N_("a server that is started needs a command"))
+            if self.url or self.headers or self.client_id or self.scopes:
+                raise ValueError(N_("a server that is started has no address, headers and sign-in"))
         else:
             if self.command or self.args or self.env or self.folder or self.sandbox:
-                raise ValueError("a server with an address has no command, arguments, environment, folder and sandbox")
+                raise ValueError(N_("a server with an address has no command, arguments, environment, folder and sandbox"))
             if not re.match(r"https?://[^\s/]", self.url):
-                raise ValueError("the address must begin with http:// or https://")
+                raise ValueError(N_("the address must begin with http:// or https://"))
         if any("\0" in text for text in (self.command, *self.args, *self.env.values(), self.folder, self.url)):
-            raise ValueError("a null character cannot stand in a command")
+            raise ValueError(N_("a null character cannot stand in a command"))
         return self
 
     @property
@@ -120,17 +134,35 @@ class McpPrompt(Model):
     arguments: tuple[McpArgument, ...] = ()
 
 
+class McpTemplate(Model):
+    """An address of resources with parts to fill in.
+
+    Attributes:
+        uri: the address with ``{name}`` in it (RFC 6570).
+        variables: the names of its parts; those that are ``optional`` may stay empty.
+    """
+
+    uri: str
+    name: str = ""
+    about: str = ""
+    media_type: str = ""
+    variables: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
 class McpKnown(Model):
     """What a server said of itself.
 
     Attributes:
         title, version, protocol: of the server and of the protocol it speaks.
+        icon: a small picture in base64, empty for none that can be shown.
         instructions: what it tells models of itself; of the connection that the tools were approved with.
         approved: definitions of tools as their server sent them, that its owner approved; None when it never listed any.
         seen: those of its newest list.
         latency_ms: what the newest connection took.
         resources, prompts: whether it offers any.
         listed: its resources as it listed them last: ``uri``, ``name``, ``about``, ``media_type``.
+        templates: addresses of resources to fill in, as it listed them last.
         offered: its prompts as it listed them last.
     """
 
@@ -144,6 +176,7 @@ class McpKnown(Model):
     resources: bool = False
     prompts: bool = False
     listed: tuple[dict[str, str], ...] = ()
+    templates: tuple[McpTemplate, ...] = ()
     offered: tuple[McpPrompt, ...] = ()
     latency_ms: int = 0
     checked_at: Timestamp | None = None

@@ -47,6 +47,8 @@ class Memory(Model):
 
     Attributes:
         source: ``agent``, ``user`` or ``import``: who wrote it; ``agent_source`` and ``run_id`` say which.
+        turn_id: the root run whose team stored it; empty when it was no agent.
+        proposed: an agent wants it to hold for all workflows. It is kept in its workflow until a person says so.
         origin: names the words an agent stored it with; empty when it was no agent. ``edited``: a person changed it since.
         retrieved_by: ids of the runs that found it in a search, newest last, at most 50.
         tainted: what the team of its author had read from outside; reading it is reading from there.
@@ -63,6 +65,8 @@ class Memory(Model):
     source: str = "agent"
     agent_source: str = ""
     run_id: str = ""
+    turn_id: str = ""
+    proposed: bool = False
     origin: str = ""
     edited: bool = False
     retrieved_by: tuple[str, ...] = ()

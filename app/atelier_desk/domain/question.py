@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import Ancestor
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.form import Form
+
+ACCEPT, DECLINE = "accept", "decline"
+"""The options of what a server asks; skipping is its third end, ``cancel``."""
 
 
 class QuestionType(StrEnum):
+    """``form``, ``url`` and ``sampling`` are asked by an MCP server."""
+
     CHECKBOX = "checkbox"
     TEXT = "text"
     MIXED = "mixed"
+    FORM = "form"
+    URL = "url"
+    SAMPLING = "sampling"
+
+    @property
+    def of_server(self) -> bool:
+        return self in (QuestionType.FORM, QuestionType.URL, QuestionType.SAMPLING)
 
 
 class QuestionStatus(StrEnum):
@@ -29,8 +45,48 @@ class QuestionOption(Model):
     label: str = Field(min_length=1, max_length=limits.QUESTION_OPTION_LABEL)
 
 
+class SampledText(Model):
+    role: Literal["user", "assistant"]
+    text: str
+
+
+class Sampling(Model):
+    """A request to a model that a server wants made.
+
+    Attributes:
+        model: that would be asked, as its agent has it.
+        max_tokens: most tokens of the reply.
+    """
+
+    messages: tuple[SampledText, ...] = Field(min_length=1, max_length=100)
+    system: str = ""
+    max_tokens: int = Field(ge=1)
+    temperature: float | None = None
+    stop: tuple[str, ...] = ()
+    model: str = ""
+
+
+class Asker(Model):
+    """The MCP server that asks.
+
+    Attributes:
+        key: what the server calls this request; empty for one that came while its call went on.
+        live: the call itself goes on meanwhile: its server waits within its session, which no restart of the program outlives.
+        doubtful: the words look like asking for a secret.
+    """
+
+    server: str
+    key: str = ""
+    live: bool = False
+    doubtful: bool = False
+
+
 class QuestionSpec(Model):
-    """What is asked, before it has an identity. Checkbox and mixed need 1–20 options with unique ids; text takes none."""
+    """What is asked, before it has an identity. Checkbox and mixed need 1–20 options with unique ids; text takes none.
+
+    What a server asks has the options ``accept`` and ``decline``, and one of ``form``, ``url`` (http or https; never fetched by the
+    program) and ``sampling``.
+    """
 
     question: str = Field(min_length=1, max_length=limits.QUESTION)
     question_type: QuestionType
@@ -38,6 +94,10 @@ class QuestionSpec(Model):
     text_placeholder: str = Field(default="", max_length=limits.QUESTION_OPTION_LABEL)
     text_required: bool = False
     context: str = Field(default="", max_length=limits.QUESTION_CONTEXT)
+    asker: Asker | None = None
+    form: Form | None = None
+    url: str = ""
+    sampling: Sampling | None = None
 
     @model_validator(mode="after")
     def _options_fit_type(self) -> QuestionSpec:
@@ -46,6 +106,8 @@ class QuestionSpec(Model):
                 raise ValueError("a text question takes no options; use questionType mixed")
         elif not self.options:
             raise ValueError(f"options are required for a {self.question_type} question (1 to {limits.QUESTION_OPTIONS})")
+        if self.question_type.of_server and (self.asker is None or [each.id for each in self.options] != [ACCEPT, DECLINE]):
+            raise ValueError("only a server asks for this, and its options are accept and decline")
         ids = [option.id for option in self.options]
         if len(set(ids)) != len(ids):
             raise ValueError("option ids must be unique")
@@ -80,7 +142,21 @@ class UserQuestion(Model):
     def answer(self) -> str:
         """What was chosen and written, in words; empty while nothing was."""
         chosen = [option.label for option in self.spec.options if option.id in self.selected_options]
+        if self.spec.form is not None:
+            named = {field.name: field.label for field in self.spec.form.fields}
+            values = [f"{named.get(name, name)}: {in_words(value)}" for name, value in values_of(self.text_response).items()]
+            return ", ".join([*chosen, *values])
         return ", ".join(filter(None, (*chosen, self.text_response)))
+
+    @property
+    def elicited(self) -> dict[str, Any]:
+        """The protocol's answer to what a server asks a person for: its action, and for a form that was sent its values."""
+        if self.status is not QuestionStatus.ANSWERED:
+            return {"action": "cancel"}
+        if ACCEPT not in self.selected_options:
+            return {"action": "decline"}
+        content = {"content": self.spec.form.given(values_of(self.text_response))} if self.spec.form is not None else {}
+        return {"action": "accept", **content}
 
 
 class QuestionAnswer(Model):
@@ -90,7 +166,8 @@ class QuestionAnswer(Model):
     text_response: str = Field(default="", max_length=limits.QUESTION_TEXT_RESPONSE)
 
     def problem(self, spec: QuestionSpec) -> str | None:
-        """Why this answer does not fit the question (``option``, ``unknown_option``, ``text``, ``no_text``), or None when it fits.
+        """Why this answer does not fit the question (``option``, ``unknown_option``, ``text``, ``no_text``, ``form``, ``one``), or None
+        when it fits.
 
         Checkbox and mixed need an option; text, and mixed with ``text_required``, need text; a checkbox question takes no text.
         """
@@ -99,9 +176,42 @@ class QuestionAnswer(Model):
             return "unknown_option"
         if spec.question_type is not QuestionType.TEXT and not self.selected_options:
             return "option"
+        if spec.question_type.of_server:
+            return self._problem_for_server(spec)
         if spec.question_type is QuestionType.CHECKBOX and self.text_response:
             return "no_text"
         needs_text = spec.question_type is QuestionType.TEXT or (spec.question_type is QuestionType.MIXED and spec.text_required)
         if needs_text and not self.text_response.strip():
             return "text"
         return None
+
+    def _problem_for_server(self, spec: QuestionSpec) -> str | None:
+        if len(self.selected_options) > 1:
+            return "one"
+        if spec.form is None or DECLINE in self.selected_options:
+            return "no_text" if self.text_response else None
+        return "form" if spec.form.problems(values_of(self.text_response)) else None
+
+
+def values_of(text: str) -> dict[str, Any]:
+    """The values of a form, which an answer has as a JSON object; of anything else none."""
+    try:
+        values = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def form_text(values: Mapping[str, Any]) -> str:
+    """The values of a form as an answer's text."""
+    return json.dumps(dict(values), ensure_ascii=False)
+
+
+def form_answer(values: Mapping[str, Any]) -> QuestionAnswer:
+    """A form as it was filled in, to be sent. Raises ``ValidationError`` when it is too long."""
+    return QuestionAnswer(selected_options=(ACCEPT,), text_response=form_text(values))
+
+
+def in_words(value: Any) -> str:
+    """A value of a form as a person reads it."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalSettings
@@ -27,7 +28,15 @@ class EmbedderSettings(Model):
     dimension: int | None = Field(default=None, ge=1, le=8192)
 
 
-Url = Annotated[str, Field(max_length=2_000, pattern=r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$")]
+def _with_host(text: str) -> str:
+    """Refuse what looks like an address and has no host, or a port that none has."""
+    parts = urlsplit(text)
+    if text and (not parts.hostname or parts.port == 0):  # reading a port over 65535 raises
+        raise ValueError("an address has a host, and a port from 1 to 65535")
+    return text
+
+
+Url = Annotated[str, Field(max_length=2_000, pattern=r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$"), AfterValidator(_with_host)]
 """The address of a server, without a name, password or query; empty for the usual one."""
 Variable = Annotated[str, Field(max_length=128, pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
 """The name of an environment variable; empty for none."""
@@ -40,11 +49,15 @@ class WebSettings(Model):
         search: who is asked; ``ddgs`` asks public search pages and needs no key, ``off`` offers no search.
         address: of a SearXNG server, or of another server that answers as the service does.
         key_env: the variable with the key; empty for one that is in the keyring.
+        scripts: pages that programs make (JavaScript) are shown by an installed browser (``auto``), or read without (``off``).
+        browser: the program of that browser; empty takes the first that is found.
     """
 
     search: Literal["ddgs", "searxng", "brave", "tavily", "off"] = "ddgs"
     address: Url = ""
     key_env: Variable = ""
+    scripts: Literal["auto", "off"] = "auto"
+    browser: str = Field(default="", max_length=1_000)
 
 
 class MediaSettings(Model):
@@ -97,6 +110,8 @@ class Settings(Model):
     """Making them waits until a person goes on with it."""
     memories_off: tuple[str, ...] = Field(default=(), max_length=10_000)
     """Ids of the workflows whose agents neither keep nor are given memories."""
+    memories_ask: bool = True
+    """What an agent wants remembered for all workflows holds for its own alone until a person says so, at the end of the run."""
     memories_pinned: tuple[str, ...] = Field(default=(), max_length=2_000)
     """Ids of the memories that do not expire, the last pinned first."""
     memories_apart: tuple[tuple[str, str], ...] = Field(default=(), max_length=2_000)
@@ -116,6 +131,8 @@ class Settings(Model):
     """Megabytes that the undo of file changes may take; over it the oldest changes are given up."""
     folder_trust: dict[str, bool] = Field(default={}, max_length=2_000)
     """By folder, whether a person said that agents may obey what its files tell them; a folder not named was not asked about."""
+    project_answers: dict[str, bool] = Field(default={}, max_length=2_000)
+    """By granted folder, whether a person said that it becomes a project; a folder not named was not asked about."""
     skills_off: tuple[str, ...] = Field(default=(), max_length=2_000)
     """The files of the skills and commands that a person switched off, absolute."""
     favourite_models: tuple[str, ...] = Field(default=(), max_length=200)

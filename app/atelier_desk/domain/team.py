@@ -11,6 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.base import Model, Timestamp
 from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.parts import SourcePart
 
 
 class TeamCall(StrEnum):
@@ -87,6 +88,7 @@ class ChildState(Model):
         kind: the tool that started it; ``stop_on_error`` holds for the stages of its call.
         question: what it asked its parent, while it waits for the answer; ``question_told``: the parent's model knows of it.
         told: its report reached the parent's model.
+        sources: the pages of the web that its report rests on.
     """
 
     id: str
@@ -109,6 +111,7 @@ class ChildState(Model):
     told: bool = False
     withheld: tuple[str, ...] = ()
     started_at: Timestamp | None = None
+    sources: tuple[SourcePart, ...] = ()
 
     @property
     def metrics(self) -> dict[str, Any]:

@@ -279,6 +279,7 @@ class Atelier(Services):
             searcher=self.searcher,
             maker=self.maker,
             seer=self.seer,
+            projects=self.projects,
             hidden=(Path(self.datadir.root),),
             told=lambda workflow_id: self.bus.changed("command", workflow_id),
         )
@@ -295,7 +296,9 @@ class Atelier(Services):
         """The web, as agents read it."""
         from atelier_desk.web.reader import Web
 
-        return Web(self.datadir.web, self.clock)
+        made = Web(self.datadir.web, self.clock)
+        made.use(self._at_start.web)
+        return made
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -364,6 +367,7 @@ class Atelier(Services):
         await self.workflows.purge_expired()
         self._background.append(asyncio.create_task(self.files.keep_clean()))
         await self.repos.memories.delete_expired()
+        self._background.append(asyncio.create_task(self.projects.go_on()))
 
     async def _finish_vectors(self) -> None:
         """Go on making vectors that are missing, unless a person paused that."""
@@ -468,6 +472,7 @@ class Atelier(Services):
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock, self.datadir.memory_index)
         self.tool_services.memory_search = self.memory_search
         self.tool_services.memory_off = self._memory_off
+        self.tool_services.memory_asks = self._memory_asks
         if embedder is not None:
             return
         if needs_server(settings.embedder) or (settings.embedder_before is not None and needs_server(settings.embedder_before)):
@@ -483,6 +488,9 @@ class Atelier(Services):
 
     async def _memory_off(self, workflow_id: str) -> bool:
         return bool(workflow_id) and not await self.memories.is_on(workflow_id)
+
+    async def _memory_asks(self) -> bool:
+        return (await self.settings.get()).memories_ask
 
     async def _try_embedder(self, settings: Settings) -> None:
         from atelier_desk.knowledge.embedding import create_embedder
@@ -566,14 +574,9 @@ class Atelier(Services):
             if "providers" in vars(self):
                 parts.push_async_callback(self.providers.aclose)
             parts.push_async_callback(self._stop_background)
-            if "models" in vars(self):
-                parts.push_async_callback(self.models.aclose)
-            if "memories" in vars(self):
-                parts.push_async_callback(self.memories.aclose)
-            if "own_tools" in vars(self):
-                parts.push_async_callback(self.own_tools.aclose)
-            if "mcp" in vars(self):
-                parts.push_async_callback(self.mcp.aclose)
+            for name in ("models", "memories", "projects", "own_tools", "mcp"):
+                if name in vars(self):  # services are made when they are first used
+                    parts.push_async_callback(getattr(self, name).aclose)
             if "tool_services" in vars(self) and self.tool_services.commands is not None:
                 parts.push_async_callback(self.tool_services.commands.aclose)
             if "runs" in vars(self):

@@ -52,7 +52,7 @@ class Copier:
         events, self._waiting = self._waiting, []
         if events and not events[0].run_id:
             copies = [copy for copy in map(self._copied, (event.body for event in events)) if isinstance(copy, TaskChanged)]
-            await self._journal.change_tasks(self._target_id, lambda _tasks: copies)
+            await self._journal.change_tasks(self._target_id, lambda _tasks: copies, events[0].time)
             return
         parts = [await self._part(event) for event in events]
         if parts:
@@ -64,7 +64,10 @@ class Copier:
         cut = [handle for handle in self.runs.values() if not handle.current.status.final]
         cut = [handle for handle in cut if handle.current.pause in (None, PauseReason.INTERRUPTED)]
         if cut:
-            await self._journal.append_together(cut, lambda: [Part(handle, [RunPaused(reason=PauseReason.USER)]) for handle in cut])
+            held = RunPaused(reason=PauseReason.USER)
+            # When its last event happened: nobody worked since.
+            parts = [Part(handle, [held], time=handle.current.last_time) for handle in cut]
+            await self._journal.append_together(cut, lambda: parts)
 
     async def _part(self, event: RunEvent) -> Part:
         body = event.body
@@ -86,7 +89,7 @@ class Copier:
             copy = copy.model_copy(update={"rules": ()})
         elif isinstance(copy, ModelReplied):
             copy = copy.model_copy(update={"frame": self._frames.get(copy.frame, "")})
-        return Part(handle, [copy])
+        return Part(handle, [copy], time=event.time)
 
     async def _copy_frame(self, frame_id: str) -> None:
         """What was sent with the conversation belongs to the workflow: the copy has its own."""

@@ -219,7 +219,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     planned, and questions and approval requests, of which one that waited at that point waits in the fork too. Where a text names one of
     them (a tool's result, a call's arguments), it names the copy. Memories and reports are not part of the journal and are not copied: they
     show what is known now, not what was known at ``at``; the results of the calls that read or wrote them are in the conversation.
-    Times are those of the copying.
+    Times of events are those of the original.
 
     Raises:
         NotFoundError: the workflow has no event with that number.
@@ -262,7 +262,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
         await copier.flush()
         await copier.pause()
         # A person may have looked at another branch meanwhile, which no event tells, and changed tasks of it.
-        copied = await repos.workflows.get(target.id)
+        copied = await repos.workflows.update(target.id, updated_at=now)
         await journal.show_branch(target.id, copied.head_run_id)
     except BaseException:
         # Half a copy is of no use to anybody.

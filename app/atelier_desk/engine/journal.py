@@ -116,12 +116,13 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
 @dataclass(frozen=True)
 class Part:
     """What one run is to get in a commit of several: its events and what follows from them, and whether its partial reply is no longer
-    needed."""
+    needed. ``time`` is when they happened, None for now."""
 
     handle: RunHandle
     bodies: Sequence[EventBody]
     clear_partial: bool = False
     follow: Follow = nothing_follows
+    time: datetime | None = None
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
@@ -210,7 +211,7 @@ class Journal:
             touched = {part.handle.run_id: part.handle for part in parts}
             for part in parts:
                 for body in part.bodies:
-                    self._add(batch, part.handle, body)
+                    self._add(batch, part.handle, body, part.time)
             for part in parts:
                 self._go_on(batch, part)
             rows = {run_id: self._row(handle, batch.state(run_id)) for run_id, handle in touched.items()}
@@ -233,10 +234,12 @@ class Journal:
         """Another number after each commit that changes tasks: who read them can tell whether they are still as they were."""
         return self._head(workflow_id).task_version
 
-    async def change_tasks(self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]]) -> Sequence[TaskChanged]:
+    async def change_tasks(
+        self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]], time: datetime | None = None
+    ) -> Sequence[TaskChanged]:
         """Commit, in one transaction, what a person changes of the tasks, and give it; such events belong to the workflow and to no run.
 
-        ``decide`` is asked with the tasks as they are when nothing else can come between. Raises what it raises.
+        ``decide`` is asked with the tasks as they are when nothing else can come between. Raises what it raises. ``time`` as in ``Part``.
         """
         head = self._head(workflow_id)
         async with head.lock:
@@ -250,7 +253,7 @@ class Journal:
                     id=event_id(batch.unit, len(batch.events)),
                     workflow_id=workflow_id,
                     stream_from=batch.stream_seq + 1,
-                    time=self._clock.now(),
+                    time=time or self._clock.now(),
                     body=body,
                 )
                 projection = project_task(body)
@@ -383,7 +386,7 @@ class Journal:
             for body in bodies:
                 self._add(batch, part.handle, body)
 
-    def _add(self, batch: Batch, handle: RunHandle, body: EventBody) -> None:
+    def _add(self, batch: Batch, handle: RunHandle, body: EventBody, time: datetime | None = None) -> None:
         before = batch.states.get(handle.run_id, handle.state)
         body = mended(body)
         if before is not None and before.status.final and not _may_follow_the_end(before, body):
@@ -394,7 +397,7 @@ class Journal:
             run_id=handle.run_id,
             seq=(before.last_seq if before else 0) + 1,
             stream_from=batch.stream_seq + 1,
-            time=self._clock.now(),
+            time=time or self._clock.now(),
             body=body,
         )
         after = reduce(before, event, handle.history)

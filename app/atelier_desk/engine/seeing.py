@@ -35,7 +35,7 @@ class Seer:
             return ""
         return (
             "No model that sees is chosen for describing pictures. The user can choose one in Settings, Pictures and 3D "
-            "(atelier settings set media.sees provider/model)."
+            "(atelier media describe)."
         )
 
     async def describe(self, data: bytes, media_type: str, prompt: str) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.models import ModelService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.permissions import PermissionService
+    from atelier_desk.engine.services.projects import ProjectService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.questions import QuestionService
     from atelier_desk.engine.services.reports import ReportService
@@ -66,6 +67,7 @@ class Services(Protocol):
     mcp_import: McpImportService
     web: WebService
     media: MediaService
+    projects: ProjectService
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)

@@ -37,6 +37,7 @@ _PROBLEMS = {
     "dict_type": N_("{field} must be an object"),
     "model_type": N_("{field} must be an object"),
     "model_attributes_type": N_("{field} must be an object"),
+    "string_pattern_mismatch": N_("{field} does not have the form {pattern}"),
 }
 _EXPECTED = {"literal_error": "expected", "enum": "expected", "union_tag_invalid": "expected_tags"}
 """Errors about one of several values, and the part of their context that lists these."""
@@ -72,6 +73,11 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
         shown = {key: number(value) if isinstance(value, int) else value for key, value in context.items()}
         return _(_PROBLEMS[kind], field=field, **shown)
     detail = str(context.get("error", item["msg"]))
+    if kind == "value_error":
+        # Models of ours say what is wrong in whole sentences, which are in the catalogues.
+        detail = _(detail)
+        if not place and not operations:
+            return detail
     if field:
         return _("{field} was refused ({detail})", field=field, detail=detail)
     return _("the arguments were refused ({detail})", detail=detail)

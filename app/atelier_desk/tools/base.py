@@ -21,7 +21,17 @@ from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.stream.event import Topic
 from atelier_desk.tools.call import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
 from atelier_desk.tools.context import ToolContext
-from atelier_desk.tools.outcomes import AnswerChild, AskParent, AskUser, JoinChildren, NewArtefact, Outcome, StartChildren, ToolResult
+from atelier_desk.tools.outcomes import (
+    AnswerChild,
+    AskParent,
+    AskUser,
+    JoinChildren,
+    NewArtefact,
+    Outcome,
+    ServerAsks,
+    StartChildren,
+    ToolResult,
+)
 from atelier_desk.tools.schema import parameters_of, variants_of
 from atelier_desk.tools.team import ChildRequest, Colleague, Team
 
@@ -38,6 +48,7 @@ __all__ = [
     "NewArtefact",
     "Outcome",
     "Risk",
+    "ServerAsks",
     "StartChildren",
     "Team",
     "Tool",

@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.tools.team import Team
@@ -32,6 +33,37 @@ class Cancellation:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenInput:
+    """What the call's server asked for when the call was made before, by its keys; ``round`` says how often it has asked."""
+
+    state: str | None
+    answers: Mapping[str, Mapping[str, Any]]
+    round: int
+    note: str = ""
+
+
+class ServerDesk(Protocol):
+    """Answers what a server asks while its call goes on."""
+
+    @property
+    def model(self) -> str:
+        """The model of the run."""
+        ...
+
+    async def ask(self, spec: QuestionSpec) -> UserQuestion:
+        """Ask the person, and wait. Cancelling takes the question back."""
+        ...
+
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
+        """Ask the run's model; the protocol's answer.
+
+        Raises:
+            AtelierError: the model cannot be asked, or the run's caps have no room for it.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """The facts of one call.
 
@@ -45,10 +77,15 @@ class ToolContext:
         state: what the tool left with ``ToolResult.state`` in this run; it is in the journal, so a kill or a fork changes nothing of it.
         team: the run's sub-agents and colleagues, which are another run's every time; None outside of a run.
         cancelled: true once the call was stopped or its time is over.
+        turn_id: the run at the head of its team, which answers the person's message.
         tainted: what its team has read from outside.
         tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
         attachments: what went with the messages of the run, by the hash of its text.
         allowed_hosts: the arguments about hosts of the rules that allow calls of the tool, such as ``domain:nas.lan:80``.
+        barred_host: what a rule says of a host that the call comes to on its way only: ``deny``, ``ask`` or nothing. The host has its port
+            behind it where that is not the usual one.
+        given: what the call's server asked for, when the call is made again with it.
+        desk: who answers its server meanwhile; None outside of a run.
         progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
     """
 
@@ -65,11 +102,15 @@ class ToolContext:
     skills: tuple[SkillUse, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     team: Team | None = None
+    turn_id: str = ""
     tainted: tuple[str, ...] = ()
     cancelled: Cancellation = field(default_factory=Cancellation)
     tasks: Callable[[], Awaitable[Mapping[str, Task]]] | None = None
     attachments: Mapping[str, Attachment] = field(default_factory=dict)
     allowed_hosts: Callable[[], tuple[str, ...]] = tuple
+    barred_host: Callable[[str], str] = lambda host: ""
+    given: GivenInput | None = None
+    desk: ServerDesk | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None
     now: Callable[[], datetime] = utc_now
 

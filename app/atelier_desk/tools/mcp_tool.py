@@ -3,7 +3,7 @@ something out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from pydantic import create_model, model_validator
@@ -11,16 +11,14 @@ from pydantic import create_model, model_validator
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.chat import ImagePart, ToolSpec
-from atelier_desk.domain.mcp import START_S, McpServer
+from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.parts import PicturePart
 from atelier_desk.mcp import definitions
 from atelier_desk.mcp.results import Answer
-from atelier_desk.tools.base import Call, Effect, Input, NewArtefact, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import Call, Effect, Input, NewArtefact, Outcome, Risk, ServerAsks, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.sections import of_server
 
-_OUTER_S = START_S + 30.0
-"""What starting the server may take before a call's own time begins."""
 _KNOWN = 8
 """Parameters that an error names."""
 
@@ -28,8 +26,8 @@ _KNOWN = 8
 class Caller(Protocol):
     """Who makes calls of servers."""
 
-    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], progress: Callable[[int, str], None]) -> Answer:
-        """The server's answer; ``digest`` is of the definition that the call was decided about.
+    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], context: ToolContext) -> Answer | ServerAsks:
+        """The server's answer, or what it must know first; ``digest`` is of the definition that the call was decided about.
 
         Raises:
             McpError: the server failed, or says something else of the tool by now.
@@ -86,8 +84,8 @@ class McpTool(Tool):
         )
 
     async def run(self, input: Any, context: ToolContext) -> Outcome:
-        answer = await self.caller.call(self.server, self.own_name, self.seen, input.model_extra or {}, context.progress)
-        return outcome(answer, self.server)
+        answer = await self.caller.call(self.server, self.own_name, self.seen, input.model_extra or {}, context)
+        return answer if isinstance(answer, ServerAsks) else outcome(answer, self.server)
 
 
 def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Caller, *, seen: str = "") -> McpTool:
@@ -104,7 +102,8 @@ def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Ca
         "section": of_server(server.name),
         # That a tool says it destroys nothing proves nothing; that it says it does is believed.
         "risk": Risk.HIGH if definitions.hint(definition, "destructiveHint") else Risk.MEDIUM,
-        "timeout_s": server.timeout_s + _OUTER_S,
+        # What the call does is bounded step by step by its connection, and its time stands still while a person is asked.
+        "timeout_s": 0.0,
         "input": _input_of(name, schema),
         "server": server.name,
         "own_name": str(definition["name"]),
@@ -131,6 +130,8 @@ def outcome(answer: Answer, server: str) -> ToolResult:
         data["pictures"] = len(answer.pictures)
     if answer.left_out:
         data["left_out"] = list(answer.left_out)
+    if answer.note:
+        data["note"] = answer.note
     if answer.failed:
         rest = {key: value for key, value in data.items() if key != "text"}
         return ToolResult.failure(

@@ -44,6 +44,7 @@ def visible_names(
     has_parent: bool,
     child_asks: bool,
     attached: bool = False,
+    found: Sequence[str] | None = None,
 ) -> list[str]:
     """The tools whose definitions go to the model, in the order they are sent: what the mode shows, then the control tools.
 
@@ -52,6 +53,8 @@ def visible_names(
         has_parent: the run is a sub-agent's; it can always ask its parent, and a root run has none to ask.
         child_asks: a sub-agent of the run waits for an answer; ``answer_child`` is offered only then.
         attached: the run was given an excerpt of something attached; ``read_attachment`` is offered only then.
+        found: the tools of MCP servers that ``search_tools`` found, when there are too many to list; they come last, so that what stands
+            before them stays as it was. None lists them all.
     """
     usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
     match effective_mode(mode, depth=depth, max_depth=max_depth):
@@ -61,22 +64,50 @@ def visible_names(
             names = always_available(registry, usable)
         case _:
             names = []
-    offer = Offer(mode, has_parent=has_parent, child_asks=child_asks, attached=attached)
+    offer = Offer(mode, has_parent=has_parent, child_asks=child_asks, attached=attached, searching=found is not None)
     control = registry.get_tools_by_category(ToolCategory.CONTROL)
-    return names + [tool.name for tool in control if not isinstance(tool, ControlTool) or tool.offered(offer)]
+    added: list[str] = []
+    if found is not None:
+        of_servers = set(server_tools(registry, names))
+        names, added = [name for name in names if name not in of_servers], [name for name in found if name in of_servers]
+    return names + [tool.name for tool in control if not isinstance(tool, ControlTool) or tool.offered(offer)] + added
 
 
-def tools_text(registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int) -> str:
-    """What the system message says about tools: those whose definitions are not sent, and what MCP servers say of theirs."""
+def server_tools(registry: ToolRegistry, names: Sequence[str]) -> list[str]:
+    """Those of the names that are tools of MCP servers."""
+    return [name for name in names if (tool := registry.get_tool(name)) is not None and tool.section.startswith(SERVERS)]
+
+
+def tools_text(
+    registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int, found: Sequence[str] | None = None
+) -> str:
+    """What the system message says about tools: those whose definitions are not sent, and what MCP servers say of theirs. ``found`` as for
+    ``visible_names``."""
     usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
     match effective_mode(mode, depth=depth, max_depth=max_depth):
         case ToolMode.INVOKE:
-            listed = registry.format_tool_list_for_context(usable)
+            hidden = set(server_tools(registry, usable)) - set(found) if found is not None else set()
+            listed = registry.format_tool_list_for_context([name for name in usable if name not in hidden])
         case ToolMode.SECTIONS:
             listed = section_text(registry, usable)
         case _:
             listed = ""
-    return "\n\n".join(filter(None, (listed, servers_text(registry, usable))))
+    searched = searched_text(registry, usable) if found is not None else ""
+    return "\n\n".join(filter(None, (listed, searched, servers_text(registry, usable))))
+
+
+SEARCHED_NOTE = (
+    "[TOOLS TO SEARCH FOR] These MCP servers have too many tools to list. Call search_tools to find what you need; what it finds can be "
+    "called from your next reply on."
+)
+
+
+def searched_text(registry: ToolRegistry, enabled: Sequence[str]) -> str:
+    """The servers whose tools are searched for, in a line each."""
+    lines = [SEARCHED_NOTE]
+    for section in section_list(registry, server_tools(registry, enabled)):
+        lines.append(f"- {section['id'].removeprefix(SERVERS)}: {section['description']} ({section['tool_count']} tools)")
+    return "\n".join(lines)
 
 
 SERVERS_NOTE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -77,6 +78,24 @@ class AskUser:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerAsks:
+    """The server of the call must know something first: the run waits, durably, until all is answered, and makes the call again.
+
+    Attributes:
+        state: of the server, None for none; it comes back with the answers in ``ToolContext.given``.
+        answers: those that need no person, by the server's key.
+        questions: what a person is asked, each with its server and key.
+        note: what the model is told of it with the result.
+    """
+
+    server: str
+    state: str | None
+    answers: Mapping[str, Mapping[str, Any]]
+    questions: tuple[QuestionSpec, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StartChildren:
     """The call wants sub-agents: the run waits, durably, until they are over; in the background it has its result when they have started.
 
@@ -111,4 +130,4 @@ class AnswerChild:
     message: str
 
 
-Outcome = ToolResult | AskUser | StartChildren | JoinChildren | AskParent | AnswerChild
+Outcome = ToolResult | AskUser | ServerAsks | StartChildren | JoinChildren | AskParent | AnswerChild

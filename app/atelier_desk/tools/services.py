@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from atelier_desk.domain.project import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
+    from atelier_desk.domain.project import (
+        Entity,
+        EntityKind,
+        Exploration,
+        FileProblem,
+        Found,
+        IngestState,
+        Project,
+        ProjectStatistics,
+        RelationKind,
+    )
     from atelier_desk.domain.skill import Scope, SkillUse
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.folder.artefacts import Artefacts
@@ -57,6 +71,56 @@ class SkillReader(Protocol):
         ...
 
 
+class Projects(Protocol):
+    """What tools do with projects; see the service of that name."""
+
+    async def list(self) -> list[Project]: ...
+
+    async def create(self, name: str, root: str = "", *, embedded: bool = True, watched: bool = True) -> Project: ...
+
+    async def change(self, project_id: str, *, loaded: bool | None = None) -> Project: ...
+
+    async def delete(self, project_id: str) -> int: ...
+
+    async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False) -> None: ...
+
+    async def embed(self, project_id: str) -> None: ...
+
+    async def stop(self, project_id: str) -> None: ...
+
+    async def wait(self, project_id: str) -> IngestState | None: ...
+
+    async def states(self) -> dict[str, IngestState]: ...
+
+    async def statistics(self, project_id: str) -> ProjectStatistics: ...
+
+    async def problems(self, project_id: str, *, limit: int = 200) -> builtins.list[FileProblem]: ...
+
+    async def entity(self, entity_id: str) -> Entity: ...
+
+    async def query(
+        self, project_id: str, kind: EntityKind, where: Mapping[str, Any], order_by: str = "", limit: int = 50
+    ) -> tuple[builtins.list[Entity], int]: ...
+
+    async def find(
+        self, query: str, *, project_ids: Sequence[str] = (), kinds: Sequence[EntityKind] = (), limit: int = 20, threshold: float = 0.0
+    ) -> builtins.list[Found]: ...
+
+    async def explore(
+        self,
+        entity_id: str,
+        *,
+        relations: Sequence[RelationKind] = (),
+        direction: Direction = Direction.BOTH,
+        depth: int = 1,
+        limit: int = 200,
+    ) -> Exploration: ...
+
+    async def forget_path(self, project_id: str, path: str) -> int: ...
+
+    async def add_pages(self, project_id: str, pages: Sequence[tuple[str, str, str]]) -> int: ...
+
+
 @dataclass(slots=True)
 class ToolServices:
     """Services of one open Atelier, None where there is none.
@@ -75,6 +139,7 @@ class ToolServices:
     memories: MemoryRepository | None = None
     memory_search: MemorySearch | None = None
     memory_off: Callable[[str], Awaitable[bool]] | None = None
+    memory_asks: Callable[[], Awaitable[bool]] | None = None
     reports: ReportRepository | None = None
     artefacts: Artefacts | None = None
     questions: QuestionGate | None = None
@@ -85,5 +150,6 @@ class ToolServices:
     searcher: Searcher | None = None
     maker: Maker | None = None
     seer: Seer | None = None
+    projects: Projects | None = None
     hidden: tuple[Path, ...] = ()
     told: Callable[[str], None] = lambda _workflow_id: None

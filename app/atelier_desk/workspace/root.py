@@ -52,12 +52,14 @@ class ConfinedRoot:
         folder: absolute.
         closed: folders whose content nobody may touch through it: the program's own data.
         walk: resolve paths part by part also where the system has a call for it.
+        real: ``folder`` names no links, and is refused once a part of it became one: who may write above it could swap it for any other.
     """
 
-    def __init__(self, folder: Path, closed: Sequence[Path] = (), *, walk: bool = False) -> None:
+    def __init__(self, folder: Path, closed: Sequence[Path] = (), *, walk: bool = False, real: bool = False) -> None:
         self.folder = folder
         self._closed = [Path(os.path.realpath(each)) for each in closed]
         self._walk = walk
+        self._real = real
 
     @contextlib.contextmanager
     def opened(self, path: str = "") -> Iterator[int]:
@@ -259,7 +261,7 @@ class ConfinedRoot:
         if not supported():
             raise ToolError("Files of a workspace cannot be used on this system yet. Go on without them.", code="unsupported")
         try:
-            return os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            return _without_links(self.folder) if self._real else os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise ToolError(
                 "The granted folder {folder} cannot be opened: {reason}. Tell the user.",
@@ -361,6 +363,19 @@ def problem(error: OSError, path: str) -> ToolError:
     """The error in words for the model."""
     code, words = _WORDS.get(error.errno or 0, ("io", "{path}: {reason}."))
     return ToolError(words, code=code, path=path[:200], reason=error.strerror or str(error))
+
+
+def _without_links(folder: Path) -> int:
+    """A descriptor of a folder, opened part by part: the system itself refuses a part that is a link."""
+    parts = folder.parts[1:]
+    held = os.open(folder.anchor, _ABOVE if parts else os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for number, part in enumerate(parts, 1):
+        above = held
+        try:
+            held = os.open(part, (_ABOVE if number < len(parts) else os.O_RDONLY | os.O_DIRECTORY) | NO_FOLLOW, dir_fd=above)
+        finally:
+            os.close(above)
+    return held
 
 
 def _stat(folder: int, name: str) -> os.stat_result | None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-
-import regex
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.globs import compiled
@@ -17,6 +16,9 @@ from atelier_desk.workspace.ripgrep import PLAIN, Candidates
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
 from atelier_desk.workspace.walk import Walk
+
+if TYPE_CHECKING:
+    import regex
 
 FILE = 10 * 1024 * 1024
 """Bytes of a file that is searched; larger ones are counted and named."""
@@ -68,6 +70,8 @@ def search(
     Raises:
         ToolError: ``bad_pattern``; what a walk raises.
     """
+    import regex
+
     try:
         wanted = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
     except regex.error as error:
@@ -128,6 +132,8 @@ class _FirstLook:
     """A look at a whole text at once, far quicker than line by line; what it lets through is searched line by line."""
 
     def __init__(self, pattern: str, ignore_case: bool) -> None:
+        import regex
+
         flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
         self._wanted = regex.compile(pattern, flags) if PLAIN.fullmatch(pattern) else None
 

@@ -77,24 +77,18 @@ def connection_fields(arguments: argparse.Namespace, out: Output) -> tuple[dict[
         UsageError: a header is not ``NAME: VALUE``.
     """
     from atelier_desk.cli.files import path_of
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.domain.provider import header_variable
+    from atelier_desk.cli.header_options import headers_of
 
     fields: dict[str, Any] = {}
-    secrets: dict[str, str] = {}
     if arguments.ca_file is not None:
         fields["ca_file"] = str(path_of(out, arguments.ca_file)) if arguments.ca_file else ""
     if arguments.api_version is not None:
         fields["api_version"] = arguments.api_version
     if arguments.key_style is not None:
         fields["key_style"] = arguments.key_style
-    for header in arguments.header or ():
-        name, colon, value = (part.strip() for part in header.partition(":"))
-        if not (name and colon):
-            raise UsageError(N_("A header is given as 'NAME: $VARIABLE' or 'NAME: value'."), code="invalid_header")
-        fields.setdefault("headers", {})[name] = value if header_variable(value) else ""
-        if not header_variable(value):
-            secrets[name] = value
+    headers, secrets = headers_of(arguments.header)
+    if headers:
+        fields["headers"] = headers
     return fields, secrets
 
 
@@ -111,15 +105,10 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
-    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.cli.header_options import need_keyring
     from atelier_desk.domain.provider import NO_KEYRING
 
-    if secrets and not atelier.vault.persistent:
-        raise UsageError(
-            NO_KEYRING,
-            code="no_keyring",
-            header=next(iter(secrets)),
-        )
+    need_keyring(atelier.vault.persistent, secrets, NO_KEYRING)
 
 
 async def presets_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

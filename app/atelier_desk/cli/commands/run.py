@@ -19,7 +19,7 @@ from atelier_desk.cli.agent_options import (
 )
 from atelier_desk.cli.attaching import add_attach_option, attachments
 from atelier_desk.cli.parser import Adder
-from atelier_desk.i18n import N_, _
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.cli.agent_options import Chosen
@@ -108,6 +108,15 @@ async def run(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
         changed = (await atelier.files.by_turn(workflow.id)).get(run_id, [])
         if changed:
             out.note(changed_words(list(dict.fromkeys(path_words(change) for change in reversed(changed)))))
+        waiting = len([each for each in await atelier.memories.of_turns([run_id]) if each.proposed])
+        if waiting:
+            out.note(
+                ngettext(
+                    "{n} thing to remember waits for your yes: atelier memory proposed",
+                    "{n} things to remember wait for your yes: atelier memory proposed",
+                    waiting,
+                )
+            )
         out.note(_("Workflow {id}", id=workflow.id))
     return status
 

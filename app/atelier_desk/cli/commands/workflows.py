@@ -330,6 +330,8 @@ async def regenerate(atelier: Atelier, arguments: argparse.Namespace, out: Outpu
         raise UsageError(_("--provider and --model go together."))
     workflow = await atelier.workflows.get(arguments.id)
     turn = arguments.run or workflow.head_run_id or ""
+    if turn:
+        await _tell_again(atelier, turn, out)
     run_id = await atelier.runs.regenerate(workflow.id, turn, provider=arguments.provider, model=arguments.model)
     run = await atelier.runs.wait(run_id)
     if out.json:
@@ -338,6 +340,18 @@ async def regenerate(atelier: Atelier, arguments: argparse.Namespace, out: Outpu
     said = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
     line(out, said[-1].content if said and said[-1].role.value != "user" else "")
     return 0
+
+
+async def _tell_again(atelier: Atelier, run_id: str, out: Output) -> None:
+    """Say what is done once more with the turn: before it is, so that Ctrl-C still helps."""
+    from atelier_desk.domain.workflow import QUEUED, MessageRole
+    from atelier_desk.engine.again_words import CHANGES, changed_words, repeated_words
+
+    turn = await atelier.teams.transcript(run_id)
+    said = sum(entry.message.role is MessageRole.USER and entry.message.kind != QUEUED for entry in turn)
+    done = sum(call.status == "ok" and call.effect in CHANGES for entry in turn for call in entry.calls)
+    for text in filter(None, (repeated_words(said - 1), changed_words(done))):
+        out.note(text, "warn")
 
 
 async def delete_branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

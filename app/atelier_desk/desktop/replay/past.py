@@ -98,7 +98,7 @@ def _equal(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, Entry | Call | Asked):
         return all(_equal(getattr(one, each.name), getattr(other, each.name)) for each in fields(one) if each.name != "began")
-    if isinstance(one, list):
+    if isinstance(one, list | tuple):
         return len(one) == len(other) and all(_equal(a, b) for a, b in zip(one, other, strict=True))
     return bool(one == other)
 

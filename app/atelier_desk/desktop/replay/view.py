@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
@@ -71,6 +71,10 @@ class ReplayView(Translated, QWidget):
         say(self, name=N_("Replay of the run"))
         self.retranslate()
 
+    def order_stops(self) -> None:
+        """Let the Tab key go through the messages as they stand."""
+        self.view.order_stops()
+
     # -- building -------------------------------------------------------------------------------------------------------------
     def _build(self) -> None:
         self.view = ChatView(self._make_widget, self)
@@ -106,12 +110,6 @@ class ReplayView(Translated, QWidget):
         self._first = control(IconButton("step-back", parent=self), "replay-back", tip=N_("Previous event"), keys="Left")
         self.play = control(IconButton("play", parent=self, role="accent"), "replay-play")
         self._next = control(IconButton("step-forward", parent=self), "replay-on", tip=N_("Next event"), keys="Right")
-        self.fork = control(
-            QPushButton(self),
-            "replay-fork",
-            lambda: " " + _("Fork from here"),
-            tip=N_("A new workflow with everything up to this event; it can go on another way"),
-        )
         self._speeds = QButtonGroup(self)
         words = fill(QHBoxLayout(), (self._event, 1), self._when, spacing=10)
         keys = fill(QHBoxLayout(), self._first, self.play, self._next, spacing=4)
@@ -124,6 +122,12 @@ class ReplayView(Translated, QWidget):
             self._speeds.addButton(chip, speed)
             keys.addWidget(chip)
         keys.addStretch(1)
+        self.fork = control(
+            QPushButton(self),
+            "replay-fork",
+            lambda: " " + _("Fork from here"),
+            tip=N_("A new workflow with everything up to this event; it can go on another way"),
+        )
         keys.addWidget(self.fork)
         return fill(QVBoxLayout(), words, self.scrubber, keys, margins=(20, 10, 20, 12), spacing=4)
 
@@ -149,7 +153,7 @@ class ReplayView(Translated, QWidget):
             "PgDown": lambda: self.player.step(10),
             "Home": lambda: self.player.seek(0),
             "End": lambda: self.player.seek(self.player.last),
-            "Space": self.player.toggle,
+            "Space": self._space,
             "Esc": self.leave,
         }
         for key, action in keys.items():
@@ -159,6 +163,14 @@ class ReplayView(Translated, QWidget):
         theme().changed.connect(self._dress)
         theme().changed.connect(self._turn_body)
         self._dress()
+
+    def _space(self) -> None:
+        """The key of a button that has the keyboard, as everywhere; else it plays and pauses."""
+        focused = QApplication.focusWidget()
+        if isinstance(focused, QAbstractButton) and self.isAncestorOf(focused):
+            focused.click()
+        else:
+            self.player.toggle()
 
     def _make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
         from atelier_desk.desktop.chat.transcript.messages import make_widget

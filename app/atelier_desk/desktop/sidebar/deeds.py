@@ -15,7 +15,7 @@ from atelier_desk.desktop.settings.files import ask_folder, ask_save, write_text
 from atelier_desk.desktop.sidebar.file_names import file_name, free_path
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Toast, ToastHost, control
-from atelier_desk.domain.limits import COLLECTION
+from atelier_desk.domain.limits import COLLECTION, WORKFLOW_NAME
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -50,6 +50,29 @@ class FolderDialog(FormDialog):
         self._then(self.field.text().strip())
 
 
+class NameDialog(FormDialog):
+    """``name-dialog``: another name for a workflow that is not in the list, where it would be written in place."""
+
+    def __init__(self, name: str, then: Callable[[str], object], parent: QWidget) -> None:
+        super().__init__(_("Rename workflow"), parent)
+        self.setObjectName("name-dialog")
+        self._then = then
+        self.field = control(QLineEdit(name, self), "workflow-name")
+        self.field.setMaxLength(WORKFLOW_NAME)
+        self.field.textChanged.connect(lambda *_: self.check())
+        self.add_field(_("Name"), self.field)
+        self.finish(_("Rename"))
+        self.field.selectAll()
+        self.field.setFocus()
+
+    def problem(self) -> str:
+        return "" if self.field.text().strip() else _("The workflow needs a name.")
+
+    def submit(self) -> None:
+        self.close_done()
+        self._then(self.field.text().strip())
+
+
 class Deeds(QObject):
     """Does it over the engine, says it, and offers to undo it.
 
@@ -64,10 +87,30 @@ class Deeds(QObject):
     def __init__(self, bridge: Bridge, toasts: ToastHost, known: Callable[[], list[Workflow]], parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge, self._toasts, self._known, self._widget = bridge, toasts, known, parent
+        self._unlisted: Workflow | None = None
 
     def find(self, ids: Ids) -> list[Workflow]:
-        """The workflows of the list with these ids."""
-        return [each for each in self._known() if each.id in ids]
+        """The workflows of the list with these ids; the one that ``with_one`` has read too."""
+        found = [each for each in self._known() if each.id in ids]
+        other = self._unlisted
+        return found if other is None or other.id not in ids or any(each.id == other.id for each in found) else [*found, other]
+
+    def with_one(self, workflow_id: str, run: Callable[[str], object]) -> None:
+        """Do something with a workflow, also when the list does not show it: it is archived, further down, or a search leaves it out."""
+        if any(each.id == workflow_id for each in self._known()):
+            run(workflow_id)
+        else:
+            self._bridge.jobs.start(self._read(workflow_id, run))
+
+    async def _read(self, workflow_id: str, run: Callable[[str], object]) -> None:
+        self._unlisted = await self._bridge.engine.workflows.get(workflow_id)
+        run(workflow_id)
+
+    def ask_name(self, workflow_id: str) -> None:
+        """Ask for another name in a dialog."""
+        rename = self._bridge.engine.workflows.rename
+        for found in self.find([workflow_id]):
+            NameDialog(found.name, lambda name: self._bridge.jobs.start(rename(workflow_id, name)), self._widget).open()
 
     @property
     def folders(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPalette
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from atelier_desk.desktop.sidebar.delegate import WorkflowDelegate
@@ -48,6 +48,7 @@ class WorkflowListView(QListView):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self.setViewport(self._own_viewport())
         OverlayBar(self)
         self.setObjectName("workflow-list")
         mark(self, "plain")
@@ -63,6 +64,13 @@ class WorkflowListView(QListView):
         self.setDragDropOverwriteMode(True)  # things are dropped onto rows, never between them
         self._pressed: Row | None = None
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    def _own_viewport(self) -> QWidget:
+        """One like Qt's. Asked for a widget that Qt made, the binding loads every class of widgets there is: a tenth of the first paint."""
+        made = QWidget(self)
+        made.setBackgroundRole(QPalette.ColorRole.Base)
+        made.setAutoFillBackground(True)
+        return made
 
     @property
     def rows(self) -> WorkflowModel:
@@ -82,6 +90,8 @@ class WorkflowListView(QListView):
     def show_rows(self, shown: Shown) -> None:
         """Show something else, with the same rows selected as far as they are still there."""
         marked, current = self.marked, self.current()
+        row = self.rows.row_at(self.currentIndex())
+        fold = row.fold if row is not None else ""
         before = self.verticalScrollBar().value()
         resets: list[bool] = []
         link = self.rows.modelReset.connect(lambda: resets.append(True))
@@ -89,6 +99,8 @@ class WorkflowListView(QListView):
         self.rows.modelReset.disconnect(link)
         if resets:
             self._select(marked, current.id if current is not None else "")
+            if fold and (index := self.rows.index_of_fold(fold)).isValid():
+                self.selectionModel().setCurrentIndex(index, _SELECT.NoUpdate)
             self.verticalScrollBar().setValue(before)
 
     def select_one(self, workflow_id: str) -> None:

@@ -208,6 +208,10 @@ class WorkflowModel(QAbstractListModel):
                 return self.index(i)
         return QModelIndex()
 
+    def index_of_fold(self, fold: str) -> QModelIndex:
+        """Of the heading of a folder, or of the archive."""
+        return next((self.index(i) for i, row in enumerate(self._rows) if row.fold == fold), QModelIndex())
+
     def row_at(self, index: Index) -> Row | None:
         return self._rows[index.row()] if index.isValid() and index.row() < len(self._rows) else None
 

@@ -168,7 +168,7 @@ class Sidebar(Translated, QWidget):
     def set_closed(self, closed: frozenset[str]) -> None:
         """Close these folders (and the archive), and no others."""
         self.closed = closed
-        self.model.show(replace(self.model.shown, closed=closed))
+        self.list.show_rows(replace(self.model.shown, closed=closed))
 
     def _on_fold(self, fold: str) -> None:
         self.set_closed(self.closed ^ {fold})
@@ -204,6 +204,8 @@ class Sidebar(Translated, QWidget):
         if index.isValid():
             self.list.scrollTo(index)
             self.list.edit(index)
+        elif workflow_id:
+            self.deeds.with_one(workflow_id, self.deeds.ask_name)
 
     def _show_menu(self, ids: list[str], place: QPoint) -> None:
         if self.deeds.find(ids):

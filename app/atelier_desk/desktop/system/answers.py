@@ -35,6 +35,9 @@ def question_notice(question: UserQuestion, show: Callable[[], object], answer: 
     """A question; its options, or a field for a short answer, where nothing of it is hidden."""
     spec = question.spec
     text = plain(spec.question)
+    if spec.asker is not None:
+        # What a server asks is answered where all of it is seen.
+        return Notice(_("The server “{server}” asks you", server=spec.asker.server), shorten(text, TEXT), show, question.id)
     title = _("{agent} needs you", agent=question.agent_name or _("The agent"))
     whole = len(text) <= TEXT and not spec.context
     actions: list[Action] = []

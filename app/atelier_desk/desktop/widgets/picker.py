@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.basic import fill
+from atelier_desk.desktop.widgets.basic import fill, label
 from atelier_desk.desktop.widgets.grouped_list import GroupedList
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rounded import round_popup
@@ -156,7 +156,11 @@ class PickerMenu(QFrame):
         self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list.setItemDelegate(_Delegate(self.list))
         self._model = self.list.rows
-        fill(QVBoxLayout(self), self.field, self.list, margins=(1, 4, 1, 4), spacing=2)
+        self.nothing = control(label("", "muted", self, wrap=True), "picker-nothing")
+        self.nothing.setMargin(10)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
+        say(self.nothing, self._nothing_words)
+        fill(QVBoxLayout(self), self.field, self.nothing, (self.list, 1), margins=(1, 4, 1, 4), spacing=2)
         self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
         self.list.viewport().installEventFilter(self)
@@ -184,14 +188,22 @@ class PickerMenu(QFrame):
         self.show()
         (self.field if self.field.isVisibleTo(self) else self).setFocus()
 
+    def _nothing_words(self) -> str:
+        return _("Nothing is called that.") if self._choices else _("There is nothing to choose from.")
+
     def _natural_height(self) -> int:
         rows = sum(self.list.sizeHintForRow(row) for row in range(self._model.rowCount()))
+        if not rows:
+            rows = self.nothing.sizeHint().height()
         return rows + 14 + (self.field.sizeHint().height() if self.field.isVisibleTo(self) else 0)
 
     def _filter(self, needle: str) -> None:
         before = self.current
         found = groupby(matching(self._choices, needle), lambda choice: choice.group)
         self.list.fill((group, map(self._line, choices)) for group, choices in found)
+        say(self.nothing)
+        self.nothing.setVisible(not self._model.rowCount())
+        self.list.setVisible(bool(self._model.rowCount()))
         wanted = "" if needle else before or self._current
         row = next((row for row in self.list.lines() if (each := self._at(row)) is not None and each.key == wanted), None)
         if row is not None:
@@ -329,9 +341,7 @@ class Picker(QPushButton):
         return self._whole
 
     def open(self) -> None:
-        """Show the menu."""
-        if not self.choices:
-            return
+        """Show the menu; without any choice it says so."""
         if self._menu is None:
             self._menu = PickerMenu(self)
             self._menu.chosen.connect(self.chosen)

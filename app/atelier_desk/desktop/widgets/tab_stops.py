@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 
 def tab_stops(within: QWidget) -> list[QWidget]:
@@ -14,3 +14,12 @@ def tab_stops(within: QWidget) -> list[QWidget]:
     """
     found = [each for each in within.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
     return sorted(found, key=lambda each: each.mapTo(within, QPoint()).toTuple()[::-1])
+
+
+def entrance(part: QWidget) -> QWidget:
+    """What takes the keyboard in a part of the window that takes none itself: the list it is about, else its first control."""
+    if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        return part
+    usable = [each for each in part.findChildren(QWidget) if each.isVisible() and each.isEnabled()]
+    stops = [each for each in usable if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    return next((each for each in stops if isinstance(each, QAbstractItemView)), stops[0] if stops else part)

@@ -27,6 +27,7 @@ Topic = Literal[
     "file",
     "command",
     "mcp",
+    "projects",
 ]
 """What a change is about. The id beside it is that of the row, of ``settings`` the name of the field; empty means all of them."""
 

@@ -28,6 +28,10 @@ class Resources:
                 for each in server.known.listed:
                     name = shown_name(each["name"] or each["uri"])
                     found.append(Mention("mcp", f"{server.name}\0{each['uri']}", name, f"{server.name} · {each['uri']}", self.icon))
+                for template in server.known.templates:
+                    name, key = shown_name(template.name or template.uri), f"{server.name}\0{template.uri}"
+                    detail = f"{server.name} · {template.uri}"
+                    found.append(Mention("mcp", key, name, detail, self.icon, template.variables, template.optional))
         return best(found, query, most)
 
     async def read(self, where: Where, key: str) -> Prepared:

@@ -25,13 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One thing that can be mentioned: ``kind`` names its source, ``key`` finds it there; ``detail`` tells it from others of its name."""
+    """One thing that can be mentioned: ``kind`` names its source, ``key`` finds it there; ``detail`` tells it from others of its name.
+    ``needs`` are the parts of its address that a person has to fill in first, those that ``may`` stay empty among them."""
 
     kind: str
     key: str
     name: str
     detail: str = ""
     icon: str = "file-text"
+    needs: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

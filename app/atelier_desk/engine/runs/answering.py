@@ -13,7 +13,7 @@ from atelier_desk.domain.events.run import (
     EventBody,
     QuestionAnswered,
 )
-from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.reducer.state import RunState
@@ -31,8 +31,11 @@ class Answering:
         self._env = env
         self._runs = runs
 
-    async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> None:
-        """Give a waiting call its result: an answer, a skip or a timeout. The run goes on when nothing else is open.
+    async def answer_question(
+        self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "", *, go_on: bool = True
+    ) -> None:
+        """Give a waiting call its result: an answer, a skip or a timeout. The run goes on when nothing else is open, unless ``go_on`` is
+        false: then whoever resumes it goes on.
 
         Raises:
             NotFoundError: no such question.
@@ -44,6 +47,8 @@ class Answering:
         def decide(now: RunState) -> list[EventBody]:
             asked = next((q for q in now.questions if q.id == question_id), None)
             call = now.call(question.call_id)
+            if asked is not None and asked.spec.asker is not None:
+                return [_to_server(asked, status, selected, text)]
             if asked is None or call is None or call.status != "waiting":
                 raise ConflictError(N_("This question was answered already."))
             answered = asked.model_copy(update={"status": status, "selected_options": selected, "text_response": text})
@@ -58,7 +63,8 @@ class Answering:
             await self._env.journal.append_if(live.handle, decide)
             self._env.record_answer(question.workflow_id, status)
         finally:
-            self._runs.drive(live)
+            if go_on:
+                self._runs.drive(live)
 
     async def decide_approval(self, approval_id: str, decision: Decision) -> None:
         """Allow or reject a call that waits for it. A rejection is the call's result, with its note as the reason.
@@ -121,6 +127,11 @@ class Answering:
         if not await self._runs.teams.answer(above.handle, child_run_id, mended(text), by="user"):
             raise ConflictError(N_("This agent does not wait for an answer of its parent."))
         self._runs.drive(above)
+
+
+def _to_server(asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...], text: str) -> QuestionAnswered:
+    """The answer goes to the server that asked; the call's result is the server's."""
+    return QuestionAnswered(question_id=asked.id, call_id=asked.call_id, status=status, selected_options=selected, text_response=text)
 
 
 def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[EventBody]:

@@ -20,6 +20,7 @@ from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, clos
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
+from atelier_desk.engine.run.server_desk import lost
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.team.teams import Teams
@@ -275,11 +276,13 @@ class LiveRuns:
         """Whether the run was in this state, and is written down as interrupted now."""
         try:
             kept = live.driver.cut_off() if live.driver is not None else await lost_reply(self._env.repos, live.handle.run_id)
-            return await self._env.journal.append_if(
-                live.handle,
-                lambda now: [*kept, RunPaused(reason=PauseReason.INTERRUPTED, ended=ended)] if now.status is status else None,
-                clear_partial=True,
-            )
+
+            def decide(now: RunState) -> list[EventBody] | None:
+                gone = lost(now) if status is RunStatus.PROCESSING and now.status is RunStatus.AWAITING_USER else []
+                held = now.status is status or bool(gone)
+                return [*kept, *gone, RunPaused(reason=PauseReason.INTERRUPTED, ended=ended)] if held else None
+
+            return await self._env.journal.append_if(live.handle, decide, clear_partial=True)
         except AtelierError as error:
             # The disk is full, or the workflow was deleted: the next process that opens the folder looks again.
             log.warning("run %s could not be marked as interrupted: %s", live.handle.run_id, error)

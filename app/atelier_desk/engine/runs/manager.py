@@ -373,9 +373,11 @@ class RunManager:
         """Stop working on a run and everything below it, without ending them: ``resume`` goes on. What waits for a person stays so."""
         await self._runs.interrupt(run_id, ended)
 
-    async def answer_question(self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> None:
+    async def answer_question(
+        self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "", *, go_on: bool = True
+    ) -> None:
         """See ``Answering.answer_question``."""
-        await self.answering.answer_question(question_id, status, selected, text)
+        await self.answering.answer_question(question_id, status, selected, text, go_on=go_on)
 
     async def decide_approval(self, approval_id: str, decision: Decision) -> None:
         """See ``Answering.decide_approval``."""

@@ -33,8 +33,10 @@ class Recovery:
                 self._runs.alive[row.workflow_id] = row.id
             else:
                 self._runs.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
+        # A server that asked within a session waits no more: its session ended with the program.
+        gone = {each.run_id for each in await self._env.repos.questions.pending() if each.spec.asker is not None and each.spec.asker.live}
         for row in rows:
-            if row.status is RunStatus.PROCESSING:
+            if row.status is RunStatus.PROCESSING or (row.status is RunStatus.AWAITING_USER and row.id in gone):
                 try:
                     await self._runs.mark_interrupted([await self._runs.load(row.id)], "killed")
                 except (AtelierError, ValueError):

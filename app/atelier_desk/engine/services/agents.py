@@ -147,10 +147,13 @@ class AgentService:
 
     async def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, int]:
         """Estimated prompt tokens of a run before anything is said, in each tool mode: system message and tool definitions."""
+        from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
         from atelier_desk.engine.services.request.cost import prompt_cost
+        from atelier_desk.llm.profiles import profile
 
-        now = self._context.clock.now()
-        return {mode: prompt_cost(self._context.registry, config, mode, language=language(), now=now).total for mode in ToolMode}
+        now, said = self._context.clock.now(), language()
+        window = profile("", config.model).context_window or DEFAULT_WINDOW
+        return {mode: prompt_cost(self._context.registry, config, mode, language=said, now=now, window=window).total for mode in ToolMode}
 
     async def _named(self, name: str) -> Agent | None:
         try:

@@ -11,6 +11,9 @@ from atelier_desk.llm.registry import builtin_type
 if TYPE_CHECKING:
     from atelier_desk.tools.registry import ToolRegistry
 
+REACH = ("search_web", "fetch_web_page", "read_image", "list_images", "describe_image", "render_3d_asset")
+"""What they have of the web and of pictures: what looks. What makes pictures costs, and keeping pages wants the tools of projects."""
+
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
     """Configurations of the built-in agents, the default one first, each with the tools that its sections have now."""
@@ -36,7 +39,7 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
             model=STARTER,
             temperature=0.2,
             system_prompt=prompt,
-            tools=tuple(tool.name for section in sections for tool in registry.get_tools_by_section(section)),
+            tools=(*(tool.name for section in sections for tool in registry.get_tools_by_section(section)), *REACH),
         )
         for name, prompt, sections in wanted
     ]

@@ -15,7 +15,7 @@ from atelier_desk.engine.history import Conversations
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import Entry, EntryKind, RunState
-from atelier_desk.engine.run.request import compaction, context, model_call, prompt
+from atelier_desk.engine.run.request import compaction, context, model_call, prompt, searching
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.request.views import (
     PARTS,
@@ -104,6 +104,8 @@ class InspectorService:
             items=items,
             left_out=await self._left_out(state, now, window),
             exact=frame is not None,
+            searched_tools=replied.searched_tools,
+            searched_tokens=replied.searched_tokens,
         )
 
     async def _asked(self, row: Run, events: list[RunEvent]) -> RunState:
@@ -208,6 +210,7 @@ def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolS
     how: dict[str, Any] = {"mode": agent.tool_mode, "enabled": enabled, "depth": state.depth, "max_depth": state.max_depth}
     asks = any(child.question for child in state.children)
     attached = state.has_more_to_read
+    how["found"] = searching.found(state)
     names = visible_names(registry, **how, has_parent=state.parent_run_id is not None, child_asks=asks, attached=attached)
     tools = model_call.with_skill_names(registry.get_definitions_by_names(names), state)
     return prompt.system_prompt(state, tools_text(registry, **how)), tools

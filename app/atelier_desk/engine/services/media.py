@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.web.keyed import entry, has_key
+
+if TYPE_CHECKING:
+    from atelier_desk.llm.secrets import KeyVault
 
 KEYED = ("images", "tripo", "meshy")
 """The services whose keys are kept."""
@@ -23,6 +27,14 @@ class MediaState:
     settings: MediaSettings
     keys: tuple[str, ...]
     persistent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MediaTrial:
+    """What a service said: whether it lists the model (None: it lists none), and what is left on the account (None: it does not say)."""
+
+    known: bool | None = None
+    balance: float | None = None
 
 
 class MediaService:
@@ -46,6 +58,9 @@ class MediaService:
         """
         if settings.images and not settings.images_model:
             raise UsageError(N_("The images endpoint needs the name of its model, such as gpt-image-1."))
+        if settings.images_model and not settings.images:
+            raise UsageError(N_("The model that makes pictures needs the address of its endpoint, such as https://api.openai.com/v1."))
+        await self._check_seer(settings.sees)
         kept = True
         for service, key in (keys or {}).items():
             if service not in KEYED:
@@ -55,6 +70,50 @@ class MediaService:
         if keys:
             self._context.bus.changed("settings", "media")
         return kept
+
+    async def _check_seer(self, sees: str) -> None:
+        name = sees.partition("/")[0]
+        if not sees or sees == (await self._context.settings.get()).media.sees:
+            return
+        known = [each.name for each in await self._context.repos.providers.list()]
+        if name not in known:
+            names = ", ".join(known) or "-"
+            raise UsageError(N_("There is no provider named {name}. There are: {names}."), name=name, names=names)
+
+    async def test(self, what: str, settings: MediaSettings | None = None, keys: Mapping[str, str] | None = None) -> MediaTrial:
+        """Try ``images`` or ``models`` by settings that need not be stored, and store nothing. Neither costs anything.
+
+        Raises:
+            ToolError, ProviderError: it does not work; the text says why.
+        """
+        from atelier_desk.web.making import Maker
+
+        if what not in ("images", "models"):
+            raise UsageError(N_("What can be tried: images, models."))
+        vault = self._context.vault
+        if keys:  # those that are typed and not kept, besides those that are
+            vault = await asyncio.to_thread(self._lent, keys)
+        trial = Maker(vault, self._context.clock, self._context.web_pages)
+        trial.settings = settings or (await self._context.settings.get()).media
+        if what == "images":
+            return MediaTrial(known=await trial.knows_model())
+        return MediaTrial(balance=await trial.balance())
+
+    def _lent(self, keys: Mapping[str, str]) -> KeyVault:
+        from atelier_desk.llm.secrets import KeyVault
+
+        made = KeyVault(session=True)
+        for service in KEYED:
+            if key := keys.get(service) or self._context.vault.get(entry(service)):
+                made.set(entry(service), key)
+        return made
+
+    async def forget_key(self, service: str) -> None:
+        """Forget the key of one of these services, in the keyring too."""
+        if service not in KEYED:
+            raise UsageError(N_("No key is kept for {service}."), service=service)
+        await asyncio.to_thread(self._context.vault.delete, entry(service))
+        self._context.bus.changed("settings", "media")
 
     async def forget_keys(self) -> None:
         """Forget the keys of all these services, in the keyring too."""

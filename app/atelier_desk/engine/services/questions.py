@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
+from atelier_desk import form_words
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, UsageError
-from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
+from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion, values_of
 from atelier_desk.engine.services.common.checks import explain
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
+from atelier_desk.llm.secrets import redact
 
 SEEN_STEP_MS = 60_000
 """Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
@@ -26,6 +28,7 @@ def problem_text(code: str, asked: UserQuestion) -> str:
         "unknown_option": N_("The question has no such option; its options are {options}."),
         "no_text": N_("This question takes options only, no text."),
         "text": N_("This question needs a text answer."),
+        "one": N_("Choose one: accept, or decline."),
     }[code]
 
 
@@ -46,8 +49,8 @@ class QuestionService:
     async def get(self, question_id: str) -> UserQuestion:
         return await self._context.repos.questions.get(question_id)
 
-    async def answer(self, question_id: str, answer: QuestionAnswer) -> UserQuestion:
-        """Answer a pending question; its run goes on. The text is kept without the white space around it.
+    async def answer(self, question_id: str, answer: QuestionAnswer, *, go_on: bool = True) -> UserQuestion:
+        """Answer a pending question; its run goes on, unless ``go_on`` is false. The text is kept without the white space around it.
 
         Raises:
             UsageError: the answer breaks the question's rules (code ``option``, ``unknown_option``, ``no_text`` or ``text``).
@@ -57,10 +60,15 @@ class QuestionService:
         answer = answer.model_copy(update={"text_response": answer.text_response.strip()})
         code = answer.problem(asked.spec)
         if code is not None:
-            raise self._refusal(code, asked)
-        return await self._finish(asked, QuestionStatus.ANSWERED, answer.selected_options, answer.text_response)
+            raise self._refusal(code, asked, answer)
+        if asked.spec.form is not None and redact(answer.text_response) != answer.text_response:
+            raise UsageError(
+                N_("An answer holds a key that Atelier knows. Forms are no place for secrets: nothing was sent to the server {server}."),
+                code="secret", server=asked.spec.asker.server if asked.spec.asker is not None else "",
+            )  # fmt: skip
+        return await self._finish(asked, QuestionStatus.ANSWERED, answer.selected_options, answer.text_response, go_on=go_on)
 
-    async def answer_with(self, question_id: str, options: Sequence[str] = (), text: str = "") -> UserQuestion:
+    async def answer_with(self, question_id: str, options: Sequence[str] = (), text: str = "", *, go_on: bool = True) -> UserQuestion:
         """``answer`` from plain values: each option by its id, its label or its number from 1."""
         asked = await self._open(question_id)
         if len(text) > limits.QUESTION_TEXT_RESPONSE:
@@ -71,11 +79,11 @@ class QuestionService:
             answer = QuestionAnswer(selected_options=resolve_options(asked, options), text_response=text)
         except ValidationError as error:
             raise UsageError(N_("The answer is not valid: {problems}"), problems=explain(error)) from None
-        return await self.answer(question_id, answer)
+        return await self.answer(question_id, answer, go_on=go_on)
 
-    async def skip(self, question_id: str) -> UserQuestion:
-        """Skip a pending question; the agent is told so and goes on."""
-        return await self._finish(await self._open(question_id), QuestionStatus.SKIPPED)
+    async def skip(self, question_id: str, *, go_on: bool = True) -> UserQuestion:
+        """Skip a pending question; the agent is told so and goes on, unless ``go_on`` is false."""
+        return await self._finish(await self._open(question_id), QuestionStatus.SKIPPED, go_on=go_on)
 
     async def seen(self, question_id: str, ms: int) -> float | None:
         """Count ``ms`` milliseconds in which the question was visible; when they use up its timeout, it times out.
@@ -109,13 +117,19 @@ class QuestionService:
             raise ConflictError(N_("The question is no longer open: {status}."), code="not_pending", status=UsageError(ENDS[asked.status]))
         return asked
 
-    async def _finish(self, asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "") -> UserQuestion:
-        await self._context.runs.answer_question(asked.id, status, selected, text)
+    async def _finish(
+        self, asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "", *, go_on: bool = True
+    ) -> UserQuestion:
+        await self._context.runs.answer_question(asked.id, status, selected, text, go_on=go_on)
         self._context.bus.changed("question", asked.id)
         return await self.get(asked.id)
 
     @staticmethod
-    def _refusal(code: str, asked: UserQuestion) -> UsageError:
+    def _refusal(code: str, asked: UserQuestion, answer: QuestionAnswer) -> UsageError:
+        form = asked.spec.form
+        if code == "form" and form is not None:
+            wrong = form.problems(values_of(answer.text_response))
+            return form_words.problem(form, *next(iter(wrong.items())))
         options = ", ".join(f"{option.id} ({option.label})" for option in asked.spec.options)
         return UsageError(problem_text(code, asked), code=code, options=options)
 

@@ -64,6 +64,7 @@ class SettingsService:
             self._context.runs.titles.wanted = new.name_by_model
         if new.web != old.web:
             self._context.searcher.settings = new.web
+            self._context.web_pages.use(new.web)
         if new.media != old.media:
             self._context.maker.settings = new.media
             self._context.seer.model = new.media.sees

@@ -24,7 +24,7 @@ class UsageService:
     async def rows(self, days: int = 0, zone: tzinfo | None = None) -> list[UsageRow]:
         """What was used in the last ``days`` days, today among them; 0: ever. Days are those of ``zone``, by default of this machine.
 
-        A copy of a workflow counts with what it was copied from, on the day of the copy, as its header does.
+        A copy of a workflow counts with what it was copied from, as its header does, on the days of the original.
         """
         now = self._context.clock.now().astimezone(zone)
         since = None

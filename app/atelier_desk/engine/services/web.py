@@ -10,6 +10,7 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
+from atelier_desk.web.browser.installed import find, is_root
 from atelier_desk.web.keyed import entry, has_key
 from atelier_desk.web.search import ENGINES, Hit, Searcher
 
@@ -24,6 +25,7 @@ class WebState:
     Attributes:
         keys: the services whose key is kept.
         persistent: keys outlive the program.
+        browser, program: what would run the programs of pages, empty for nothing; ``root`` when it is not started by this user.
         pages, size: how many fetched pages are kept, and their bytes.
     """
 
@@ -32,6 +34,9 @@ class WebState:
     persistent: bool
     pages: int
     size: int
+    browser: str = ""
+    program: str = ""
+    root: bool = False
 
 
 class WebService:
@@ -45,7 +50,10 @@ class WebService:
         keys = [name for name, engine in ENGINES.items() if engine.keyed and await has_key(vault, name)]
         pages, size = await in_tool_thread(self._context.web_pages.cache.size)
         settings = (await self._context.settings.get()).web
-        return WebState(settings, tuple(keys), await asyncio.to_thread(lambda: vault.persistent), pages, size)
+        persistent = await asyncio.to_thread(lambda: vault.persistent)
+        found = await in_tool_thread(find, settings.browser)
+        name, program = (found.name, found.program) if found is not None else ("", "")
+        return WebState(settings, tuple(keys), persistent, pages, size, name, program, is_root())
 
     async def use(self, settings: WebSettings, key: str = "") -> bool:
         """Search this way from now on; a key that is given is kept for the service. False when the key lives for this session alone.
@@ -59,6 +67,10 @@ class WebService:
             raise UsageError(N_("{service} takes no key."), service=engine.title)
         if settings.search == "searxng" and not settings.address:
             raise UsageError(N_("A SearXNG server needs its address, such as https://search.example.org."))
+        if settings.browser and await in_tool_thread(find, settings.browser) is None:
+            raise UsageError(
+                N_("There is no program that can be started at {path}. Leave it empty to have one looked for."), path=settings.browser
+            )
         kept = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True
         await self._context.settings.update(web=settings)
         if key:

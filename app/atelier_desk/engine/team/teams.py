@@ -45,6 +45,7 @@ from atelier_desk.policy import approvals as approval_rules
 from atelier_desk.policy import budget
 from atelier_desk.policy.permissions import taint
 from atelier_desk.policy.permissions.scope import handed_down
+from atelier_desk.source_words import used
 from atelier_desk.tools.base import Team, ToolResult
 from atelier_desk.tools.teams.results import with_earlier
 
@@ -389,4 +390,6 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
         spent=state.total,
         duration_ms=0 if started is None else max(0, round((now - started).total_seconds() * 1000)),
         tainted=state.tainted,
+        # Those it used are what its parent's answer rests on, whether that names them or not.
+        sources=tuple(each.model_copy(update={"read": True}) for each in used(report, state.sources)),
     )

@@ -88,6 +88,30 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+def _without_proxy(host: str, port: int | None) -> bool:
+    """Whether ``NO_PROXY`` has a number, in a form that the standard library does not know: an IPv6 address, with brackets or without, and
+    a network (``10.0.0.0/8``, ``fd00::/8``)."""
+    from urllib.request import getproxies_environment
+
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    for entry in getproxies_environment().get("no", "").split(","):
+        text, wanted = entry.strip(), ""
+        if text.startswith("["):
+            text, _bracket, rest = text[1:].partition("]")
+            wanted = rest.removeprefix(":") if rest.startswith(":") else ""
+            text += rest if rest.startswith("/") else ""
+        try:
+            covers = number in ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            continue
+        if covers and wanted in ("", str(port or "")):
+            return True
+    return False
+
+
 def find_proxy(where: Where, base_url: str) -> ProxyUse | None:
     """The proxy for a server: ``HTTP_PROXY``, ``HTTPS_PROXY`` or ``ALL_PROXY`` (or the system's), unless ``NO_PROXY`` has its host.
 
@@ -99,7 +123,7 @@ def find_proxy(where: Where, base_url: str) -> ProxyUse | None:
     from urllib.request import getproxies, proxy_bypass
 
     parts = urlsplit(base_url)
-    if is_loopback(base_url) or proxy_bypass(parts.netloc):
+    if is_loopback(base_url) or proxy_bypass(parts.netloc) or _without_proxy(parts.hostname or "", parts.port):
         return None
     proxies = getproxies()
     kind = parts.scheme if proxies.get(parts.scheme) else "all"

@@ -132,6 +132,9 @@ class GenerateMultiview(_ByService):
         return ToolResult({"success": True, "pictures": paths, "message": "The pictures are shown."}, parts=tuple(parts))
 
 
+_GOES_ON = N_("Making the model. Stopping ends the waiting only: {service} goes on, and charges for it.")
+
+
 class _ModelTool(_ByService):
     icon: ClassVar[str] = "layers"
     timeout_s: ClassVar[float] = WAIT_S + 300
@@ -144,10 +147,11 @@ class _ModelTool(_ByService):
         if not target.path.lower().endswith(".glb"):
             raise ToolError("The model comes as GLB: let output_path end with .glb.", code="bad_path")
 
-        def say(percent: int) -> None:
-            context.progress(percent, _("Making the model"))
+        def say(percent: int, stops: bool) -> None:
+            text = _("Making the model") if stops else _(_GOES_ON, service=self.maker.models_by())
+            context.progress(percent, text)
 
-        say(1)
+        say(1, True)
         data = await self.maker.model(job, say)
         if not data.startswith(b"glTF"):
             raise ToolError("The service gave something that is no GLB model. Try again.", code="bad_answer")

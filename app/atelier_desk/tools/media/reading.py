@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,7 +13,8 @@ from pydantic import Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_, _
 from atelier_desk.limited import answer_of
-from atelier_desk.media.reading import PIXELS
+from atelier_desk.media.heads import size_of
+from atelier_desk.media.reading import PAGES, PIXELS
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
@@ -61,7 +63,11 @@ class ReadImage(MediaTool):
         when="a picture is a scan, a screenshot or a photograph of text.",
         when_not="you want to see the picture (read_file shows it to a model that sees), or know what it shows (describe_image).",
         example={"path": "scans/invoice.png"},
-        limits=(f"{PICTURE >> 20} MB and {PIXELS // 1_000_000} million pixels", f"{OCR_S:.0f} seconds"),
+        limits=(
+            f"{PICTURE >> 20} MB and {PIXELS // 1_000_000} million pixels",
+            f"{PAGES} pages of a TIFF; the first frame of an animation",
+            f"{OCR_S:.0f} seconds",
+        ),
     )
 
     async def run(self, input: ReadImageInput, context: ToolContext) -> ToolResult:
@@ -71,8 +77,10 @@ class ReadImage(MediaTool):
         found = await answer_of("atelier_desk.media.reading", (input.language,), data, limit_s=OCR_S)
         if code := found.get("error"):
             raise failure(str(code), where)
-        note = {} if found["text"] else {"note": "No text was found in the picture."}
-        return ToolResult.ok(path=where.shown, **found, **note)
+        notes = [] if found["text"] else ["No text was found in the picture."]
+        if found.pop("more", False):
+            notes.append(f"Only the first {found.get('pages', 1)} of its pages or frames were read.")
+        return ToolResult.ok(path=where.shown, **found, **({"note": " ".join(notes)} if notes else {}))
 
 
 def failure(code: str, where: Place) -> ToolError:
@@ -136,15 +144,18 @@ class ListImages(MediaTool):
 
 
 def _pixels(handle: int) -> dict[str, Any]:
-    """Width and height as the head of a file says them; nothing is unpacked."""
-    import os
+    """Width and height as the head of a file says them."""
 
-    from PIL import Image
-
-    from atelier_desk.media.reading import FORMATS
+    def read(offset: int, count: int) -> bytes:
+        return os.pread(handle, count, offset) if hasattr(os, "pread") else _sought(handle, offset, count)
 
     try:
-        with os.fdopen(os.dup(handle), "rb") as file, Image.open(file, formats=FORMATS) as picture:
-            return {"width": picture.width, "height": picture.height}
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        found = size_of(read)
+    except OSError:
         return {}
+    return {"width": found[0], "height": found[1]} if found is not None else {}
+
+
+def _sought(handle: int, offset: int, count: int) -> bytes:
+    os.lseek(handle, offset, os.SEEK_SET)
+    return os.read(handle, count)

@@ -124,14 +124,18 @@ class MemoryTool(DescribedTool):
             source="agent",
             agent_source=input.metadata.agent_source or context.agent_name or context.agent_id,
             run_id=context.run_id,
+            turn_id=context.turn_id,
             origin=origin_of(input.content),
             tainted=context.tainted,
             created_at=now,
             updated_at=now,
             expires_at=now + lifetime if lifetime is not None else None,
         )
+        asks = memory.workflow_id is None and bool(context.workflow_id) and await self._asks()
+        if asks:
+            memory = memory.model_copy(update={"proposed": True, "workflow_id": context.workflow_id})
         memory = await same_again(memory, self._memories, context.workflow_id)
-        stored = memory if memory.edited else await self._store(memory)
+        stored = memory if memory.edited or (asks and memory.workflow_id is None) else await self._store(memory)
         result = ToolResult.ok(
             memory_id=stored.id,
             type=stored.type.value,
@@ -139,9 +143,16 @@ class MemoryTool(DescribedTool):
             workflow_id=stored.workflow_id,
             scope=_scope_of(stored),
             importance=stored.importance,
-            message=f"It was there already; the user changed it to: {stored.content[:200]}" if stored.edited else "Memory added",
+            message=_said(stored, asks),
         )
         return _reading(result, stored)
+
+    async def _asks(self) -> bool:
+        return self.services.memory_asks is not None and await self.services.memory_asks()
+
+    async def _is_the_users(self, memory: Memory, context: ToolContext) -> bool:
+        """Whether a memory holds for all workflows and the user wants to be asked about those."""
+        return memory.workflow_id is None and bool(context.workflow_id) and await self._asks()
 
     async def _get(self, input: inputs.Get, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
@@ -189,11 +200,20 @@ class MemoryTool(DescribedTool):
             changed["importance"] = input.importance
         if len(changed) == 2:
             raise ToolError("Nothing to update: give content, tags or importance.", code="invalid_arguments")
+        if changed.keys() & {"content", "tags"} and await self._is_the_users(memory, context):
+            # What all workflows are told is changed by a yes alone, as it is made.
+            tags, importance = list(changed.get("tags", memory.tags)), changed.get("importance", memory.importance)
+            content = changed.get("content", memory.content)
+            said = {"type": memory.type.value, "content": content, "tags": tags, "importance": importance, "scope": "general"}
+            made = await self._add(inputs.Add(operation="add", **said), context)
+            return replace(made, data={**made.data, "message": f"{made.data['message']} The memory {memory.id} stays as it is."})
         stored = await self._store(memory.model_copy(update=changed))
         return ToolResult.ok(memory_id=stored.id, embedding_generated=bool(stored.embedder), message="Memory updated")
 
     async def _delete(self, input: inputs.Delete, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
+        if context.tainted and await self._is_the_users(memory, context):
+            raise _tainted(context)
         await self._memories.delete(memory.id)
         if self.services.memory_search is not None:
             await self.services.memory_search.remove([memory.id])
@@ -210,6 +230,8 @@ class MemoryTool(DescribedTool):
         if scope is not MemoryScope.GENERAL:
             places.append(workflow_id)
         if scope is not MemoryScope.WORKFLOW:
+            if context.tainted and context.workflow_id and await self._asks():
+                raise _tainted(context)
             places.append(None)
         kind = MemoryType(input.type)
         deleted = 0
@@ -257,6 +279,22 @@ class MemoryTool(DescribedTool):
 def _reading(result: ToolResult, *memories: Memory) -> ToolResult:
     """The result of a call that gives these memories: what was read from outside before they were stored is read again."""
     return replace(result, tainted=merged((), *(memory.tainted for memory in memories)))
+
+
+def _tainted(context: ToolContext) -> ToolError:
+    return ToolError(
+        "The team has read something from outside ({hosts}): what holds for all workflows is deleted by the user alone now. Tell them.",
+        code="needs_user",
+        hosts=", ".join(context.tainted[:3]),
+    )
+
+
+def _said(stored: Memory, asked: bool) -> str:
+    if stored.edited:
+        return f"It was there already; the user changed it to: {stored.content[:200]}"
+    if stored.proposed:
+        return "Kept for this workflow. At the end of the run the user is asked whether it holds for all workflows."
+    return "It was there already." if asked else "Memory added"
 
 
 def _scoped(workflow_id: str | None, message: str) -> ToolResult:
@@ -307,7 +345,7 @@ def _scope_of(memory: Memory) -> str:
 
 
 def _shown(memory: Memory) -> dict[str, Any]:
-    data = memory.model_dump(mode="json", exclude={"embedder", "origin", "edited", "tainted"})
+    data = memory.model_dump(mode="json", exclude={"embedder", "origin", "edited", "tainted", "turn_id"})
     return {**data, "scope": _scope_of(memory)}
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.call import Subjects, Words
 from atelier_desk.domain.parts import SourcePart
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
@@ -26,7 +26,7 @@ LEAST = 600
 """Characters that each of several pages gets."""
 LINKS = 60
 _PATTERNS = 20
-_ONE_S = 120.0
+_ONE_S = 180.0
 
 
 class FetchInput(Input):
@@ -38,6 +38,9 @@ class FetchInput(Input):
     extract_links: bool = Field(default=False, description="Give the page's links too.")
     force: bool = Field(default=False, description="Fetch it again, also when it was fetched a short while ago.")
     offset: int = Field(default=0, ge=0, description="Character to read on from: next_offset of the answer before.")
+
+
+_WITH_BROWSER = N_("Read the page {url} (if it needs JavaScript, {browser} runs it, apart from yours)")
 
 
 @builtin(order=510)
@@ -59,21 +62,27 @@ class FetchWebPage(WebTool):
         limits=(
             f"{PAGE} characters of a page at once; next_offset says where to go on",
             f"depth {DEPTH} and {PAGES} pages; links to other sites are not followed, robots.txt is obeyed, one request a second a site",
+            "a page that is made by JavaScript is shown by an installed browser, where the user has one and allows it",
             "the user's own network only where a rule allows it with its port",
         ),
     )
 
     def describe(self, input: FetchInput) -> Call:
         seconds = _ONE_S + (CRAWL_S if input.depth else 0)
-        return replace(super().describe(input), subjects=Subjects(hosts=(host_of(input.url),)), timeout_s=seconds)
+        described = super().describe(input)
+        browser = self.services.web.browser() if self.services.web is not None else None
+        if browser is not None:
+            words = Words(text=_WITH_BROWSER, params={**described.summary.params, "browser": browser.name})
+            described = replace(described, summary=words)
+        return replace(described, subjects=Subjects(hosts=(host_of(input.url),)), timeout_s=seconds)
 
     async def run(self, input: FetchInput, context: ToolContext) -> ToolResult:
         allowed = own_network(context)
         if input.depth == 0 or input.max_pages == 1:
             context.progress(5, _("Asking {host}", host=host_of(input.url)))
-            return _one(await self.web.page(input.url, allowed, force=input.force), input)
+            return _one(await self.web.page(input.url, allowed, force=input.force, barred=context.barred_host), input)
         wanted = Crawl(input.depth, input.max_pages, _like(input.include_patterns, True), _like(input.exclude_patterns, False))
-        found = await self.web.crawl(input.url, wanted, allowed, context.progress, force=input.force)
+        found = await self.web.crawl(input.url, wanted, allowed, context.progress, force=input.force, barred=context.barred_host)
         share = max(LEAST, PAGE // len(found.pages))
         data = {
             "success": True,
@@ -109,6 +118,7 @@ def _said(page: Page, start: int, most: int) -> dict[str, Any]:
         "content": shown,
         "total_chars": len(page.markdown),
         **({"next_offset": end} if end < len(page.markdown) else {}),
+        **({"shown_by": page.ran} if page.ran else {}),
         **({"from_cache": True} if page.kept else {}),
         **({"remark": " ".join(notes)} if notes else {}),
     }
@@ -116,7 +126,10 @@ def _said(page: Page, start: int, most: int) -> dict[str, Any]:
 
 def _remarks(page: Page) -> Sequence[str]:
     if page.scripts:
-        return ("The page is made by programs in it (JavaScript), which are not run: most of it is missing here. Use another source.",)
+        why = page.trouble.rstrip(".")
+        return (
+            f"The page is made by programs in it (JavaScript), which were not run: {why}. Most of it is missing here: use another source.",
+        )
     return () if page.markdown else ("The page has no text.",)
 
 

@@ -1,48 +1,86 @@
-"""``ingest_web_page``: pages for the knowledge of a project. There are no projects yet: it says so to whoever asks, and is not offered."""
+"""``ingest_web_page``: pages of the web for the knowledge of a project."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.i18n import N_
-from atelier_desk.tools.base import Input, ToolContext, ToolResult
+from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.project import Project
+from atelier_desk.i18n import N_, _
+from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.web.base import PageUrl, WebTool
-from atelier_desk.tools.web.fetch import DEPTH
+from atelier_desk.tools.services import Projects
+from atelier_desk.tools.web.base import PageUrl, WebTool, host_of, own_network
+from atelier_desk.tools.web.fetch import DEPTH, source
+from atelier_desk.web.reader import CRAWL_S, Crawl
 
-NO_PROJECTS = (
-    "There are no projects yet that pages could be added to. Read the page with fetch_web_page, and keep what matters in a memory."
-)
+PAGES = 30
+"""Pages of one call, with depth."""
+HOME = "Web pages"
+"""The project of pages that were fetched for none."""
 
 
 class IngestInput(Input):
     url: PageUrl
-    project: str = Field(default="", max_length=128, description="The project's name.")
+    project: str = Field(default="", max_length=128, description=f"The project's name; without one, {HOME}.")
     depth: int = Field(default=0, ge=0, le=DEPTH, description="As for fetch_web_page.")
 
 
 @builtin(order=520)
 class IngestWebPage(WebTool):
-    """Waits for projects."""
+    """Adds pages to a project."""
 
     name: ClassVar[str] = "ingest_web_page"
     title: ClassVar[str] = N_("Add web page to a project")
-    purpose: ClassVar[str] = N_("Waits for projects: it cannot be used yet")
+    purpose: ClassVar[str] = N_("Fetches pages and keeps them, so that searches find them")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Add the page {url} to a project")}
     input: ClassVar[Any] = IngestInput
     about: ClassVar[About] = About(
-        what="Adds a page of the web to a project's knowledge.",
-        when="there are projects.",
+        what="Fetches a page of the web and keeps it in a project, where semantic_search and brain_search find it.",
+        when="you or others will need what the page says again.",
         when_not="you only want to read it: use fetch_web_page.",
-        example={"url": "https://docs.python.org/3/"},
+        example={"url": "https://docs.python.org/3/", "depth": 1},
+        limits=(f"{PAGES} pages with depth",),
     )
 
-    def lacks(self) -> str:
-        return NO_PROJECTS
+    @property
+    def projects(self) -> Projects:
+        if self.services.projects is None:
+            raise ToolError("There are no projects here.", code="unsupported")
+        return self.services.projects
+
+    def describe(self, input: IngestInput) -> Call:
+        seconds = 300.0 + (CRAWL_S if input.depth else 0)
+        return replace(super().describe(input), subjects=Subjects(hosts=(host_of(input.url),)), timeout_s=seconds)
 
     async def run(self, input: IngestInput, context: ToolContext) -> ToolResult:
-        return ToolResult.failure(NO_PROJECTS, "not_configured")
+        project = await self._project(input.project)
+        context.progress(5, _("Asking {host}", host=host_of(input.url)))
+        crawl = Crawl(input.depth, PAGES if input.depth else 1)
+        found = await self.web.crawl(input.url, crawl, own_network(context), context.progress)
+        kept = [page for page in found.pages if page.markdown]
+        if not kept:
+            raise ToolError("{url} has no text that could be kept.", code="not_a_page", url=input.url)
+        count = await self.projects.add_pages(project.id, [(page.url, page.title, page.markdown) for page in kept])
+        failed = {"not_fetched": [{"url": url, "error": error} for url, error in found.failed]} if found.failed else {}
+        pages = [{"url": page.url, "title": page.title} for page in kept]
+        return ToolResult(
+            {"success": True, "project": project.name, "entities": count, "pages": pages, **failed}, parts=tuple(map(source, kept))
+        )
+
+    async def _project(self, name: str) -> Project:
+        wanted = name or HOME
+        known = await self.projects.list()
+        for each in known:
+            if each.name.casefold() == wanted.casefold():
+                return each
+        if name:
+            names = ", ".join(each.name for each in known) or "none"
+            raise ToolError("There is no project {name}. There are: {names}.", code="not_found", name=name, names=names)
+        return await self.projects.create(HOME)

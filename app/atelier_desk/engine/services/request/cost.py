@@ -8,10 +8,10 @@ from datetime import datetime
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request import prompt
+from atelier_desk.engine.run.request import prompt, searching
 from atelier_desk.engine.run.request.model_call import configured_in, tools_tokens
 from atelier_desk.llm.tokens import message_tokens
-from atelier_desk.tools.modes import tools_text, visible_names
+from atelier_desk.tools.modes import tools_text, usable_names, visible_names
 from atelier_desk.tools.registry import ToolRegistry
 
 
@@ -34,12 +34,18 @@ class PromptCost:
         return self.system + self.definitions
 
 
-def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime) -> PromptCost:
-    """The cost with ``mode`` in place of the configuration's own."""
+def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, language: str, now: datetime, window: int) -> PromptCost:
+    """The cost with ``mode`` in place of the configuration's own, for a model with this ``window`` in tokens."""
+    config = config.model_copy(update={"tool_mode": mode})
     state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now)
     enabled = configured_in(registry, state)
-    text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
-    names = visible_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False)
+    usable = usable_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
+    searched = searching.searched(registry, state, usable, window)
+    found = searched.found if searched is not None else None
+    text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, found=found)
+    names = visible_names(
+        registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False, found=found
+    )
     definitions = tuple(registry.get_definitions_by_names(names))
     system = message_tokens(prompt.system_prompt(state, text))
     return PromptCost(system=system, definitions=tools_tokens(definitions), tools=len(definitions))

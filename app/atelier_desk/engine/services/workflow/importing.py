@@ -25,6 +25,7 @@ from atelier_desk.domain.events.run import (
     ChildrenPlanned,
     EventBody,
     PauseReason,
+    QuestionAnswered,
     QueueChanged,
     RunEvent,
     RunPaused,
@@ -35,7 +36,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.permission import RuleScope, snapshot
-from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
@@ -45,6 +46,7 @@ from atelier_desk.engine.run.projection.projection import Totals
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Wait, next_step
+from atelier_desk.engine.run.results import call_finished
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
@@ -54,6 +56,7 @@ from atelier_desk.policy.approvals import stricter
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.folder.files import sha256
 from atelier_desk.threads import in_storage_thread
+from atelier_desk.tools.outcomes import ToolResult
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories.imports import WorkflowRows
@@ -341,6 +344,8 @@ def _held(file: WorkflowFile) -> WorkflowFile:
     added: list[RunEvent] = []
     asked: list[ApprovalRequest] = []
     begun: set[tuple[str, str]] = set()
+    over: dict[str, UserQuestion] = {}
+    ended: dict[tuple[str, str], ToolExecution] = {}
     usage = Usage()
     stream_seq = file.workflow.stream_seq
     for run in file.runs:
@@ -357,6 +362,15 @@ def _held(file: WorkflowFile) -> WorkflowFile:
             added.append(event)
             asked.append(request)
             run = run.model_copy(update={"last_seq": event.seq})
+        for body in _let_go(state) if state is not None else ():
+            event = _next_event(run, stream_seq, body)
+            before, state = state, reduce(state, event)
+            out = project(event, before, state, Totals())
+            stream_seq += len(out.said)
+            added.append(event)
+            over |= {each.id: each for each in out.questions}
+            ended |= {(each.run_id, each.call_id): each for each in out.executions}
+            run = run.model_copy(update={"last_seq": event.seq})
         begun |= {(run.id, call.call.id) for call in state.calls if call.status == "started"} if state is not None else set()
         if state is None:
             # Nothing can drive it; nothing shall try.
@@ -371,12 +385,17 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         runs.append(run)
     approvals = (*file.approvals, *asked)
     pending = sum(each.status is ApprovalStatus.PENDING for each in approvals)
-    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage, "pending_approvals": pending})
+    questions = tuple(over.get(each.id, each) for each in file.questions)
+    waiting = sum(each.status is QuestionStatus.PENDING for each in questions)
+    counts = {"pending_approvals": pending, "pending_questions": waiting if over else file.workflow.pending_questions}
+    workflow = file.workflow.model_copy(update={"stream_seq": stream_seq, "usage": usage, **counts})
     kept = {
         "workflow": workflow,
         "runs": tuple(runs),
         "events": (*(_not_again(event, begun) for event in file.events), *added),
         "approvals": approvals,
+        "questions": questions,
+        "executions": tuple(ended.get((each.run_id, each.call_id), each) for each in file.executions),
     }
     return file.model_copy(update=kept)
 
@@ -391,6 +410,22 @@ def _not_again(event: RunEvent, begun: set[tuple[str, str]]) -> RunEvent:
 def _next_event(run: Run, stream_seq: int, body: EventBody) -> RunEvent:
     """What happens to a run after all that the file has of it, told after stream event ``stream_seq``."""
     return RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq + 1, body=body)
+
+
+def _let_go(state: RunState) -> list[EventBody]:
+    """What ends the calls that wait for what their servers asked for: an answer would make them again, at whatever server has that name
+    here, and nobody here was asked about them."""
+    if state.status.final:
+        return []
+    calls = [call for call in state.open_calls if call.input is not None]
+    ids = {call.call.id for call in calls}
+    asked = [each for each in state.questions if each.spec.asker is not None or each.call_id in ids]
+    bodies: list[EventBody] = [QuestionAnswered(question_id=each.id, call_id=each.call_id, status=QuestionStatus.SKIPPED) for each in asked]
+    why = "This call waited for its server where this workflow comes from. It was ended: make it again if it is needed."
+    for call in calls:
+        tool = call.intent.tool if call.intent else call.call.name
+        bodies.append(call_finished(call.call.id, tool, ToolResult.failure(why, "imported")))
+    return bodies
 
 
 def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
