@@ -20,6 +20,8 @@ from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.registry import ToolRegistry
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
+WINDOW = 128_000
+"""Tokens of the model that is asked; only tools of MCP servers, of which there are none here, depend on it."""
 
 
 def agent(tools: tuple[str, ...]) -> AgentConfig:
@@ -31,7 +33,7 @@ def measure(registry: ToolRegistry) -> dict[str, Any]:
     tools = tuple(name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL)
     modes = {}
     for mode in ToolMode:
-        cost = prompt_cost(registry, agent(tools), mode, language="en", now=NOW)
+        cost = prompt_cost(registry, agent(tools), mode, language="en", now=NOW, window=WINDOW)
         modes[mode.value] = {
             "definitions": cost.tools,
             "definition_tokens": cost.definitions,
@@ -45,7 +47,7 @@ def measure(registry: ToolRegistry) -> dict[str, Any]:
     for section in registry.sections.all():
         names = tuple(tool.name for tool in registry.get_tools_by_section(section.id))
         if names:
-            cost = prompt_cost(registry, agent(names), ToolMode.DIRECT, language="en", now=NOW)
+            cost = prompt_cost(registry, agent(names), ToolMode.DIRECT, language="en", now=NOW, window=WINDOW)
             sections[section.id] = {"tools": len(names), "tokens": cost.total}
     return {"tools": len(tools), "modes": modes, "sections": sections}
 

@@ -225,6 +225,24 @@ def test_memory(cli: Cli, tmp_path: Path) -> None:
     assert cli("memory", "import", "-", piped="{}").status == 2
 
 
+def test_what_an_agent_wants_remembered_is_kept_and_changed(cli: Cli) -> None:
+    add = {"operation": "add", "type": "user_pref", "content": "Likes herons"}
+    run = cli("run", "go", steps=[[ToolCall(id="m", name="MemoryTool", arguments=add)], "Noted."])
+    assert "1 thing to remember waits for your yes: atelier memory proposed" in run.err
+    [proposed] = cli("memory", "proposed", "--json").json
+    assert "Likes herons" in cli("memory", "proposed").out
+    assert cli("memory", "keep", proposed["id"], "--here", "--json").json["workflow_id"] == proposed["workflow_id"]
+    assert cli("memory", "keep", proposed["id"], "--undo", "--json").json["proposed"]
+    assert cli("memory", "keep", proposed["id"], "--json").json["workflow_id"] is None
+    refused = cli("memory", "keep", proposed["id"], "--undo")
+    assert (refused.status, "--workflow" in refused.err) == (2, True)
+    edited = cli("memory", "edit", proposed["id"], "--text", "Likes egrets", "--tags", "birds", "--expires", "7", "--json").json
+    assert (edited["content"], edited["tags"], edited["expires_at"] is None) == ("Likes egrets", ["birds"], False)
+    assert cli("memory", "edit", proposed["id"], "--expires", "never", "--json").json["expires_at"] is None
+    assert cli("memory", "edit", proposed["id"]).status == 2
+    assert cli("memory", "edit", proposed["id"], "--expires", "soon").status == 2
+
+
 def test_questions_are_skipped_from_outside(cli: Cli) -> None:
     ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
     first = cli("run", "go", "--json", steps=[[ask]])

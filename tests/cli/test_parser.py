@@ -78,7 +78,7 @@ def test_an_unknown_command_is_answered_with_those_there_are(argv: list[str]) ->
         ["--log-level", "loud", "models", "list"],
         ["run", "half a character \udcff"],
         ["mcp", "add", "x"],
-        ["projects", "list"],
+        ["projects"],
         ["approvals"],
         ["approvals", "approve", "x", "--scope", "for-ever"],
         ["permissions", "add", "x"],

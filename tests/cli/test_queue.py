@@ -44,6 +44,9 @@ def test_what_waits_is_listed_changed_removed_and_sent(cli: Cli) -> None:
     assert sent.status == 0
     assert "To the second." in sent.out
     assert cli("queue", "list", workflow, "--json").json == []
+    again = cli("workflows", "regenerate", workflow, steps=["To it again.", "To the first again."])
+    assert again.err.splitlines()[0] == "1 earlier message of this turn is sent and answered again, too."
+    assert again.out.strip() == "To the first again."
 
 
 def test_an_agent_and_a_model_are_chosen_for_good(cli: Cli) -> None:

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,11 @@ from tests.cli.conftest import Cli
 def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"title": "Title", "href": "https://a.org/", "body": "excerpt"}]
     monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)
-    assert cli("web", "show", "--json").json == {"search": "ddgs", "address": "", "key_env": "", "keys": [], "pages": 0, "bytes": 0}
+    monkeypatch.setenv("PATH", "/nothing")
+    assert cli("web", "show", "--json").json == {
+        "search": "ddgs", "address": "", "key_env": "", "scripts": "auto", "browser": "", "keys": [],
+        "found_browser": "", "pages": 0, "bytes": 0,
+    }  # fmt: skip
     assert cli("web", "search", "words").out == "Title\n  https://a.org/\n  excerpt\n"
     refused = cli("web", "use", "searxng")
     assert (refused.status, "address" in refused.err) == (2, True)
@@ -28,6 +33,18 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
     stopped = cli("web", "search", "words")
     assert (stopped.status, "switched off" in stopped.err) == (1, True)
     assert cli("web", "clear", "--json").json == {"removed": 0}
+
+
+def test_pages_that_need_javascript_get_a_browser_that_is_there_or_none(cli: Cli, tmp_path: Path) -> None:
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    wrong = cli("web", "scripts", "auto", "--browser", str(tmp_path / "none"))
+    assert (wrong.status, "no program that can be started" in wrong.err) == (2, True)
+    assert cli("web", "scripts", "auto", "--browser", str(program), "--json").json["found_browser"] == str(program)
+    cli("web", "use", "off")
+    assert cli("web", "show", "--json").json["browser"] == str(program), "another setting keeps it"
+    assert "without it" in cli("web", "scripts", "off").out
 
 
 def test_the_grammar_names_what_there_is() -> None:

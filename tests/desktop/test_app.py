@@ -111,6 +111,31 @@ def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
     assert look["window"]["geometry"] == engine.values.window["geometry"]
 
 
+@pytest.mark.parametrize("most", [desktop.MOST_ENDS, 1], ids=["once", "always"])
+def test_when_the_desktop_ends_qts_loop_the_program_still_closes_in_order(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    engine = Engine()
+    monkeypatch.setattr(desktop, "MOST_ENDS", most)
+
+    def then(program: desktop.Program) -> bool:
+        if program.bridge.ready:
+            QApplication.exit()
+        return program.bridge.ready
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        yield engine
+        engine.closed = True
+
+    crashes: list[str] = []
+    monkeypatch.setattr(CrashHandler, "take", lambda _self, error, where="": crashes.append(f"{error!r} {where}"))
+    drive(monkeypatch, then)
+    assert desktop.main(tmp_path, [], opener=opener) == 0
+    assert engine.closed
+    assert crashes == []
+
+
 def test_pydantic_is_whole_before_a_second_thread_imports_it(tmp_path: Path) -> None:
     """Qt's binding looks into each new module; a half imported pydantic answered with an error when two threads were at it."""
     program = (

@@ -217,3 +217,16 @@ async def test_what_waits_is_counted_on_the_tab_of_its_pane(window: MainWindow, 
         switch_language("en")
     window.rail.panes["questions"].waiting.emit(0)
     assert "Questions" in tabs()
+
+
+async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_room(window: MainWindow, qtbot: QtBot) -> None:
+    docks = window.rail.docks
+    window.resize(1300, 700)
+    qtbot.waitUntil(lambda: docks["memory"] in window.tabifiedDockWidgets(docks["tasks"]))
+    kept = window.layout_state()
+    window.resize(1300, 900)
+    qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
+    del kept["geometry"]  # Qt leaves it out when the screen is of another size
+    window.restore_layout(kept)
+    qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
+    assert not docks["memory"].isHidden()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import getCppPointer, isValid
 
 from atelier_desk.desktop.layout_keeper import LayoutKeeper
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
@@ -196,3 +198,37 @@ async def test_a_new_workflow_is_not_under_the_drawer(window: MainWindow, qtbot:
     qtbot.waitUntil(lambda: not in_sight(window))
     await settle()
     assert window.focusWidget() is window.chat.composer.field
+
+
+async def test_what_qt_made_in_the_window_outlives_the_drawer_and_torn_off_panes(window: MainWindow, qtbot: QtBot) -> None:
+    """The binding can take what belongs to Qt for deleted when something beside it goes: see ``test_tab_stops``."""
+    made = {getCppPointer(each)[0]: each for each in window.findChildren(QObject)}
+
+    def lost() -> list[str]:
+        still = {getCppPointer(each)[0] for each in window.findChildren(QObject)}
+        return [str(type(each)) for address, each in made.items() if address in still and not isValid(each)]
+
+    for _time in range(2):
+        await narrow(window, qtbot)
+        for close in (window.actions_["toggle-panes"].trigger, lambda: qtbot.keyClick(window, Qt.Key.Key_Escape)):
+            open_by_button(window, qtbot)
+            await settle()
+            qtbot.keyClick(window, Qt.Key.Key_Tab)
+            window.findChild(QWidget, "float-memory").click()  # type: ignore[attr-defined]
+            assert window.rail.docks["memory"].isFloating()
+            window.findChild(QWidget, "float-memory").click()  # type: ignore[attr-defined]
+            await settle()
+            close()
+            qtbot.waitUntil(lambda: not in_sight(window))
+            QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            assert lost() == []
+        window.resize(1360, 860)
+        qtbot.waitUntil(lambda: bool(in_sight(window)))
+        window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+        window.rail.docks["tasks"].close()
+        window.actions_["show-tasks"].trigger()
+        window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+        await settle()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        gc.collect()
+        assert lost() == []

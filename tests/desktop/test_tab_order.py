@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -79,3 +80,50 @@ async def test_f6_goes_from_part_to_part_and_round(qtbot: QtBot) -> None:
     assert met[-3:] == [window.sidebar.list, window.chat.view, window.chat.composer.field]
     window.actions_["previous-part"].trigger()
     assert QApplication.focusWidget() is window.chat.view
+
+
+async def test_a_replay_puts_its_own_messages_in_order(qtbot: QtBot) -> None:
+    ordered: list[str] = []
+
+    class Past(QWidget):
+        def order_stops(self) -> None:
+            ordered.append("past")
+
+    window = await started(qtbot)
+    window.middle.setCurrentIndex(window.middle.addWidget(Past()))
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    window.sidebar.search.setFocus()
+    tab(qtbot, window)
+    assert ordered == ["past"]
+
+
+async def test_the_frame_of_a_message_is_beside_its_words(qtbot: QtBot) -> None:
+    window = await with_messages(qtbot)
+    view, accent = window.chat.view, theme().colour("accent")
+    message = view._widgets[view.entries[1]]
+
+    def reddest(x: int) -> bool:
+        """Whether the accent is drawn at this place of the message's height."""
+        picture = view.viewport().grab().toImage()
+        colour = picture.pixelColor(message.x() + x, message.y() + message.height() // 2)
+        return abs(colour.blue() - accent.blue()) < 40 and abs(colour.red() - accent.red()) < 90
+
+    assert not any(map(reddest, range(-14, 4)))
+    message.setFocus()
+    qtbot.waitUntil(message.hasFocus)
+    await settle()
+    assert [x for x in range(-14, 4) if reddest(x)] in ([-11], [-10], [-11, -10], [-10, -9])
+
+
+async def test_the_key_of_a_pane_leads_to_what_can_be_done_in_it(qtbot: QtBot) -> None:
+    window = await started(qtbot)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    for name in ("memory", "tasks", "reports"):
+        window.actions_[f"show-{name}"].trigger()
+        pane = window.rail.panes[name]
+        focused = window.focusWidget()
+        assert focused is not None
+        assert pane.isAncestorOf(focused), name
+        assert focused.isVisible()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QComboBox, QLabel, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
@@ -434,3 +434,51 @@ async def test_selected_text_is_quoted_in_the_message(program: Program, qtbot: Q
     shown.selectAll()
     window.actions_["quote-selection"].trigger()
     assert window.chat.composer.field.toPlainText() == "> first\n> second\n\n"
+
+
+async def test_a_long_reason_why_the_data_cannot_be_opened_is_read_to_its_end(program: Program) -> None:
+    program.window.resize(1024, 700)
+    program.window.show_engine_error(StorageError("All of this went wrong with the data. " * 20, code="locked"), "/data", lambda: None)
+    await settle()
+    said = [each for each in program.window.findChildren(QLabel) if each.isVisible() and each.text().startswith("All of this")]
+    assert len(said) == 1
+    assert said[0].height() >= said[0].heightForWidth(said[0].width())
+
+
+async def test_a_palette_opened_while_the_program_opens_offers_what_can_be_done_then(program: Program, qtbot: QtBot) -> None:
+    window = program.window
+    window.actions_["command-palette"].trigger()
+    palette = window._palette
+    assert palette is not None
+    qtbot.keyClicks(palette.field, "replay")
+    assert "Replay the run" not in [each.text for each in palette._shown]
+    await program.start(workflow="w1")
+    qtbot.waitUntil(lambda: "Replay the run" in [each.text for each in palette._shown])
+    assert palette.field.text() == "replay"
+    palette.hide()
+
+
+async def test_a_workflow_in_view_that_the_list_does_not_show_is_acted_on_all_the_same(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    program.engine.set("workflows", "list", [])
+    await window.sidebar.load()
+    assert window.sidebar.model.workflows == []
+    assert window.chat.workflow_id == "w1"
+    for name in ("pin-workflow", "archive-workflow", "export-workflow", "rename-workflow"):
+        window.actions_[name].trigger()
+    await settle()
+    assert program.engine.calls("workflows.set_pinned") == [(("w1", True), {})]
+    assert program.engine.calls("workflows.set_archived") == [(("w1", True), {})]
+    export = window.findChild(QFileDialog)
+    assert export is not None
+    assert export.isVisible()
+    export.reject()
+    dialog = window.findChild(QDialog, "name-dialog")
+    assert dialog is not None
+    field = dialog.findChild(QLineEdit, "workflow-name")
+    assert field.text() == "First"
+    field.setText("Better")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    await settle()
+    assert program.engine.calls("workflows.rename") == [(("w1", "Better"), {})]

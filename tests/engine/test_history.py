@@ -166,6 +166,20 @@ async def test_replay_of_a_fork_gives_what_was_published_of_it(open_atelier: Ope
         assert team_sums[-1]["tokens_output"] == tree.total.usage.tokens_output
 
 
+async def test_a_fork_tells_when_things_happened(open_atelier: Opener) -> None:
+    async with open_atelier(model_factory=batch()) as atelier:
+        workflow_id, run_id = await begin(atelier)
+        await atelier.runs.wait(run_id)
+        before = [event async for event in atelier.runs.replay(workflow_id)]
+        fork = await atelier.runs.fork(workflow_id, at=before[-1].seq)
+        after = [event async for event in atelier.runs.replay(fork.id)]
+        assert [event.time for event in after] == [event.time for event in before]
+        said, again = await atelier.workflows.transcript(workflow_id), await atelier.workflows.transcript(fork.id)
+        assert [entry.message.created_at for entry in again] == [entry.message.created_at for entry in said]
+        assert fork.updated_at > before[-1].time, "the copy itself is new"
+        assert (await atelier.workflows.list())[0].id == fork.id
+
+
 async def test_a_team_that_waits_waits_in_the_fork_too(open_atelier: Opener) -> None:
     risky = whenever(calculate("c", "1+1"), then="It is 2.")
     factory = team(

@@ -24,6 +24,8 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     EventBody,
     Injected,
+    InputRequired,
+    InputSent,
     LimitKind,
     LimitReached,
     LimitsRaised,
@@ -45,6 +47,7 @@ from atelier_desk.domain.events.run import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SampledForServer,
     TaskChanged,
     TitleWritten,
     ToolCallFinished,
@@ -112,6 +115,7 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         QuestionAnswered(question_id=question.id, call_id="b", status=QuestionStatus.ANSWERED, selected_options=("x",), text_response="t"),
         ToolCallFinished(call_id="b", tool="ask", result={"success": True}, text="{}"),
         *team_events(workflow_id, run_id, usage),
+        *server_events(usage),
         UserMessage(message_id=f"{run_id}-waits", content="later"),
         UserMessage(message_id=f"{run_id}-too", content="much later"),
         QueueChanged(order=(f"{run_id}-too", f"{run_id}-waits"), edited={f"{run_id}-too": "sooner"}),
@@ -124,6 +128,18 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         RunFailed(code="unreachable", message="no answer"),
         RunResumed(),
         RunFinished(status=RunStatus.ABANDONED, summary="gave up", result="r", error="e"),
+    ]
+
+
+def server_events(usage: Usage) -> list[EventBody]:
+    """A reply whose call is made again with what its server asked for."""
+    return [
+        ModelReplied(reply=ChatReply(tool_calls=(ToolCall(id="server", name="t"),)), usage=usage),
+        ToolCallStarted(call_id="server", tool="t", server="s"),
+        InputRequired(call_id="server", server="s", state="opaque", answers={"roots": {"roots": []}}, round=2, note="n"),
+        SampledForServer(call_id="server", server="s", key="k", text="t", model="m", usage=usage, duration_ms=3),
+        InputSent(call_id="server", server="s"),
+        ToolCallFinished(call_id="server", tool="t", result={"success": True}, text="{}"),
     ]
 
 

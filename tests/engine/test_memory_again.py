@@ -31,7 +31,7 @@ async def again(atelier: Atelier, workflow_id: str, run_id: str) -> str:
 
 
 async def kept(atelier: Atelier) -> list[Memory]:
-    return sorted(await atelier.memories.list(), key=lambda memory: memory.created_at)
+    return sorted(await atelier.repos.memories.list(scope=None), key=lambda memory: memory.created_at)
 
 
 async def test_the_same_words_are_taken_over_by_the_new_answer(open_atelier: Opener) -> None:

@@ -7,43 +7,13 @@ import threading
 from typing import Any
 
 import pytest
-from keyring.backend import KeyringBackend
-from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.secrets import KeyVault, redact, remember
+from tests.support.keyring import MemoryKeyring
 
 KEY = "sk-vault-0123456789"
-
-
-class MemoryKeyring(KeyringBackend):
-    """A keyring that encrypts, as far as anyone can tell."""
-
-    priority = 5
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-        self.asked = 0
-        self.threads: set[int] = set()
-        self.locked = False
-
-    def get_password(self, service: str, username: str) -> str | None:
-        self.asked += 1
-        self.threads.add(threading.get_ident())
-        if self.locked:
-            raise KeyringLocked
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        if self.locked:
-            raise KeyringLocked(f"cannot keep {password}")
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.kept.pop((service, username), None) is None:
-            raise PasswordDeleteError
 
 
 def config(**fields: Any) -> ProviderConfig:

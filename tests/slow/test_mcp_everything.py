@@ -13,10 +13,20 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.mcp import McpServer
+from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion, form_answer
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import run_events
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.mcp import results
+from tests.engine.conftest import Opener, open_atelier
 from tests.mcp.test_connection import connected
 from tests.support.clock import ManualClock
+from tests.support.runs import agent
+
+__all__ = ["open_atelier"]
 
 PACKAGE = "@modelcontextprotocol/server-everything"
 
@@ -65,13 +75,67 @@ async def test_over_standard_input(script: str, clock: ManualClock) -> None:
     await tried(McpServer(name="everything", command="node", args=(script, "stdio")), clock)
 
 
-async def test_over_http(address: str, clock: ManualClock) -> None:
-    config = McpServer(name="everything", transport="http", url=address)
+async def listening(address: str) -> None:
     for _attempt in range(100):
         try:
             _reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2].partition("/")[0]))
             writer.close()
-            break
+            return
         except OSError:
             await asyncio.sleep(0.1)
+
+
+async def test_over_http(address: str, clock: ManualClock) -> None:
+    config = McpServer(name="everything", transport="http", url=address)
+    await listening(address)
     await tried(config, clock)
+
+
+async def asked(atelier: Atelier) -> UserQuestion:
+    async with asyncio.timeout(60):
+        while not (pending := await atelier.questions.pending()):
+            await asyncio.sleep(0.02)
+    return pending[0]
+
+
+@pytest.mark.parametrize("over", ["stdio", "http"])
+async def test_what_it_asks_is_answered(over: str, script: str, address: str, open_atelier: Opener, tmp_path: Path) -> None:
+    config = McpServer(name="everything", command="node", args=(script, "stdio"), roots=(str(tmp_path),))
+    if over == "http":
+        await listening(address)
+        config = McpServer(name="everything", transport="http", url=address, roots=(str(tmp_path),))
+    look = {"url": "https://example.org/page", "message": "Please look."}
+    calls: list[tuple[str, dict[str, object]]] = [
+        ("trigger-elicitation-request", {}),
+        ("trigger-sampling-request", {"prompt": "Name a colour.", "maxTokens": 20}),
+        ("trigger-url-elicitation", look),
+        ("trigger-url-elicitation", {**look, "errorPath": True}),  # refused until another page was opened, then asks for this one
+        ("get-roots-list", {}),
+    ]
+    steps: list[Step] = []
+    for number, (name, arguments) in enumerate(calls):
+        steps.append([ToolCall(id=f"c{number}", name=f"mcp__everything__{name}", arguments=arguments)])
+        steps += ["Blue."] if name == "trigger-sampling-request" else []
+    async with open_atelier(ScriptedModel([*steps, "Done."])) as atelier:
+        await atelier.mcp.save(config, new=True)
+        health = await atelier.mcp.test("everything")
+        assert health.ok, health.message
+        workflow = await atelier.workflows.create("W", workspace=[str(tmp_path)])
+        free = agent(tools=(), mcp_servers=("everything",), approval=ApprovalMode.AUTO)
+        run_id = await atelier.runs.send(workflow.id, "Go", agent=free)
+        kinds = []
+        for _question in range(5):
+            question = await asked(atelier)
+            form = question.spec.form
+            kinds.append(question.spec.question_type)
+            values = {**form.defaults(), "name": "Ada", "check": True} if form is not None else {}
+            await atelier.questions.answer(question.id, form_answer(values) if form else QuestionAnswer(selected_options=("accept",)))
+        assert kinds == [QuestionType.FORM, QuestionType.SAMPLING, QuestionType.URL, QuestionType.URL, QuestionType.URL]
+        async with asyncio.timeout(60):
+            await atelier.runs.wait(run_id)
+        events = [event.body for event in await run_events(atelier.repos, run_id)]
+        form_said, sampled, _page, page, roots = (body.text for body in events if body.type == "tool_call_finished")
+        assert "Ada" in form_said
+        assert "Blue." in sampled
+        assert "accept" in page.lower()
+        assert tmp_path.as_uri() in roots

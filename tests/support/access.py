@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QShortcut
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible, QContextMenuEvent, QShortcut
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QAbstractSlider,
     QAbstractSpinBox,
+    QApplication,
     QComboBox,
     QDockWidget,
     QHeaderView,
     QLineEdit,
+    QMenu,
     QPlainTextEdit,
     QScrollBar,
     QSplitterHandle,
@@ -115,3 +118,35 @@ def nameless(root: QWidget) -> list[str]:
 
 def out_of_reach(root: QWidget) -> list[str]:
     return [f"{name_of(each)!r} {path(each)}" for each in controls(root) if each.isEnabled() and not reached(each)]
+
+
+def ask_for_menu(widget: QWidget) -> None:
+    """Press the key for menus in a widget."""
+    widget.setFocus()
+    at = widget.rect().center()
+    QApplication.sendEvent(widget, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, widget.mapToGlobal(at)))
+
+
+def open_menu(within: QWidget) -> QMenu:
+    """The one menu that is open."""
+    found = [menu for menu in within.findChildren(QMenu) if menu.isVisible()]
+    assert len(found) == 1, [path(within)] + [menu.objectName() for menu in found]
+    return found[0]
+
+
+def menu_faults(menu: QMenu) -> list[str]:
+    """What somebody who hears an open menu and has only the keyboard would miss in it and the menus inside it; it is closed at the end."""
+    entries = [each for each in menu.actions() if each.isVisible() and not each.isSeparator()]
+    faults = [f"nothing in {path(menu)}"] if not entries else []
+    faults += [f"{path(menu)}: an entry without words ({each.objectName()})" for each in entries if not each.text().strip()]
+    met = {menu.activeAction()}
+    for _entry in entries:
+        QTest.keyClick(menu, Qt.Key.Key_Down)
+        met.add(menu.activeAction())
+    faults += [f"{path(menu)}: Down never comes to {each.text()!r}" for each in entries if each.isEnabled() and each not in met]
+    inner = [below for each in entries if isinstance(below := each.menu(), QMenu) and each.isEnabled()]
+    menu.hide()
+    for below in inner:
+        below.popup(QPoint())
+        faults += menu_faults(below)
+    return faults

@@ -110,13 +110,14 @@ def test_the_default_registry(registry: ToolRegistry) -> None:
         "invoke_tool",
         "answer_child",
         "read_attachment",
+        "search_tools",
     ]
     core = [tool.name for tool in registry.get_tools_by_section("core_ops")]
     assert core == ["TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool"]
     planning = [tool.name for tool in registry.get_tools_by_section("planning_ops")]
     assert planning == ["SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions"]
     waits = [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL) if tool.awaits_external_response]
-    assert waits == control[:-1], "an attachment is there to be read"
+    assert waits == control[:-2], "an attachment is there to be read, and tools to be found"
 
 
 def test_control_tools_by_name(registry: ToolRegistry) -> None:
@@ -124,7 +125,7 @@ def test_control_tools_by_name(registry: ToolRegistry) -> None:
     assert not registry.is_control_tool("TodoTool")
     assert registry.get_control_tool("output") is registry.get_tool("output")
     assert registry.get_control_tool("TodoTool") is None
-    control = "wait_user_response output task_complete task_abandon wait_parent invoke_tool answer_child read_attachment"
+    control = "wait_user_response output task_complete task_abandon wait_parent invoke_tool answer_child read_attachment search_tools"
     assert [spec.name for spec in registry.control_tools()] == control.split()
 
 

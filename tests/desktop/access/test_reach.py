@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
-from atelier_desk.desktop.firststart import FirstStart
+from atelier_desk.desktop.firststart.dialog import FirstStart
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.files.pane import FilesPane
@@ -24,27 +24,31 @@ from atelier_desk.desktop.panes.memory.pane import MemoryPane
 from atelier_desk.desktop.panes.reports_pane import ReportsPane
 from atelier_desk.desktop.panes.tasks.pane import TaskPane
 from atelier_desk.desktop.panes.timeline.pane import TimelinePane
+from atelier_desk.desktop.panes.timeline.view import TimelineView
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.desktop.settings.registry import pages
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.tray import Tray
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.domain.workflow import Message, MessageRole, Report, Workflow
+from atelier_desk.i18n import N_
 from tests.desktop.chat.conftest import Team
 from tests.desktop.chat.test_message_commands import menu_of
 from tests.desktop.chat.test_panel import Desk
+from tests.desktop.panes.activity.test_pane import started, tree
 from tests.desktop.questions.approvals import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
 from tests.desktop.settings.conftest import Engine
 from tests.desktop.test_window import Program
 from tests.support import past
-from tests.support.access import nameless, out_of_reach
+from tests.support.access import ask_for_menu, menu_faults, nameless, open_menu, out_of_reach
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -127,7 +131,8 @@ async def test_a_pane_of_a_run(kind: type[Any], qtbot: QtBot) -> None:
     await _shown(qtbot, kind(FakeBridge(past.engine())))
 
 
-async def _shown(qtbot: QtBot, pane: Any) -> None:
+async def _shown(qtbot: QtBot, pane: Any) -> QWidget:
+    """The window it is in, whose it is."""
     window = QWidget()
     qtbot.addWidget(window)
     pane.setParent(window)
@@ -146,6 +151,7 @@ async def _shown(qtbot: QtBot, pane: Any) -> None:
         await settle()
         pane.edit()
     check(window)
+    return window
 
 
 async def test_the_inbox_with_all_that_can_wait(host: QWidget) -> None:
@@ -202,7 +208,7 @@ CALL = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}
 ENTRIES: dict[str, Callable[[], Entry]] = {
     "a call": lambda: Entry("a", "assistant", run_id="r", calls=[CALL]),
     "what was thought": lambda: Entry("a", "assistant", run_id="r", content="Yes.", reasoning="Because."),
-    "a question": lambda: Entry("a", "assistant", run_id="r", asked=[Asked("q1", "Which?", "pending")]),
+    "a question": lambda: Entry("a", "assistant", run_id="r", asked=(Asked("q1", "Which?", "pending"),)),
     "code": lambda: Entry("a", "assistant", run_id="r", content="```python\nx = 1\n```"),
     "what a person said": lambda: Entry("u", "user", run_id="r", content="Hello"),
 }
@@ -229,8 +235,76 @@ async def test_the_menu_of_a_message(place: int, qtbot: QtBot) -> None:
     entries = [each for each in menu.actions() if not each.isSeparator()]
     assert all(each.text().strip() for each in entries)
     met = [menu.activeAction()]
-    for _entry in entries[1:]:
+    for _entry in [each for each in entries if each.isEnabled()][1:]:
         qtbot.keyClick(menu, Qt.Key.Key_Down)
         met.append(menu.activeAction())
     assert met == [each for each in entries if each.isEnabled()], "Down comes to each of them"
     menu.close()
+
+
+async def test_the_menus_of_the_sidebar_and_what_is_around_the_conversation(program: Program) -> None:
+    listed = [Workflow(id="w1", name="First"), Workflow(id="w2", name="Second", collection="Art")]
+    pinned = Message(id="m1", workflow_id="w1", run_id="r1", seq=1, role=MessageRole.USER, content="Kept", pinned=True)
+    for method, answer in (("list", listed), ("get", listed[0].model_copy(update={"workspace": ("/tmp",)}))):
+        program.engine.set("workflows", method, answer)
+    program.engine.set("messages", "pinned", [pinned])
+    await program.start(workflow="w1")
+    window = program.window
+    rows, sidebar = window.sidebar.list, window.sidebar
+    rows.select_one("w1")
+    ask_for_menu(rows)
+    assert menu_faults(open_menu(window)) == []
+    sidebar.deeds.menu(["w1", "w2"], lambda _id: None).popup(QPoint())
+    assert menu_faults(open_menu(window)) == []
+    sidebar.deeds.folder_menu("Art").popup(QPoint())
+    assert menu_faults(open_menu(window)) == []
+    for name in ("main-menu", "attach-button", "pinned-messages", "workflow-folders"):
+        button = window.findChild(QAbstractButton, name)
+        assert button is not None, name
+        assert button.isVisible(), name
+        button.click()
+        assert menu_faults(open_menu(window)) == [], name
+    tray = Tray(window, [(N_("Quit"), window.close)])
+    tray.menu.popup(QPoint())
+    assert menu_faults(tray.menu) == []
+
+
+@pytest.mark.parametrize(("name", "control"), [("tasks", "task-list"), ("memory", "memory-list"), ("files", "file-changes")])
+async def test_the_menu_of_a_row_of_a_pane(name: str, control: str, qtbot: QtBot) -> None:
+    kind, services = PANES[name]
+    pane = kind(FakeBridge(FakeAtelier(**services)))
+    window = await _shown(qtbot, pane)
+    rows = pane.findChild(QAbstractItemView, control)
+    rows.setCurrentIndex(rows.model().index(0, 0))
+    ask_for_menu(rows)
+    assert menu_faults(open_menu(window)) == []
+    if name == "memory":
+        button = pane.findChild(QAbstractButton, "memory-filter")
+        button.menu().popup(QPoint())
+        assert menu_faults(button.menu()) == []
+
+
+async def test_agents_and_their_menu(qtbot: QtBot) -> None:
+    services: dict[str, Any] = {"workflows": {"get": Workflow(id="w1", name="Team")}, "teams": {"tree": lambda *_: tree()}}
+    pane = ActivityPane(FakeBridge(FakeAtelier(**services)))  # type: ignore[arg-type]
+    window = await _shown(qtbot, pane)
+    for each in started():
+        pane.on_stream(each)
+    qtbot.waitUntil(lambda: len(pane.tree._rows) == 4)
+    assert nameless(window) == []
+    pane.tree.choose("bea")
+    ask_for_menu(pane.tree)
+    menu, row = open_menu(window), pane.tree._rows["bea"]
+    offered = {each.text() for each in menu.actions()}
+    assert offered == {each.accessibleName() for each in (row.opener, row.message, row.pause, row.stop)}, "its buttons are no stops of Tab"
+    assert menu_faults(menu) == []
+
+
+async def test_the_timeline_and_its_menu(qtbot: QtBot) -> None:
+    pane = TimelinePane(FakeBridge(past.engine()))  # type: ignore[arg-type]
+    window = await _shown(qtbot, pane)
+    view = pane.findChild(TimelineView, "timeline-view")
+    assert len(view.bars) == 6
+    view.choose(view.bars[1].span)
+    ask_for_menu(view)
+    assert menu_faults(open_menu(window)) == []

@@ -12,7 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.firststart import FirstStart, StarterNotice
+from atelier_desk.desktop.firststart.dialog import FirstStart
+from atelier_desk.desktop.firststart.notice import StarterNotice
 from atelier_desk.desktop.firststart.trial import chat_models
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme

@@ -15,6 +15,7 @@ from atelier_desk.desktop.panes.wording import duration, short_number
 from atelier_desk.desktop.replay.past import PastTeam, _agent_row, show_entries
 from atelier_desk.desktop.team.state import TeamState
 from atelier_desk.domain.chat import Usage
+from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.workflow import MessageRole
 from atelier_desk.engine.services.team.replay import Snapshot
 from atelier_desk.engine.services.team.views import AgentNode
@@ -100,6 +101,20 @@ def test_a_message_that_lost_a_part_is_made_again(view: ChatView) -> None:
     assert widgets(view)[0] is first
     assert widgets(view)[1] is not second
     assert view.entries[1].reasoning == ""
+
+
+def test_a_message_with_a_question_that_stays_the_same_is_not_drawn_again(view: ChatView, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = QuestionSpec(question="Which way?", question_type=QuestionType.TEXT)
+    question = UserQuestion(id="q1", workflow_id="w1", run_id="root", call_id="c1", spec=spec)
+    stored = said("one")[0]
+    asked, answered = (replace(stored, questions=(each,)) for each in (question, question.model_copy(update={"text_response": "Left"})))
+    show_entries(view, [asked])
+    drawn: list[Entry] = []
+    monkeypatch.setattr(view, "update_entry", drawn.append)
+    show_entries(view, [asked])
+    assert not drawn
+    show_entries(view, [answered])
+    assert [each.answer for entry in drawn for each in entry.asked] == ["Left"]
 
 
 def test_other_messages_take_the_place_of_all(view: ChatView) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QSlider, QToolButton, QTreeWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QSlider, QToolButton, QTreeWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
@@ -215,3 +215,32 @@ def test_spans_have_words() -> None:
     assert span_title(past.span("r", "wait", 0, 1, "children")) == "Waits for its agents"
     assert span_title(past.span("r", "paused", 0, 1, "step")) == "Waits for a step"
     assert span_title(past.span("r", "tool", 0, 1, "read_file")) == "read_file"
+
+
+async def test_tab_goes_through_its_keys_as_they_stand(view: ReplayView, qtbot: QtBot) -> None:
+    view.scrubber.setFocus()
+    qtbot.waitUntil(view.scrubber.hasFocus)
+    met = []
+    while not met or met[-1] != "replay-fork":
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        qtbot.keyClick(focused, Qt.Key.Key_Tab)
+        after = QApplication.focusWidget()
+        assert after is not None
+        met.append(after.objectName())
+    assert met == ["replay-back", "replay-play", "replay-speed-1", "replay-fork"]
+
+
+async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewhere(view: ReplayView, qtbot: QtBot) -> None:
+    forks: list[tuple[str, int]] = []
+    view.fork_wanted.connect(lambda workflow_id, seq: forks.append((workflow_id, seq)))
+    view.fork.setFocus()
+    qtbot.waitUntil(view.fork.hasFocus)
+    qtbot.keyClick(view.fork, Qt.Key.Key_Space)
+    assert len(forks) == 1
+    assert not view.player.playing
+    view.scrubber.setFocus()
+    qtbot.waitUntil(view.scrubber.hasFocus)
+    qtbot.keyClick(view.scrubber, Qt.Key.Key_Space)
+    assert view.player.playing
+    assert len(forks) == 1

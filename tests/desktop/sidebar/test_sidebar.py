@@ -314,6 +314,13 @@ async def test_folders_stand_above_the_days_and_the_archive_at_the_end(qtbot: Qt
     view.setCurrentIndex(model.index(2))
     qtbot.keyClick(view, Qt.Key.Key_Left)
     assert rows(model)[2:4] == ["Art", "Nature"]
+    assert view.currentIndex() == model.index(2), "the keyboard stays where it was"
+    view.setCurrentIndex(model.index(rows(model).index("Archived")))
+    qtbot.keyClick(view, Qt.Key.Key_Right)
+    await settle()
+    assert view.currentIndex() == model.index(rows(model).index("Archived"))
+    qtbot.keyClick(view, Qt.Key.Key_Left)
+    await settle()
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(model.index(rows(model).index("Archived"))).center())
     await settle()
     assert column.engine.calls("workflows.listing")[-1][1] == {"archive": True}

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-from atelier_desk.desktop.theme import assets
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLineEdit, QPushButton, QRadioButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.theme import assets, mark
 
 FILLED = ('[variant="primary"]', '[variant="send"]', "::indicator", "QTabBar::tab:selected", '[focused="true"]')
 """Filled with the accent, or a composer around the focused field; the line below the chosen tab is no frame."""
@@ -18,3 +24,43 @@ def test_only_what_has_the_focus_has_a_border_in_the_accent_colour() -> None:
     assert bordered
     others = [each for each in bordered if ":focus" not in each and not any(word in each for word in FILLED)]
     assert others == []
+
+
+@pytest.mark.parametrize("kind", [QPushButton, QCheckBox, QRadioButton])
+def test_the_mark_is_the_border_alone(qtbot: QtBot, kind: type[QAbstractButton]) -> None:
+    """The style's own mark, a box around the words, is not drawn inside it too."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    column, field, button = QVBoxLayout(window), QLineEdit(), kind("Edit")
+    column.addWidget(field)
+    column.addWidget(button)
+    window.show()
+    field.setFocus()
+    qtbot.waitUntil(field.hasFocus)
+
+    def inside() -> QImage:
+        return button.grab(button.rect().adjusted(3, 3, -3, -3)).toImage()
+
+    before = inside()
+    qtbot.keyClick(field, Qt.Key.Key_Tab)
+    qtbot.waitUntil(button.hasFocus)
+    assert inside() == before
+
+
+@pytest.mark.parametrize("variant", ["", "chip", "chip-plain", "card"])
+def test_a_chosen_button_shows_the_keyboard_too(qtbot: QtBot, variant: str) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    column, field, button = QVBoxLayout(window), QLineEdit(), QPushButton("4×")
+    mark(button, variant)
+    button.setCheckable(True)
+    button.setChecked(True)
+    column.addWidget(field)
+    column.addWidget(button)
+    window.show()
+    field.setFocus()
+    qtbot.waitUntil(field.hasFocus)
+    before = button.grab().toImage()
+    qtbot.keyClick(field, Qt.Key.Key_Tab)
+    qtbot.waitUntil(button.hasFocus)
+    assert button.grab().toImage() != before

@@ -157,3 +157,24 @@ def test_every_word_must_be_there_in_any_order_without_accents() -> None:
     assert [each.key for each in matching(MODELS, "3 modele")] == ["s/m3"]
     assert [each.key for each in matching(MODELS, "tools")] == ["s/a"]
     assert matching(MODELS, "nothing") == []
+
+
+def test_a_search_that_finds_nothing_says_so(qtbot: QtBot, picker: Picker) -> None:
+    menu = opened(picker)
+    assert menu.nothing.isHidden()
+    qtbot.keyClicks(menu.field, "xyzzy")
+    assert menu.nothing.isVisible()
+    assert menu.nothing.text() == "Nothing is called that."
+    qtbot.keyClick(menu.field, Qt.Key.Key_Return)
+    assert menu.isVisible()
+    menu.field.clear()
+    assert menu.nothing.isHidden()
+    assert menu.list.isVisible()
+
+
+def test_a_picker_without_choices_says_so(picker: Picker) -> None:
+    picker.set_choices((), "")
+    menu = opened(picker)
+    assert menu.nothing.text() == "There is nothing to choose from."
+    assert menu.nothing.isVisible()
+    assert menu.height() >= menu.nothing.sizeHint().height()

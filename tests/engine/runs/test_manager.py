@@ -489,9 +489,13 @@ async def test_fork_in_the_middle_of_a_run_is_paused(open_atelier: Opener) -> No
         workflow_id, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
         at = next(event.seq for event in seen.events if event.chunk_type is ChunkType.TOOL_END)
+        over = await atelier.repos.runs.get(run_id)
         forked = await atelier.runs.fork(workflow_id, at=at)
         assert forked.head_run_id is not None
-        assert (await atelier.repos.runs.get(forked.head_run_id)).status is RunStatus.PAUSED
+        copy = await atelier.repos.runs.get(forked.head_run_id)
+        assert copy.status is RunStatus.PAUSED
+        assert copy.created_at == over.created_at
+        assert copy.elapsed_ms <= over.elapsed_ms, "the time since then is nobody's work"
         await atelier.runs.resume(forked.head_run_id)
         assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
 

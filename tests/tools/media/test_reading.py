@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from tests.media.test_heads import TIFF_4_GB
 from tests.tools.conftest import Calls
 
 FONT = next((Path(__file__).parents[3] / "resources" / "fonts").glob("Inter*"))
@@ -48,9 +49,12 @@ async def test_pictures_are_listed_with_their_sizes(call: Calls, ws: Path) -> No
     Image.new("RGB", (30, 20)).save(ws / "shots" / "a.jpg")
     Image.new("RGB", (10, 10)).save(ws / "b.png")
     (ws / "c.png").write_text("broken")
+    with (ws / "e.tif").open("wb") as file:  # it says that its description has 4 GB, and it has them
+        file.write(TIFF_4_GB)
+        file.truncate(4 << 30)
     (ws / "d.txt").write_text("text")
     data = await call("list_images")
     assert {row["path"]: (row.get("width"), row.get("height")) for row in data["images"]} == {
-        "shots/a.jpg": (30, 20), "b.png": (10, 10), "c.png": (None, None),
+        "shots/a.jpg": (30, 20), "b.png": (10, 10), "c.png": (None, None), "e.tif": (60_000, 50_000),
     }  # fmt: skip
     assert [row["path"] for row in (await call("list_images", recursive=False, pattern="b*"))["images"]] == ["b.png"]

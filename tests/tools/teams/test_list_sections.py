@@ -33,6 +33,8 @@ async def test_without_a_choice_every_tool_is_there(calls: Calls) -> None:
         "shell_ops": 9,
         "web_ops": 3,
         "media_ops": 8,
+        "project_ops": 10,
+        "rag_ops": 5,
     }
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.parts import SourcePart
+from atelier_desk.domain.settings import WebSettings
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.services import ToolServices
 from atelier_desk.web import reader
 from atelier_desk.web.reader import Web
 from tests.support.sites import Reply, Sites, html, parsed_here, sites
@@ -98,3 +100,29 @@ def test_rules_see_the_host_as_it_is_connected_to(registry: ToolRegistry) -> Non
         ("http://example.org:443/", "example.org:443"),
     ):  # fmt: skip
         assert registry.describe(tool, {"url": url}).subjects.hosts == (host,)
+
+
+async def test_a_redirect_and_the_programs_of_a_page_are_held_against_the_rules(
+    calls_with: MakeCalls, tmp_path: Path, served: Sites
+) -> None:
+    served.pages["x.org/"] = Reply(status=301, headers={"location": "http://www.x.org/"})
+    served.pages["www.x.org/"] = Reply(html("WWW", LONG))
+    web = Web(tmp_path / "web", Hasty(), resolve=served.resolve, network=served)
+    for said, code in (("deny", "barred"), ("ask", "elsewhere")):
+        call = calls_with(web=web, barred_host=lambda host, said=said: said if host == "www.x.org" else "")
+        data = await call("fetch_web_page", url="http://x.org/")
+        assert (data["code"], "www.x.org" in data["error"]) == (code, True)
+    assert "www.x.org" not in {each.host for each in served.asked}
+    assert (await calls_with(web=web)("fetch_web_page", url="http://x.org/"))["title"] == "WWW"
+
+
+def test_a_person_is_told_which_browser_would_run_a_page(registry: ToolRegistry, services: ToolServices, tmp_path: Path) -> None:
+    (tmp_path / "chromium").write_text("#!/bin/sh\n")
+    (tmp_path / "chromium").chmod(0o755)
+    tool = registry.get_tool("fetch_web_page")
+    assert tool is not None
+    services.web = Web(tmp_path / "web")
+    for scripts, words in (("auto", "Read the page https://a.org/ (if it needs JavaScript, Chromium runs it, apart from yours)"),
+                           ("off", "Read the page https://a.org/")):  # fmt: skip
+        services.web.use(WebSettings.model_validate({"scripts": scripts, "browser": str(tmp_path / "chromium")}))
+        assert registry.describe(tool, {"url": "https://a.org/"}).summary.localized(lambda text, **params: text.format(**params)) == words

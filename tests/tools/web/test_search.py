@@ -1,4 +1,4 @@
-"""``search_web`` and ``ingest_web_page`` as calls."""
+"""``search_web`` as a call."""
 
 from __future__ import annotations
 
@@ -34,10 +34,8 @@ async def test_results_have_title_address_excerpt_and_date(calls_with: MakeCalls
 async def test_what_is_not_set_up_is_not_offered_and_says_how_it_is(calls: Calls, calls_with: MakeCalls, searcher: Searcher) -> None:
     configured = calls.registry.configured
     with_search = calls_with(searcher=searcher, enabled_tools=("TodoTool",))
-    assert configured((), ("web_ops",)) == ["search_web", "fetch_web_page"]
+    assert configured((), ("web_ops",)) == ["search_web", "fetch_web_page", "ingest_web_page"]
     searcher.settings = WebSettings(search="off")
-    assert configured((), ("web_ops",)) == ["fetch_web_page"]
+    assert configured((), ("web_ops",)) == ["fetch_web_page", "ingest_web_page"]
     refused = await with_search("search_web", query="a")
     assert (refused["code"], "Settings, Web" in refused["error"]) == ("not_configured", True)
-    waiting = await with_search("ingest_web_page", url="https://a.org/")
-    assert (waiting["code"], "no projects yet" in waiting["error"]) == ("not_configured", True)

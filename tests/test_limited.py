@@ -1,0 +1,15 @@
+"""A process that reads a stranger's bytes is bounded in what it may answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk import limited
+
+PAGE = ("atelier_desk.web.page_text", ("http://a.org/", "text/plain", "utf-8"))
+
+
+async def test_an_answer_that_is_too_long_is_no_answer_and_a_large_file_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await limited.answer_of(*PAGE, b"word " * 400_000))["total"] == 2_000_000
+    monkeypatch.setattr(limited, "MOST", 10)
+    assert await limited.answer_of(*PAGE, b"a few words") == {"error": "broken"}
