@@ -367,6 +367,7 @@ class Atelier(Services):
         await self.workflows.purge_expired()
         self._background.append(asyncio.create_task(self.files.keep_clean()))
         await self.repos.memories.delete_expired()
+        await self.memories.purge_expired()
         self._background.append(asyncio.create_task(self.projects.go_on()))
 
     async def _finish_vectors(self) -> None:
