@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
@@ -71,6 +72,7 @@ class ToolContext:
         idempotency_key: the same for every attempt at the same call; record ids are derived from it, so that a call that is run again
             after a kill finds what the first attempt made.
         enabled_tools: names the agent may call besides the control tools; None means every registered tool.
+        search_scope: which of them are searched for where they are too many to list.
         workspace: the folder where relative paths start, None when the person granted none.
         roots: all granted folders, ``workspace`` first.
         skills: those whose instructions stand in the conversation; the files of their folders may be read.
@@ -97,6 +99,7 @@ class ToolContext:
     depth: int = 0
     language: str = "en"
     enabled_tools: tuple[str, ...] | None = None
+    search_scope: SearchScope = SearchScope.SERVERS
     workspace: Path | None = None
     roots: tuple[Path, ...] = ()
     skills: tuple[SkillUse, ...] = ()

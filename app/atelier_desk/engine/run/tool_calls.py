@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.call import Presentation
@@ -472,6 +473,7 @@ class ToolCalls:
             depth=state.depth,
             language=state.language,
             enabled_tools=tuple(enabled_names(env, state)),
+            search_scope=state.searched or SearchScope.SERVERS,
             workspace=Path(state.workspace[0]) if state.workspace else None,
             roots=tuple(map(Path, state.workspace)),
             skills=state.skills_used,
