@@ -164,13 +164,10 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     await atelier.mcp.remove(arguments.name)
-    if out.json:
-        data(out, {"removed": arguments.name})
-    else:
-        line(out, _("Removed {name}", name=arguments.name))
+    outcome(out, {"removed": arguments.name}, _("Removed {name}", name=arguments.name))
     return 0
 
 
@@ -340,13 +337,14 @@ async def off(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
 
 async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     await atelier.mcp.switch(arguments.name, wanted)
-    if out.json:
-        data(out, {"name": arguments.name, "on": wanted})
-    else:
-        line(out, _("{name} is on.", name=arguments.name) if wanted else _("{name} is off.", name=arguments.name))
+    outcome(
+        out,
+        {"name": arguments.name, "on": wanted},
+        _("{name} is on.", name=arguments.name) if wanted else _("{name} is off.", name=arguments.name),
+    )
     return 0
 
 
@@ -366,13 +364,10 @@ async def login(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def logout(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     await atelier.mcp.sign_out(arguments.name)
-    if out.json:
-        data(out, {"signed_out": arguments.name})
-    else:
-        line(out, _("Signed out of {name}.", name=arguments.name))
+    outcome(out, {"signed_out": arguments.name}, _("Signed out of {name}.", name=arguments.name))
     return 0
 
 
@@ -385,15 +380,16 @@ async def take(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def _give(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     agent = await atelier.agents.by_name(arguments.agent)
     await atelier.mcp.give(arguments.name, agent.id, wanted)
     servers = (await atelier.agents.get(agent.id)).config.mcp_servers
-    if out.json:
-        data(out, {"agent": agent.name, "mcp_servers": list(servers)})
-    else:
-        line(out, _("MCP servers of {agent}: {names}", agent=agent.name, names=", ".join(servers) or _("none")))
+    outcome(
+        out,
+        {"agent": agent.name, "mcp_servers": list(servers)},
+        _("MCP servers of {agent}: {names}", agent=agent.name, names=", ".join(servers) or _("none")),
+    )
     return 0
 
 

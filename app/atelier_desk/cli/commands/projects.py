@@ -193,29 +193,23 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     path = arguments.path if "://" in arguments.path else _path(out, arguments.path)
     project = await _of_path(atelier, path)
     if project is None:
         raise _in_no_project(path)
     count = await atelier.projects.forget_path(project.id, path)
-    if out.json:
-        data(out, {"project": project.name, "files": count})
-    else:
-        line(out, ngettext("{n} file forgotten", "{n} files forgotten", count))
+    outcome(out, {"project": project.name, "files": count}, ngettext("{n} file forgotten", "{n} files forgotten", count))
     return 0
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     project = await atelier.projects.get(arguments.name)
     rows = await atelier.projects.delete(project.id)
-    if out.json:
-        data(out, {"project": project.name, "rows": rows})
-    else:
-        line(out, ngettext("{n} row removed", "{n} rows removed", rows))
+    outcome(out, {"project": project.name, "rows": rows}, ngettext("{n} row removed", "{n} rows removed", rows))
     return 0
 
 
@@ -320,9 +314,6 @@ def _when(project: Project) -> str:
 
 
 def _print(out: Output, project: Project) -> None:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
-    if out.json:
-        data(out, project.model_dump(mode="json"))
-    else:
-        line(out, f"{project.name}  {project.root}")
+    outcome(out, project.model_dump(mode="json"), f"{project.name}  {project.root}")

@@ -106,9 +106,6 @@ async def skip(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 def _done(out: Output, asked: UserQuestion, state: str) -> None:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
-    if out.json:
-        data(out, asked.model_dump(mode="json"))
-    else:
-        line(out, f"{asked.id}  {state}")
+    outcome(out, asked.model_dump(mode="json"), f"{asked.id}  {state}")
