@@ -46,9 +46,7 @@ def register(add: Adder) -> None:
     explore = group.command("explore", _("what calls, imports or contains what"), "projects:explore")
     explore.add_argument("entity", metavar="ENTITY", help=_("the id of a result, or a name"))
     explore.add_argument("--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)"))
-    explore.add_argument(
-        "--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it")
-    )
+    explore.add_argument("--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it"))
     explore.add_argument("--depth", metavar="N", type=number(int, least=1), default=1, help=_("how many relations far, 1 to 5 (1)"))
     explore.add_argument("--limit", metavar="N", type=number(int, least=1), default=50, help=_("most results (50)"))
     show = group.command("show", _("a project and what it holds, or the text of an entity"), "projects:show")
