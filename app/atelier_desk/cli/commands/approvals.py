@@ -38,7 +38,7 @@ def register(add: Adder) -> None:
         metavar="RULE",
         action="append",
         default=[],
-        help=_("with --scope run or always: what is allowed, for example 'tool(git log:*)'; may be repeated"),
+        help=_("with --scope run or always: what is allowed, for example 'tool(git log:*)' (repeatable)"),
     )
     reject = group.command("reject", _("reject a call"), "approvals:reject")
     add_id(reject, "id", "approval")
