@@ -170,25 +170,26 @@ class ProjectService:
         await self._ingestions.embed(await self._repo.get(project_id))
 
     async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
-        """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about."""
+        """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about.
+        A whole home or disk is nobody's project, nor is Atelier's own data."""
         if not folders:
             workflows = await self._context.repos.workflows.list(limit=limits.LIST_MAX)
             folders = [folder for workflow in workflows for folder in workflow.workspace]
         answered = (await self._context.settings.get()).project_answers
         known = await self._repo.list()
-        own = self._context.datadir.root
 
         def fresh() -> builtins.list[Path]:
             found = dict.fromkeys(Path(folder).resolve() for folder in folders)
             roots = [Path(each.root) for each in known if each.root]
-            data = own.resolve()
+            home = Path.home().resolve()
             return [
                 each
                 for each in found
                 if each.is_dir()
                 and str(each) not in answered
                 and not any(each.is_relative_to(root) for root in roots)
-                and not (each == data or data in each.parents)
+                and each not in (home, Path(each.anchor))
+                and not self._is_own(each)
             ]
 
         return [ProjectOffer(folder=str(each), name=free_name(each.name, known)) for each in await in_tool_thread(fresh)]
@@ -389,10 +390,13 @@ class ProjectService:
             return found
 
         folder = await in_tool_thread(real)
-        own = self._context.datadir.root.resolve()
-        if folder == own or own in folder.parents:
+        if self._is_own(folder):
             raise UsageError(INSIDE_DATA, path=root)
         return str(folder)
+
+    def _is_own(self, folder: Path) -> bool:
+        """Whether a folder, without links, lies in Atelier's own data."""
+        return folder.is_relative_to(self._context.datadir.root.resolve())
 
     def _announce(self, project_id: str) -> None:
         self._context.bus.changed("projects", project_id)
