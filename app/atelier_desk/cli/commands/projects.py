@@ -184,7 +184,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         (_("Languages"), {language_word(language): count for language, count in statistics.languages.items()}),
     )
     for title, counts in counted:
-        line(out, f"{title}: " + ", ".join(f"{name} {figures.number(count)}" for name, count in counts.items()))
+        line(out, _("{type}: {number}", type=title, number=", ".join(f"{name} {figures.number(n)}" for name, n in counts.items())))
     vectors = _("vectors: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
     line(out, ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}")
     for problem in problems:
