@@ -211,7 +211,7 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
     project = await atelier.projects.get(arguments.name)
     rows = await atelier.projects.delete(project.id)
-    outcome(out, {"deleted": project.name, "rows": rows}, _("Deleted {name}", name=project.name))
+    outcome(out, {"deleted": project.name, "rows": rows}, _("The project {name} is deleted.", name=project.name))
     return 0
 
 
