@@ -44,8 +44,6 @@ RESTART_S = 0.5
 """Seconds before a server that failed is started again; twice as many after each further failure, until the breaker leaves it alone."""
 PING_S = 10.0
 """Seconds a server has to say that it is there."""
-INSTRUCTIONS = 4_000
-"""Characters of what a server tells models of itself."""
 
 
 class Connection:

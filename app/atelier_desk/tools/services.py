@@ -6,6 +6,7 @@ import builtins
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Direction
 
 if TYPE_CHECKING:
@@ -153,3 +154,13 @@ class ToolServices:
     projects: Projects | None = None
     hidden: tuple[Path, ...] = ()
     told: Callable[[str], None] = lambda _workflow_id: None
+
+    def need_projects(self) -> Projects:
+        """What keeps projects.
+
+        Raises:
+            ToolError: ``unsupported``, where there is none.
+        """
+        if self.projects is None:
+            raise ToolError("There are no projects here.", code="unsupported")
+        return self.projects

@@ -217,15 +217,12 @@ async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
 
 async def switch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     if arguments.state:
         await atelier.memories.set_on(arguments.workflow, arguments.state == "on")
     on = await atelier.memories.is_on(arguments.workflow)
-    if out.json:
-        data(out, {"on": on})
-    else:
-        line(out, _("on") if on else _("off"))
+    outcome(out, {"on": on}, _("on") if on else _("off"))
     return 0
 
 
@@ -273,18 +270,15 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import read_text
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     counts = await atelier.memories.import_(await read_text(out, arguments.file), arguments.on_conflict)
-    if out.json:
-        data(out, counts)
-    else:
-        line(out, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
+    outcome(out, counts, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
     return 0
 
 
 async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     if arguments.pause:
         await atelier.memories.pause_reembed()
@@ -292,10 +286,7 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         await atelier.memories.resume_reembed()
     if arguments.status or arguments.pause or arguments.resume:
         state = await atelier.memories.reembed_state()
-        if out.json:
-            data(out, state)
-        else:
-            line(out, f"{state['state']}  {state['embedder']}  " + ngettext("{n} memory left", "{n} memories left", state["left"]))
+        outcome(out, state, f"{state['state']}  {state['embedder']}  " + ngettext("{n} memory left", "{n} memories left", state["left"]))
         return 0
     last = -1
 
@@ -307,17 +298,11 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         last = percent
 
     done = await atelier.memories.reembed(progress)
-    if out.json:
-        data(out, {"embedded": done})
-    else:
-        line(out, ngettext("{n} memory embedded", "{n} memories embedded", done))
+    outcome(out, {"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
     return 0
 
 
 def _print(out: Output, memory: Memory) -> None:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
-    if out.json:
-        data(out, memory.model_dump(mode="json"))
-    else:
-        line(out, f"{memory.id}  {memory.type.value}  {' '.join(memory.content.split())[:80]}")
+    outcome(out, memory.model_dump(mode="json"), f"{memory.id}  {memory.type.value}  {' '.join(memory.content.split())[:80]}")

@@ -237,16 +237,15 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     workflow = await atelier.workflows.get(arguments.id)
-    if not arguments.for_good:
-        await atelier.workflows.delete(workflow.id)
-    removed = await atelier.workflows.purge(workflow.id) if arguments.for_good else {}
-    if out.json:
-        data(out, {"deleted": workflow.id, **({"rows": removed} if arguments.for_good else {})})
+    if arguments.for_good:
+        removed = await atelier.workflows.purge(workflow.id)
+        outcome(out, {"deleted": workflow.id, "rows": removed}, _("Deleted for good: {name}", name=workflow.name))
     else:
-        line(out, _("Deleted for good: {name}", name=workflow.name) if arguments.for_good else _("Deleted {name}", name=workflow.name))
+        await atelier.workflows.delete(workflow.id)
+        outcome(out, {"deleted": workflow.id}, _("Deleted {name}", name=workflow.name))
     return 0
 
 
@@ -266,19 +265,16 @@ async def restore(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def fork(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     forked = await atelier.runs.fork(arguments.id, arguments.at)
-    if out.json:
-        data(out, forked.model_dump(mode="json"))
-    else:
-        line(out, f"{forked.id}  {forked.name}")
+    outcome(out, forked.model_dump(mode="json"), f"{forked.id}  {forked.name}")
     return 0
 
 
 async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.agent_options import chosen_model
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
     from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.errors import NotFoundError
     from atelier_desk.engine.services.common import checks
@@ -304,10 +300,7 @@ async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if caps:
         changes["budget"] = choices.budget.model_copy(update=caps)
     workflow = await atelier.workflows.choose(workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id)
-    if out.json:
-        data(out, workflow.model_dump(mode="json"))
-    else:
-        line(out, f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")
+    outcome(out, workflow.model_dump(mode="json"), f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")
     return 0
 
 
@@ -326,24 +319,18 @@ async def pins(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
-    if out.json:
-        data(out, message.model_dump(mode="json"))
-    else:
-        line(out, _("Pinned") if message.pinned else _("No longer pinned"))
+    outcome(out, message.model_dump(mode="json"), _("Pinned") if message.pinned else _("No longer pinned"))
     return 0
 
 
 async def branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     made = await atelier.messages.branch_here(arguments.message)
-    if out.json:
-        data(out, made.model_dump(mode="json"))
-    else:
-        line(out, f"{made.id}  {made.name}")
+    outcome(out, made.model_dump(mode="json"), f"{made.id}  {made.name}")
     return 0
 
 
@@ -380,14 +367,11 @@ async def _tell_again(atelier: Atelier, run_id: str, out: Output) -> None:
 
 
 async def delete_branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     act = atelier.workflows.undo_delete_branch if arguments.undo else atelier.workflows.delete_branch
     workflow = await act(arguments.id, arguments.run)
-    if out.json:
-        data(out, workflow.model_dump(mode="json"))
-    else:
-        line(out, _("The branch is there again") if arguments.undo else _("The branch was deleted"))
+    outcome(out, workflow.model_dump(mode="json"), _("The branch is there again") if arguments.undo else _("The branch was deleted"))
     return 0
 
 

@@ -23,7 +23,6 @@ from atelier_desk.desktop.projects.list import ProjectList
 from atelier_desk.desktop.projects.overview import OverviewPage
 from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.search import SearchPage
-from atelier_desk.desktop.projects.words import RUNNING
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.window import fitting
 from atelier_desk.desktop.soon import Soon
@@ -32,6 +31,7 @@ from atelier_desk.desktop.widgets import EmptyState, Line, Translated, control, 
 from atelier_desk.desktop.widgets.words import text_of
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.project_words import RUNNING
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

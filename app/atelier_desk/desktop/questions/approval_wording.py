@@ -17,7 +17,6 @@ from atelier_desk.domain.approval import (
     OnTimeout,
     RiskName,
 )
-from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.rule_words import REASONS, always_words
@@ -128,16 +127,6 @@ def section_name(section: str) -> str:
     """A section in the reader's words; an unknown one by its id."""
     known = SectionRegistry()
     return _(known.get(section).name) if known.has(section) else section
-
-
-def rule_text(rule: PermissionRule) -> str:
-    """A rule as a list shows it."""
-    if rule.text.startswith("section:"):
-        return _("All tools of “{name}”", name=section_name(rule.text.removeprefix("section:")))
-    if rule.text.startswith("mcp__") and "__" not in rule.text.removeprefix("mcp__"):
-        return _("All tools of the server {name}", name=rule.text.removeprefix("mcp__"))
-    name, bracket, _rest = rule.text.partition("(")
-    return rule.text if bracket or "*" in name else _("The tool {name}", name=bare_tool(name))
 
 
 def choices(request: ApprovalRequest) -> list[Choice]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.project import IngestStage, IngestState, Project
+from atelier_desk.domain.project import IngestStage, IngestState, Project, is_address
 from atelier_desk.engine.projects import scan
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.i18n import _
@@ -385,11 +385,6 @@ def _change(index: ProjectIndex, writes: Sequence[FileWrite]) -> None:
 def _relate(index: ProjectIndex, packages: list[Any], keys: list[str], edges: list[Edge]) -> None:
     index.put(packages)
     index.relate(keys, edges)
-
-
-def is_address(path: str) -> bool:
-    """Whether it is a page's address and no path."""
-    return path.startswith(("http://", "https://"))
 
 
 def _inside(path: str, below: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import Entity, EntityKind, Project
+from atelier_desk.domain.project import Entity, EntityKind, Project, is_address
 from atelier_desk.tools.base import Risk, ToolContext, Topic
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.services import Projects
@@ -40,9 +40,7 @@ class ProjectTool(DescribedTool):
 
     @property
     def projects(self) -> Projects:
-        if self.services.projects is None:
-            raise ToolError("There are no projects here.", code="unsupported")
-        return self.services.projects
+        return self.services.need_projects()
 
     async def visible(self, context: ToolContext) -> list[Project]:
         """The projects of which the agent may read at least a part: those without a folder, and those whose folder lies in a granted one
@@ -127,7 +125,7 @@ def told(entity: Entity, **more: Any) -> dict[str, Any]:
 
 def hosts(entities: Iterable[Entity]) -> tuple[str, ...]:
     """What others had written: the hosts of the pages among them."""
-    return tuple(dict.fromkeys(host for each in entities if (host := urlsplit(each.path).hostname or "") and "://" in each.path))
+    return tuple(dict.fromkeys(host for each in entities if (host := urlsplit(each.path).hostname or "") and is_address(each.path)))
 
 
 def kind_of(name: str) -> EntityKind:
@@ -143,7 +141,7 @@ def kind_of(name: str) -> EntityKind:
 
 
 def _readable(entity: Entity, root: str, granted: list[Path]) -> bool:
-    if not root or not entity.path or "://" in entity.path:
+    if not root or not entity.path or is_address(entity.path):
         return True
     return any((Path(root) / entity.path).is_relative_to(each) for each in granted)
 

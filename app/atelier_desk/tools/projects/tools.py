@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import IngestStage, Project
+from atelier_desk.domain.project import IngestStage, Project, free_name
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools.base import Call, Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.projects.base import ProjectTool, kind_of, real
-from atelier_desk.workspace.places import PATH, place
+from atelier_desk.workspace.places import PATH, first_outside
 
 Name = Field(min_length=1, max_length=128, description="The project's name.")
 INGEST_S = 3_600.0
@@ -32,12 +32,7 @@ class _Changing(ProjectTool):
     timeout_s: ClassVar[float] = INGEST_S
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
-        try:
-            for path in call.subjects.paths:
-                place(path, roots)
-        except ToolError as error:
-            return error
-        return None
+        return first_outside(call.subjects.paths, roots)
 
     def folder(self, text: str, context: ToolContext) -> str:
         """A granted folder as a project has it."""
@@ -141,11 +136,7 @@ class SetupProject(_Changing):
         known = await self.projects.list()
         project = next((each for each in known if each.root == root), None)
         if project is None:
-            name, names, number = Path(root).name or "project", {each.name.casefold() for each in known}, 2
-            free = name
-            while free.casefold() in names:
-                free, number = f"{name} {number}", number + 1
-            project = await self.make(free, root, embedded=input.embeddings)
+            project = await self.make(free_name(Path(root).name, known), root, embedded=input.embeddings)
         if not input.ingest:
             return ToolResult({"success": True, "project": project.name, "root": root}, state={"project": project.id})
         return await self.read(project, (), context)

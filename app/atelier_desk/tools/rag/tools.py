@@ -11,6 +11,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Direction, Entity, Found, Project, RelationKind
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
+from atelier_desk.storage.repositories.projects import is_entity_id
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
@@ -199,7 +200,7 @@ class ExploreRelationships(RagTool):
 
     async def _id(self, text: str, context: ToolContext) -> str:
         """The id of what a model names: an id, or a name that only one entity has."""
-        if len(text) == 26 and set(text) <= set("0123456789abcdef"):
+        if is_entity_id(text):
             return text
         project = await self.named("", context)
         near: list[str] = []

@@ -14,12 +14,12 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.projects.code.editor import open_text
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
 from atelier_desk.desktop.projects.code.text import SourceText
-from atelier_desk.desktop.projects.words import describe, place_word
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Translated, control, fill, say
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
 from atelier_desk.i18n import N_, _
+from atelier_desk.project_words import describe, place_word
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
