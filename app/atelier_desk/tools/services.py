@@ -75,6 +75,11 @@ class SkillReader(Protocol):
 class Projects(Protocol):
     """What tools do with projects; see the service of that name."""
 
+    @property
+    def some(self) -> bool:
+        """Whether there is a project."""
+        ...
+
     async def list(self) -> list[Project]: ...
 
     async def create(self, name: str, root: str = "", *, embedded: bool = True, watched: bool = True) -> Project: ...

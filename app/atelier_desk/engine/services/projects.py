@@ -64,6 +64,12 @@ class ProjectService:
         self._repo = context.repos.projects
         self._indexes = ProjectIndexes(self._repo, context.datadir.root, self._embedder)
         self._ingestions = Ingestions(self._repo, self._indexes, self._embedder, context.clock, self._announce, (context.datadir.root,))
+        self.some = False
+        """Whether there is a project; told from ``load`` on."""
+
+    async def load(self) -> None:
+        """Learn whether there are projects, so that agents are offered what looks into them only when there are."""
+        self.some = bool(await self._repo.list())
 
     async def list(self) -> list[Project]:
         """All projects by name."""
@@ -100,6 +106,7 @@ class ProjectService:
         while project_key(project.id) in keys:
             project = Project(**{**dict(project), "id": Project(name=wanted).id})
         await self._repo.save(project)
+        self.some = True
         self._announce(project.id)
         return project
 
@@ -128,6 +135,7 @@ class ProjectService:
         await self._repo.get(project_id)
         await self._ingestions.forget(project_id)
         count = await self._repo.delete(project_id)
+        await self.load()
         await self._indexes.forget(project_id)
         self._announce(project_id)
         return count

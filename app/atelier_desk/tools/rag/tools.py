@@ -16,16 +16,25 @@ from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, hosts, kind_of, told
+from atelier_desk.tools.sections import KNOWLEDGE
 
 MOST = 50
+NONE = (
+    "There is no project yet. The user can have a folder read as one in the Projects window (atelier projects create), and agents with "
+    "setup_project can make one of the workspace."
+)
 AROUND = 60
 """Entities of one exploration."""
 
 
 class RagTool(ProjectTool):
-    section: ClassVar[str] = "rag_ops"
+    section: ClassVar[str] = KNOWLEDGE
     icon: ClassVar[str] = "search"
     idempotent: ClassVar[bool] = True
+
+    def lacks(self) -> str:
+        projects = self.services.projects
+        return NONE if projects is not None and not projects.some else ""
 
     async def search(
         self, query: str, projects: Sequence[Project], entity: str, limit: int, threshold: float, context: ToolContext
