@@ -32,7 +32,7 @@ from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
 from atelier_desk.tools.base import Call, Effect, Tool
-from atelier_desk.tools.sections import FILES, WEB
+from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.commands.judge import Judgement, judge
@@ -164,8 +164,8 @@ def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
         if level is None or not level.rules:
             return level is not None
         if "://" in place:
-            return not bars(level, Facts(tool="fetch_web_page", section=WEB, hosts=(Host(urlsplit(place).hostname or place),)))
-        named = Facts(tool=tool, section=section, paths=(disk.path(place),), path_tools=(FILES, "read_file"), home=_slashed(_home()))
+            return not bars(level, Facts(tool=PAGE_READER, section=WEB, hosts=(Host(urlsplit(place).hostname or place),)))
+        named = Facts(tool=tool, section=section, paths=(disk.path(place),), path_tools=FILE_READERS, home=_slashed(_home()))
         return not bars(level, named)
 
     return tells
