@@ -6,7 +6,9 @@ A task of its own holds the SDK's client from its start to its end, because what
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import math
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
@@ -44,6 +46,10 @@ RESTART_S = 0.5
 """Seconds before a server that failed is started again; twice as many after each further failure, until the breaker leaves it alone."""
 PING_S = 10.0
 """Seconds a server has to say that it is there."""
+TOLD_EVERY_S = 0.1
+"""Seconds between two words about how far a call is that are passed on: some servers say it thousands of times a second."""
+MOST_DEFINED = 4 * 1024 * 1024
+"""Characters of all definitions of a server's tools; they are kept, compared and stored."""
 INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""
 
@@ -138,8 +144,14 @@ class Connection:
         Returns what it gave, or what it must know first. Raises ``McpError``.
         """
 
+        heard_at = -math.inf
+
         async def heard(progress: float, total: float | None, message: str | None) -> None:
-            told(round(100 * progress / total) if total and total > 0 else 0, (message or "")[:500])
+            nonlocal heard_at
+            now = self._clock.monotonic()
+            if now - heard_at >= TOLD_EVERY_S:
+                heard_at = now
+                told(round(100 * progress / total) if total and total > 0 else 0, (message or "")[:500])
 
         async def ask(client: Client) -> CallToolResult | InputRequiredResult:
             from mcp_types import InputRequiredResult
@@ -233,22 +245,33 @@ class Connection:
         return result
 
     async def tools(self) -> list[dict[str, Any]]:
-        """All tools as the server defines them, in its order; of several with one name the first. Raises ``McpError``."""
+        """All tools as the server defines them, in its order; of several with one name the first.
+
+        Raises:
+            McpError: also when the definitions are more than ``MOST_DEFINED``.
+        """
 
         async def ask(client: Client) -> list[dict[str, Any]]:
             if client.server_capabilities.tools is None:
                 return []
             found: dict[str, dict[str, Any]] = {}
             cursor: str | None = None
+            room = MOST_DEFINED
             for _page in range(MOST_PAGES):
                 listed = await client.list_tools(cursor=cursor)
                 for tool in listed.tools:
-                    if tool.name and len(tool.name) <= 256:
-                        found.setdefault(tool.name, tool.model_dump(mode="json", by_alias=True, exclude_none=True))
+                    if not tool.name or len(tool.name) > 256 or tool.name in found:
+                        continue
+                    found[tool.name] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                    room -= len(json.dumps(found[tool.name], ensure_ascii=False))
+                    if room < 0:
+                        raise errors.defines_too_much(self.server.name, MOST_DEFINED // 1024**2)
+                    if len(found) >= MOST_TOOLS:
+                        break
                 cursor = listed.next_cursor
-                if not cursor or len(found) > MOST_TOOLS:
+                if not cursor or len(found) >= MOST_TOOLS:
                     break
-            return list(found.values())[:MOST_TOOLS]
+            return list(found.values())
 
         return await self.request(ask)
 
