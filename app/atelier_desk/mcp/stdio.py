@@ -7,13 +7,10 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atelier_desk.workspace.processes.process import Order
 from atelier_desk.workspace.processes.talking import LineTooLongError, Talking
-
-if TYPE_CHECKING:
-    from mcp.shared.message import SessionMessage
 
 log = logging.getLogger(__name__)
 MOST_NOISE = 1_000

@@ -333,7 +333,7 @@ def test_an_address_that_is_none_is_a_problem_and_no_crash(text: str) -> None:
     ],
 )
 def test_what_takes_minutes_to_read_is_not_read(text: str) -> None:
-    with pytest.raises(UsageError, match="at most|more than"):
+    with pytest.raises(UsageError, match=r"at most|more than"):
         documents.servers(text)
 
 

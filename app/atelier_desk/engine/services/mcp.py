@@ -438,7 +438,7 @@ class McpService:
             self._refreshing[name] = asyncio.create_task(self._quietly(name))
 
     async def _quietly(self, name: str) -> None:
-        # One that changes without end would have all its tools listed and stored twice a second: each look waits longer than the one before.
+        # One that changes without end would have all its tools listed and stored twice a second: each look waits longer than the last.
         at, before = self._waited.get(name, (-math.inf, 0.0))
         now = self._context.clock.monotonic()
         wait = min(2 * before, LOOK_MOST_S) if now - at < 2 * LOOK_MOST_S else LOOK_AGAIN_S

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Entity, EntityKind, Project
+from atelier_desk.domain.text import shorten
 from atelier_desk.tools.base import Risk, ToolContext, Topic
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.services import Projects
@@ -91,6 +93,12 @@ class ProjectTool(DescribedTool):
             )
         return max(above, key=lambda each: len(each.root))
 
+    async def outside(self, entities: Iterable[Entity], context: ToolContext) -> tuple[str, ...]:
+        """What others had written: the hosts of the pages among the entities, and the files that lie in no trusted folder."""
+        roots = {each.id: each.root for each in await self.visible(context)}
+        trusted = [Path(os.path.realpath(folder)) for folder in context.trusted]
+        return tuple(dict.fromkeys(filter(None, (_outside(each, roots.get(each.project_id, ""), trusted) for each in entities))))
+
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
         """Those of the entities that stand in granted folders, in pages, or in no file at all."""
         roots = {each.id: each.root for each in await self.visible(context)}
@@ -125,11 +133,6 @@ def told(entity: Entity, **more: Any) -> dict[str, Any]:
     }
 
 
-def hosts(entities: Iterable[Entity]) -> tuple[str, ...]:
-    """What others had written: the hosts of the pages among them."""
-    return tuple(dict.fromkeys(host for each in entities if (host := urlsplit(each.path).hostname or "") and "://" in each.path))
-
-
 def kind_of(name: str) -> EntityKind:
     """The kind that a model names.
 
@@ -146,6 +149,15 @@ def _readable(entity: Entity, root: str, granted: list[Path]) -> bool:
     if not root or not entity.path or "://" in entity.path:
         return True
     return any((Path(root) / entity.path).is_relative_to(each) for each in granted)
+
+
+def _outside(entity: Entity, root: str, trusted: list[Path]) -> str:
+    if "://" in entity.path:
+        return urlsplit(entity.path).hostname or entity.path
+    if not root or not entity.path:
+        return ""
+    file = Path(root) / entity.path
+    return "" if any(file.is_relative_to(each) for each in trusted) else shorten(str(file), limits.TAINT)
 
 
 def _real(context: ToolContext) -> list[Path]:
