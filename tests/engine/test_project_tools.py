@@ -37,12 +37,15 @@ class Agent:
 
     def __init__(self, atelier: Atelier, *roots: Path) -> None:
         self.atelier, self.roots, self.state = atelier, roots, dict[str, Any]()
+        self.trusted: tuple[Path, ...] = ()
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
         return (await self.result(tool, **arguments)).data
 
     async def result(self, tool: str, **arguments: Any) -> ToolResult:
-        context = ToolContext("w", "r", "c", roots=self.roots, workspace=self.roots[0] if self.roots else None, state=self.state)
+        context = ToolContext(
+            "w", "r", "c", roots=self.roots, workspace=self.roots[0] if self.roots else None, state=self.state, trusted=self.trusted
+        )
         result = await self.atelier.registry.execute(tool, arguments, context)
         assert isinstance(result, ToolResult)
         self.state = {**self.state, **(result.state or {})}
@@ -146,3 +149,20 @@ async def test_a_folder_swapped_for_a_link_is_not_read(open_atelier: Opener, cod
         [found] = await atelier.projects.find("mine", limit=1)
         with pytest.raises(ToolError, match="cannot be opened"):
             await atelier.projects.source(found.entity.id)
+
+
+async def test_what_files_of_strangers_say_is_from_outside_and_of_trusted_folders_is_not(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        agent = Agent(atelier, code)
+        await agent("setup_project")
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("semantic_search", {"query": "add up the cart", "limit": 1}),
+            ("brain_search", {"query": "add up the cart", "limit": 1}),
+            ("query_entities", {"entity": "Scope", "where": {"name": "total"}}),
+            ("explore_relationships", {"entity_id": "total", "relationship": "calls", "direction": "out"}),
+        ]
+        for tool, arguments in asked:
+            agent.trusted = ()
+            assert (await agent.result(tool, **arguments)).tainted == (str(code / "public" / "cart.py"),), tool
+            agent.trusted = (code / "public",)
+            assert (await agent.result(tool, **arguments)).tainted == (), tool

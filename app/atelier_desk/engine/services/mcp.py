@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
+import math
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -70,6 +71,8 @@ class McpService:
         self._listing: dict[str, asyncio.Lock] = {}
         self._content = McpContent(self._all, self._entry, self._refresh, self._connection)
         self._refreshing: dict[str, asyncio.Task[None]] = {}
+        self._waited: dict[str, tuple[float, float]] = {}
+        """By server when its tools were last looked at because it said so, and for how long that was put off."""
         self._watch = McpWatch(self._connections, context.clock)
         self._folder: Path | None = None
         self._sign = McpSignIn(self, context.vault)
@@ -174,7 +177,7 @@ class McpService:
                 known_tool(entry, tool)
             seen = {str(each["name"]): each for each in entry.known.seen}
             if tools is None:
-                approved = entry.known.seen
+                approved = definitions.in_order_of(entry.known.approved or (), entry.known.seen)
             else:
                 before = {str(each["name"]): each for each in entry.known.approved or ()}
                 chosen = {tool: seen[tool] for tool in tools if tool in seen}
@@ -435,7 +438,12 @@ class McpService:
             self._refreshing[name] = asyncio.create_task(self._quietly(name))
 
     async def _quietly(self, name: str) -> None:
-        await self._context.clock.sleep(LOOK_AGAIN_S)
+        # One that changes without end would have all its tools listed and stored twice a second: each look waits longer than the last.
+        at, before = self._waited.get(name, (-math.inf, 0.0))
+        now = self._context.clock.monotonic()
+        wait = min(2 * before, LOOK_MOST_S) if now - at < 2 * LOOK_MOST_S else LOOK_AGAIN_S
+        self._waited[name] = now, wait
+        await self._context.clock.sleep(wait)
         try:
             await self._refresh(name, anew=True)
         except AtelierError as error:
@@ -584,5 +592,7 @@ def _of(connection: Connection | None) -> dict[str, Any]:
 
 LOOK_AGAIN_S = 0.5
 """Seconds between a server's word that its tools changed and a look at them."""
+LOOK_MOST_S = 60.0
+"""And at most, for one that says so again and again."""
 _INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""

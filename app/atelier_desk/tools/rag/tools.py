@@ -15,7 +15,7 @@ from atelier_desk.storage.repositories.projects import is_entity_id
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, hosts, kind_of, told
+from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, kind_of, told
 
 MOST = 50
 AROUND = 60
@@ -35,8 +35,8 @@ class RagTool(ProjectTool):
         found = await self.projects.find(query, project_ids=ids, kinds=kinds, limit=limit, threshold=threshold) if ids else []
         shown = {each.id for each in await self.readable([hit.entity for hit in found], context)}
         hits = [hit for hit in found if hit.entity.id in shown]
-        outside = hosts([hit.entity for hit in hits])
-        note = {"note": OUTSIDE} if outside else {}
+        outside = await self.outside([hit.entity for hit in hits], context)
+        note = {"note": OUTSIDE} if any("://" in hit.entity.path for hit in hits) else {}
         return ToolResult({"success": True, "count": len(hits), **note, "results": [_hit(hit) for hit in hits]}, tainted=outside)
 
 
@@ -121,7 +121,8 @@ class QueryEntities(RagTool):
         shown = await self.readable(found, context)
         hidden = {"hidden": len(found) - len(shown)} if len(shown) < len(found) else {}
         rows = [told(each) for each in shown]
-        return ToolResult({"success": True, "project": project.name, "total": total, **hidden, "results": rows}, tainted=hosts(shown))
+        outside = await self.outside(shown, context)
+        return ToolResult({"success": True, "project": project.name, "total": total, **hidden, "results": rows}, tainted=outside)
 
 
 class SearchInput(Input):
@@ -195,7 +196,7 @@ class ExploreRelationships(RagTool):
         more = {"more": "There is more: ask for one relationship or direction, or a smaller depth."} if found.cut else {}
         return ToolResult(
             {"success": True, "start": told(found.start), "count": len(rows), "results": rows, **more},
-            tainted=hosts([each.entity for each in found.neighbours]),
+            tainted=await self.outside([found.start, *(each.entity for each in found.neighbours if each.entity.id in shown)], context),
         )
 
     async def _id(self, text: str, context: ToolContext) -> str:
