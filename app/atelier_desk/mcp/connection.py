@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState
+from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
 from atelier_desk.i18n import N_
-from atelier_desk.mcp import errors, http, listing, stdio
+from atelier_desk.mcp import errors, http, listing, stdio, templates
 from atelier_desk.mcp.resolving import Resolved
 from atelier_desk.mcp.serving import Answers, Serving, responses
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
@@ -247,6 +247,10 @@ class Connection:
     async def prompts(self) -> list[McpPrompt]:
         """The prompts it lists; see ``listing.prompts_of``. Raises ``McpError``."""
         return await self.request(listing.prompts_of)
+
+    async def templates(self) -> list[McpTemplate]:
+        """The templates of resources it lists; see ``templates.templates``. Raises ``McpError``."""
+        return await self.request(templates.templates)
 
     async def client(self) -> Client:
         """The SDK's client of a running server. Raises ``McpError``."""
