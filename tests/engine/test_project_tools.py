@@ -49,13 +49,16 @@ class Agent:
     def __init__(self, atelier: Atelier, *roots: Path) -> None:
         self.atelier, self.roots, self.state = atelier, roots, dict[str, Any]()
         self.tells: Callable[[str], bool] = lambda place: True
+        self.trusted: tuple[Path, ...] = ()
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
         return (await self.result(tool, **arguments)).data
 
     async def result(self, tool: str, **arguments: Any) -> ToolResult:
         workspace = self.roots[0] if self.roots else None
-        context = ToolContext("w", "r", "c", roots=self.roots, workspace=workspace, state=self.state, tells=self.tells)
+        context = ToolContext(
+            "w", "r", "c", roots=self.roots, workspace=workspace, state=self.state, tells=self.tells, trusted=self.trusted
+        )
         result = await self.atelier.registry.execute(tool, arguments, context)
         assert isinstance(result, ToolResult)
         self.state = {**self.state, **(result.state or {})}
@@ -283,3 +286,20 @@ async def test_a_page_is_fetched_and_found(open_atelier: Opener, tmp_path: Path,
         assert "Web pages" in (await agent("ingest_web_page", url="http://birds.org/", project="Birds"))["error"]
         assert (await agent("forget_path", path="http://birds.org/nests"))["files"] == 1
         assert "Kingfishers" not in str(await agent("brain_search", query="where kingfishers nest"))
+
+
+async def test_what_files_of_strangers_say_is_from_outside_and_of_trusted_folders_is_not(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        agent = Agent(atelier, code)
+        await agent("setup_project")
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("semantic_search", {"query": "add up the cart", "limit": 1}),
+            ("brain_search", {"query": "add up the cart", "limit": 1}),
+            ("query_entities", {"entity": "Scope", "where": {"name": "total"}}),
+            ("explore_relationships", {"entity_id": "total", "relationship": "calls", "direction": "out"}),
+        ]
+        for tool, arguments in asked:
+            agent.trusted = ()
+            assert (await agent.result(tool, **arguments)).tainted == (str(code / "public" / "cart.py"),), tool
+            agent.trusted = (code / "public",)
+            assert (await agent.result(tool, **arguments)).tainted == (), tool

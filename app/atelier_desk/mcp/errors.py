@@ -78,6 +78,12 @@ def too_large(server: str) -> McpError:
     return McpError(said, code="too_large", server=server, megabytes=LONGEST_ANSWER // 1024**2)
 
 
+def defines_too_much(server: str, megabytes: int) -> McpError:
+    """The error for a list of tools that is larger than anybody could use."""
+    said = N_("The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used.")
+    return McpError(said, code="too_large", server=server, megabytes=megabytes)
+
+
 def not_started(server: str, command: str, detail: McpError) -> McpError:
     """The error for a program that cannot be run; ``detail`` is why, in words that can be translated."""
     said = N_("The MCP server {server} cannot be started with {command}: {detail}")

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -93,7 +93,8 @@ class Serving:
         finally:
             self._held -= 1
             if self.limit is not None and not self._held and not self.limit.expired():
-                self.limit.reschedule(asyncio.get_running_loop().time() + self.seconds)
+                with suppress(RuntimeError):  # the call is over, and its server asks still
+                    self.limit.reschedule(asyncio.get_running_loop().time() + self.seconds)
 
 
 class Answers:

@@ -82,6 +82,7 @@ class ToolContext:
         turn_id: the run at the head of its team, which answers the person's message.
         tainted: what its team has read from outside.
         tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
+        trusted: folders whose files count as the person's own words; what stands elsewhere was written by others.
         attachments: what went with the messages of the run, by the hash of its text.
         allowed_hosts: the arguments about hosts of the rules that allow calls of the tool, such as ``domain:nas.lan:80``.
         barred_host: what a rule says of a host that the call comes to on its way only: ``deny``, ``ask`` or nothing. The host has its port
@@ -108,6 +109,7 @@ class ToolContext:
     team: Team | None = None
     turn_id: str = ""
     tainted: tuple[str, ...] = ()
+    trusted: tuple[Path, ...] = ()
     cancelled: Cancellation = field(default_factory=Cancellation)
     tasks: Callable[[], Awaitable[Mapping[str, Task]]] | None = None
     attachments: Mapping[str, Attachment] = field(default_factory=dict)

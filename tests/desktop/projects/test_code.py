@@ -28,7 +28,7 @@ async def test_the_source_opens_at_the_line_with_outline_and_calls(window: Proje
     await opened(window)
     code = window.code
     assert (code.text.first, code.text.last, code.text.line) == (9, 11, 9)
-    assert "line 9" in code.text.accessibleDescription() or "Store.save" in code.text.accessibleDescription()
+    assert code.text.accessibleDescription() == "Store.save, method, store.py:9"
     outline = code.outline
     assert [outline.topLevelItem(0).text(0), outline.topLevelItem(0).child(0).text(0)] == ["Store", "save"]
     assert outline.currentItem().text(0) == "save"

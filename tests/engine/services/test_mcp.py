@@ -139,7 +139,8 @@ async def test_a_tool_that_changed_since_it_was_approved_asks_whatever_rules_say
         assert events[-1].data["status"] == "waiting"
         (asked,) = await atelier.repos.approvals.pending()
         assert asked.reason == "altered"
-        assert all("files" not in each.description for each in model.requests[-1].tools if each.name == "mcp__plain__echo")
+        (echo,) = (each for each in model.requests[-1].tools if each.name == "mcp__plain__echo")
+        assert "files" not in echo.description
         rows = {row.tool: row for row in await atelier.mcp.tools("plain")}
         assert (rows["echo"].state, rows["more"].state) == ("changed", "new")
         assert "all your files" in rows["echo"].told

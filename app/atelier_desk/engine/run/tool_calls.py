@@ -481,6 +481,7 @@ class ToolCalls:
             team=self._teams.desk(self._handle),
             attachments=state.attachments,
             tainted=self._teams.tainted(state),
+            trusted=tuple(map(Path, state.trusted)),
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),
             barred_host=lambda host: barred_host(state, prepared.intent.tool, prepared.intent.section, host),

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import Entity, EntityKind, Project, is_address
+from atelier_desk.domain.project import Entity, EntityKind, Project
+from atelier_desk.domain.text import shorten
 from atelier_desk.tools.base import Risk, ToolContext, Topic
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.services import Projects
@@ -46,7 +48,7 @@ class ProjectTool(DescribedTool):
     async def visible(self, context: ToolContext) -> list[Project]:
         """The projects of which the agent may read at least a part: those without a folder, and those whose folder lies in a granted one
         or holds one."""
-        roots = _real(context)
+        roots = _real(context.roots)
         return [each for each in await self.projects.list() if not each.root or any(_meet(Path(each.root), root) for root in roots)]
 
     async def named(self, name: str, context: ToolContext) -> Project:
@@ -61,7 +63,7 @@ class ProjectTool(DescribedTool):
             if wanted and (each.name.casefold() == wanted.casefold() or each.id == wanted):
                 return each
         if not wanted:
-            roots = _real(context)
+            roots = _real(context.roots)
             inside = [each for each in known if each.root and any(Path(each.root) == root for root in roots)] or known
             if len(inside) == 1:
                 return inside[0]
@@ -90,6 +92,12 @@ class ProjectTool(DescribedTool):
             )
         return max(above, key=lambda each: len(each.root))
 
+    async def outside(self, entities: Iterable[Entity], context: ToolContext) -> tuple[str, ...]:
+        """What others had written: the hosts of the pages among the entities, and the files that lie in no trusted folder."""
+        roots = {each.id: each.root for each in await self.visible(context)}
+        trusted = _real(context.trusted)
+        return tuple(dict.fromkeys(filter(None, (_outside(each, roots.get(each.project_id, ""), trusted) for each in entities))))
+
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
         """Those of the entities that the agent may read: see ``reader``."""
         reads = {each.id: self.reader(each, context) for each in await self.visible(context)}
@@ -98,7 +106,7 @@ class ProjectTool(DescribedTool):
     def reader(self, project: Project, context: ToolContext) -> Callable[[str], bool]:
         """Says of a path of the project whether the agent may read what stands there: in granted folders, in pages, or in no file at all,
         and no rule about paths or hosts forbids it or asks about it."""
-        granted, root = _real(context), Path(project.root)
+        granted, root = _real(context.roots), Path(project.root)
 
         @cache
         def reads(path: str) -> bool:
@@ -121,7 +129,7 @@ def real(where: Place, context: ToolContext) -> str:
         ToolError: ``outside`` when a link leads out of the granted folders.
     """
     found = os.path.realpath(where.root / where.path)
-    if not any(Path(found).is_relative_to(each) for each in _real(context)):
+    if not any(Path(found).is_relative_to(each) for each in _real(context.roots)):
         raise ToolError("{path} leads out of the workspace by a link.", code="outside", path=where.shown)
     return found
 
@@ -141,11 +149,6 @@ def told(entity: Entity, **more: Any) -> dict[str, Any]:
     }
 
 
-def hosts(entities: Iterable[Entity]) -> tuple[str, ...]:
-    """What others had written: the hosts of the pages among them."""
-    return tuple(dict.fromkeys(host for each in entities if (host := urlsplit(each.path).hostname or "") and is_address(each.path)))
-
-
 def kind_of(name: str) -> EntityKind:
     """The kind that a model names.
 
@@ -158,8 +161,18 @@ def kind_of(name: str) -> EntityKind:
     raise ToolError("There is no entity {name}. There are: {names}.", code="not_found", name=name[:60], names=", ".join(KINDS))
 
 
-def _real(context: ToolContext) -> list[Path]:
-    return [Path(os.path.realpath(root)) for root in context.roots]
+def _outside(entity: Entity, root: str, trusted: list[Path]) -> str:
+    if "://" in entity.path:
+        return urlsplit(entity.path).hostname or entity.path
+    if not root or not entity.path:
+        return ""
+    file = Path(root) / entity.path
+    return "" if any(file.is_relative_to(each) for each in trusted) else shorten(str(file), limits.TAINT)
+
+
+def _real(folders: Iterable[str | Path]) -> list[Path]:
+    """Folders without links."""
+    return [Path(os.path.realpath(folder)) for folder in folders]
 
 
 def _meet(first: Path, second: Path) -> bool:

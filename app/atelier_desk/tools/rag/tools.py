@@ -15,7 +15,7 @@ from atelier_desk.storage.repositories.projects import is_entity_id
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, hosts, kind_of, told
+from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, kind_of, told
 from atelier_desk.tools.sections import KNOWLEDGE
 
 MOST = 50
@@ -48,8 +48,8 @@ class RagTool(ProjectTool):
             hits = [hit for hit in found if hit.entity.id in shown][:limit]
             if len(found) < most or len(hits) == limit:
                 break  # else what the agent may not read stood in the way of what it may
-        outside = hosts([hit.entity for hit in hits])
-        note = {"note": OUTSIDE} if outside else {}
+        outside = await self.outside([hit.entity for hit in hits], context)
+        note = {"note": OUTSIDE} if any("://" in hit.entity.path for hit in hits) else {}
         return ToolResult({"success": True, "count": len(hits), **note, "results": [_hit(hit) for hit in hits]}, tainted=outside)
 
 
@@ -133,7 +133,8 @@ class QueryEntities(RagTool):
         reads = self.reader(project, context)
         found, total = await self.projects.query(project.id, kind, input.where, input.order_by, input.limit, reads=reads)
         rows = [told(each) for each in found]
-        return ToolResult({"success": True, "project": project.name, "total": total, "results": rows}, tainted=hosts(found))
+        outside = await self.outside(found, context)
+        return ToolResult({"success": True, "project": project.name, "total": total, "results": rows}, tainted=outside)
 
 
 class SearchInput(Input):
@@ -207,7 +208,7 @@ class ExploreRelationships(RagTool):
         more = {"more": "There is more: ask for one relationship or direction, or a smaller depth."} if found.cut else {}
         return ToolResult(
             {"success": True, "start": told(found.start), "count": len(rows), "results": rows, **more},
-            tainted=hosts([each.entity for each in found.neighbours]),
+            tainted=await self.outside([found.start, *(each.entity for each in found.neighbours if each.entity.id in shown)], context),
         )
 
     async def _id(self, text: str, context: ToolContext) -> str:
