@@ -18,6 +18,7 @@ from atelier_desk.tools.describe import About
 from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, kind_of, told
 
 MOST = 50
+"""Results of one search or query."""
 AROUND = 60
 """Entities of one exploration."""
 
