@@ -16,6 +16,7 @@ from atelier_desk.domain.base import Model
 
 MOST_FIELDS = 50
 MOST_CHOICES = 200
+"""Of one form, and of one field: more could not be shown to a person."""
 LONGEST_VALUE = 4_000
 """Characters of one text."""
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)*")

@@ -19,9 +19,11 @@ MOST_TRIED = 5
 """Icons of one server that are looked at."""
 MOST_BYTES = 64 * 1024
 FETCH_S = 5.0
+"""Seconds for all that are fetched."""
 _DATA = "data:"
 _PLAIN = {"accept-encoding": "identity", "accept": "image/png, image/webp, image/jpeg, image/gif"}
 _LONGEST = MOST_BYTES * 4 // 3 + 200
+"""Characters of a picture in an address of its own (base64, RFC 2397)."""
 
 
 async def icon(info: Any, server: McpServer, client: httpx2.AsyncClient | None = None) -> bytes:

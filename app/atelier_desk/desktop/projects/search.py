@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 DELAY_MS = 220
+"""After the last key before it is searched: who types does not wait for answers to half a word."""
 MOST = 50
+"""Results that are shown."""
 
 
 class SearchPage(Translated, QWidget):

@@ -15,6 +15,7 @@ from atelier_desk.workspace.walk import Entry, Walk
 FILES = 50_000
 """Files of one project."""
 SECONDS = 600.0
+"""For one look through the folders."""
 MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "__pypackages__"})
 """Folders of what was installed or made by programs, left out wherever no ignore file says so."""
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")

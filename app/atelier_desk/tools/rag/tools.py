@@ -19,6 +19,7 @@ from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, kind_o
 from atelier_desk.tools.sections import KNOWLEDGE
 
 MOST = 50
+"""Results of one search or query."""
 NONE = (
     "There is no project yet. The user can have a folder read as one in the Projects window (atelier projects create), and agents with "
     "setup_project can make one of the workspace."

@@ -26,6 +26,7 @@ from atelier_desk.i18n import N_, ngettext
 from atelier_desk.project_words import describe
 
 ZOOM = 1.25
+"""Of one turn of the wheel, or one press."""
 SCALES = (1.0, 220.0)
 """Pixels an edge length, least and most."""
 FIRST_SCALE = 110.0
