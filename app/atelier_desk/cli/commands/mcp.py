@@ -11,7 +11,10 @@ from atelier_desk.cli.parser import DATABASE, TOOLS, Adder, number
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atelier_desk.cli.output import Output
+    from atelier_desk.domain.mcp import McpServer
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.mcp.reading.found import FoundServer
 
@@ -120,6 +123,7 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.mcp import McpServer
     from atelier_desk.engine.services.common import checks
+    from atelier_desk.engine.services.common.mcp_rules import checked
     from atelier_desk.mcp.reading.found import is_secret
 
     secrets: dict[str, str] = {}
@@ -132,7 +136,6 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
             env[name] = value
     headers, values = headers_of(arguments.header, named=lambda value: "$" in value)
     secrets |= {f"header:{name}": value for name, value in values.items()}
-    await _need_keyring(atelier, secrets)
     if arguments.client_secret:
         if not arguments.client_id:
             raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
@@ -141,12 +144,13 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         secrets["client:secret"] = arguments.client_secret
     line_ = arguments.line or [""]
     fields: dict[str, Any] = (
-        {"transport": "http", "url": arguments.url} if arguments.url else {"command": line_[0], "args": tuple(line_[1:])}
+        {"transport": "http", "url": arguments.url} if arguments.url is not None else {"command": line_[0], "args": tuple(line_[1:])}
     )
     config = checks.build(
         McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=arguments.folder, sandbox=arguments.sandbox,
         timeout_s=arguments.timeout, client_id=arguments.client_id, scopes=arguments.scopes, **fields,
     )  # fmt: skip
+    await _need_keyring(atelier, {key: value for key, value in secrets.items() if key != "client:secret"}, checked(config))
     agents = [await atelier.agents.by_name(name) for name in arguments.agent or ()]
     await atelier.mcp.save(config, secrets, new=True)
     for agent in agents:
@@ -183,7 +187,8 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         data(out, health_of(health))
     else:
         tell_health(out, arguments.name, health)
-        tell_waiting(out, await atelier.mcp.get(arguments.name))
+        if health.ok:
+            tell_waiting(out, await atelier.mcp.get(arguments.name))
         for each in await atelier.mcp.log(arguments.name) if arguments.log else ():
             line(out, " ".join(filter(None, (f"{each.time:%H:%M:%S}", each.level, each.logger, each.text))))
     return 0 if health.ok else 1
@@ -442,6 +447,10 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         data(out, [preview(where, each) for where, each in found])
         return 0
     added, values = [], dict(map(_pair, arguments.value or ()))
+    asked = {ask.name for _where, each in found for ask in each.asks}
+    if strange := ", ".join(sorted(values.keys() - asked)):
+        wants = ", ".join(sorted(asked)) or _("none")
+        raise UsageError(N_("No server of these asks for {unknown}. What is asked for: {names}."), unknown=strange, names=wants)
     for where, each in found:
         if wanted is None:
             tell_found(out, where, each)
@@ -478,12 +487,18 @@ async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundS
     return await atelier.mcp_import.read_text(text), _("your text"), ""
 
 
-async def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
+async def _need_keyring(atelier: Atelier, secrets: Mapping[str, str], config: McpServer | None = None) -> None:
     from atelier_desk.cli.header_options import need_keyring
 
-    names = [key.partition(":")[2] or key for key in secrets]
-    said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
-    need_keyring(not names or await atelier.mcp.keeps_secrets(), names, said)
+    kept = not secrets or await atelier.mcp.keeps_secrets()
+    headers = config.headers if config is not None else {}
+    for key in secrets:
+        name = key.partition(":")[2] or key
+        if name in headers and key.startswith("header:"):
+            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as --header '{header}: $VARIABLE'.")
+        else:
+            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
+        need_keyring(kept, [name], said)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -491,5 +506,5 @@ def _pair(text: str) -> tuple[str, str]:
 
     name, found, value = text.partition("=")
     if not found or not name.strip():
-        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(name[:40]))
+        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(text[:40]))
     return name.strip(), value.strip()
