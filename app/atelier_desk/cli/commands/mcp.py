@@ -12,10 +12,7 @@ from atelier_desk.cli.parser import DATABASE, ENGINE, TOOLS, Adder, number
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from atelier_desk.cli.output import Output
-    from atelier_desk.domain.mcp import McpServer
     from atelier_desk.engine.atelier import Atelier
 
 
@@ -128,10 +125,6 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
             env[name] = value
     headers, values = headers_of(arguments.header, named=lambda value: "$" in value)
     secrets |= {f"header:{name}": value for name, value in values.items()}
-<<<<<<< HEAD
-    await need_mcp_keyring(atelier, secrets)
-=======
->>>>>>> eyes
     if arguments.client_secret:
         if not arguments.client_id:
             raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
@@ -146,7 +139,7 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=arguments.folder, sandbox=arguments.sandbox,
         timeout_s=arguments.timeout, client_id=arguments.client_id, scopes=arguments.scopes, **fields,
     )  # fmt: skip
-    await _need_keyring(atelier, {key: value for key, value in secrets.items() if key != "client:secret"}, checked(config))
+    await need_mcp_keyring(atelier, (key for key in secrets if key != "client:secret"), checked(config).headers)
     agents = [await atelier.agents.by_name(name) for name in arguments.agent or ()]
     await atelier.mcp.save(config, secrets, new=True)
     for agent in agents:
@@ -409,98 +402,3 @@ async def serve(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 def _load_server() -> None:
     """The SDK takes two seconds to load."""
     import mcp.server.mcpserver  # noqa: F401
-<<<<<<< HEAD
-=======
-
-
-async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    """Without ``--add`` nothing is stored: it is a preview."""
-    from atelier_desk.cli.agent_options import folders
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.engine.services.mcp_import import completed
-
-    found: list[tuple[str, FoundServer]] = []
-    bundle = ""
-    if arguments.source is None:
-        for file in await atelier.mcp_import.look(folders(out, arguments.workspace or [])):
-            if file.problem is not None:
-                out.note(f"{file.path}: {file.problem.localized(_)}", "warn")
-            found += [(f"{file.program}: {file.path}", each) for each in file.servers]
-    else:
-        servers, where, bundle = await _read(atelier, arguments.source, out)
-        found = [(where, each) for each in servers]
-    wanted = arguments.add
-    names = {each.name for _where, each in found}
-    if wanted and (unknown := [name for name in wanted if name not in names]):
-        raise UsageError(
-            N_("There is no {name} among them. Found: {names}."), name=", ".join(unknown), names=", ".join(sorted(names)) or "-"
-        )
-    if not found:
-        out.note(_("No MCP servers were found."))
-    if out.json and wanted is None:
-        data(out, [preview(where, each) for where, each in found])
-        return 0
-    added, values = [], dict(map(_pair, arguments.value or ()))
-    asked = {ask.name for _where, each in found for ask in each.asks}
-    if strange := ", ".join(sorted(values.keys() - asked)):
-        wants = ", ".join(sorted(asked)) or _("none")
-        raise UsageError(N_("No server of these asks for {unknown}. What is asked for: {names}."), unknown=strange, names=wants)
-    for where, each in found:
-        if wanted is None:
-            tell_found(out, where, each)
-        elif not wanted or each.name in wanted:
-            answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
-            missing = [ask.name for ask in each.open if ask.key not in answers]
-            if missing:
-                said = N_("The MCP server {server} needs values: {options}")
-                raise UsageError(said, server=each.name, options=" ".join(f"--value {name}=…" for name in missing))
-            await _need_keyring(atelier, completed(each, answers)[1])
-            status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
-            added.append(described(status))
-            if not out.json:
-                line(out, _("Added {name}.", name=status.name))
-    if wanted is None and found:
-        out.note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
-    elif out.json:
-        data(out, added)
-    return 0
-
-
-async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundServer], str, str]:
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.mcp.reading.bundle import SUFFIXES
-
-    path = path_of(out, source) if len(source) < 1_000 and "\0" not in source else None
-    if source != "-" and path is not None and path.is_file():
-        return await atelier.mcp_import.read_file(str(path)), str(path), str(path) if path.suffix.lower() in SUFFIXES else ""
-    text = await out.read_input() if source == "-" else source
-    if source != "-" and ":" not in source and len(source.split()) == 1 and ("/" in source or "." in source):
-        from atelier_desk.cli.files import read_text
-
-        text = await read_text(out, source)  # says that there is no such file
-    return await atelier.mcp_import.read_text(text), _("your text"), ""
-
-
-async def _need_keyring(atelier: Atelier, secrets: Mapping[str, str], config: McpServer | None = None) -> None:
-    from atelier_desk.cli.header_options import need_keyring
-
-    kept = not secrets or await atelier.mcp.keeps_secrets()
-    headers = config.headers if config is not None else {}
-    for key in secrets:
-        name = key.partition(":")[2] or key
-        if name in headers and key.startswith("header:"):
-            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as --header '{header}: $VARIABLE'.")
-        else:
-            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
-        need_keyring(kept, [name], said)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    from atelier_desk.domain.errors import UsageError
-
-    name, found, value = text.partition("=")
-    if not found or not name.strip():
-        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(text[:40]))
-    return name.strip(), value.strip()
->>>>>>> eyes
