@@ -14,16 +14,9 @@ if TYPE_CHECKING:
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
     """Configurations of the built-in agents, the default one first, each with the tools that its sections have now."""
+    # Dear to load, and needed at the first start alone.
     from atelier_desk.llm.local.models import STARTER
-    from atelier_desk.tools.sections import (
-        CONTEXT,
-        CORE,
-        FILES,
-        MEDIA,
-        PLANNING,
-        SHELL,
-        WEB,
-    )  # dear to load, and needed at the first start alone
+    from atelier_desk.tools.sections import CONTEXT, CORE, FILES, MEDIA, PLANNING, SHELL, WEB
 
     assistant = _(
         "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
