@@ -35,3 +35,11 @@ def test_lists_are_not_compared_each_with_each() -> None:
     schema = of(properties={"v": {"type": "array", "uniqueItems": True, "items": {"type": "object"}}})
     assert definitions.misfit(schema, {"v": [{"a": n} for n in range(2_000)] * 2}) == ""
     assert definitions.misfit(schema, {"v": [1]}).startswith("v[0]")
+
+
+def test_a_tool_that_came_later_does_not_take_the_name_of_another() -> None:
+    before = [{"name": "read.file"}]
+    now = [{"name": "read/file"}, {"name": "read_file"}, {"name": "read.file"}]
+    ours = definitions.names("s", [str(each["name"]) for each in definitions.in_order_of(before, now)])
+    assert ours["read.file"] == "mcp__s__read_file" == definitions.names("s", ["read.file"])["read.file"]
+    assert len(set(ours.values())) == 3

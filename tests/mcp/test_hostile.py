@@ -53,6 +53,71 @@ async def test_answers_nobody_asked_for_and_nested_without_end_are_borne(plain: 
         assert results.read(await connection.call("echo", {"text": "still here"})).text == "still here"
 
 
+async def test_one_that_asks_on_and_reads_no_answer_is_ended(plain: Make, clock: ManualClock) -> None:
+    server = plain(tools=[tool("pings")])
+    async with connected(server.config(), clock) as connection:
+        error = await refused(connection.call("pings", {}))
+        assert (error.code, "requests" in str(error)) == ("died", True)
+        assert connection.state is McpState.FAILED
+    assert not any(map(alive, server.pids()))
+
+
+async def test_more_definitions_than_anybody_could_use_are_not_kept(plain: Make, clock: ManualClock) -> None:
+    server = plain(tools=[tool(f"t{number}", "d" * 50_000) for number in range(100)])
+    async with connected(server.config(), clock) as connection:
+        assert (await refused(connection.tools())).code == "too_large"
+        server.say(tools=[tool(f"t{number}", "d" * 50_000) for number in range(50)])
+        connection.forgive()
+        assert len(await connection.tools()) == 50
+
+
+async def test_how_far_a_call_is_is_not_passed_on_a_thousand_times_a_second(plain: Make, clock: ManualClock) -> None:
+    async with connected(plain(tools=[tool("hurries")]).config(), clock) as connection:
+        told: list[int] = []
+        await connection.call("hurries", {}, lambda percent, text: told.append(percent))
+        assert told == [0]
+
+
+async def test_one_that_asks_many_things_at_once_has_no_more_than_fifty_cards(open_atelier: Opener, plain: Make) -> None:
+    from atelier_desk.domain.chat import ToolCall
+
+    async with open_atelier([[ToolCall(id="c1", name="mcp__plain__asks_often", arguments={})], "Done."]) as atelier:
+        await added(atelier, plain(tools=[tool("asks often")]))
+        workflow = await atelier.workflows.create("often")
+        await atelier.runs.send(workflow.id, "Go", agent=FREE)
+        connection = await atelier.mcp.connection("plain")
+        async with asyncio.timeout(30):
+            while len(await atelier.questions.pending()) < 50:
+                await asyncio.sleep(0.01)
+            # All have been heard once those that found no room were answered, which a ping after them waits for.
+            await connection.request(_pinged)
+        assert len(await atelier.questions.pending()) == 50
+
+
+async def _pinged(client: Any) -> None:
+    await client.session.send_ping()
+
+
+async def test_one_that_changes_again_and_again_is_looked_at_less_and_less(open_atelier: Opener, plain: Make, clock: ManualClock) -> None:
+    server = plain()
+    async with open_atelier(clock=clock) as atelier:
+        await added(atelier, server)
+        connection = await atelier.mcp.connection("plain")
+        waits = []
+        for number in range(9):
+            server.say(tools=[tool(f"t{number}")])
+            listed = server.notes.count("tools/list")
+            begun = clock.monotonic()
+            async with asyncio.timeout(20):
+                while server.notes.count("tools/list") == listed:
+                    connection._listed()
+                    await clock.advance(0.25)
+                    await asyncio.sleep(0.001)
+            waits.append(clock.monotonic() - begun)
+        assert waits[0] <= 2
+        assert waits[-1] >= 60
+
+
 async def test_a_thousand_words_of_a_change_are_one_look(open_atelier: Opener, plain: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     from atelier_desk.domain.chat import ToolCall
 

@@ -22,6 +22,7 @@ WORDS = {
     "grant-folder": "open add access ouvrir ajouter accès répertoire projet fichiers",
     "delete-workflow": "remove trash bin effacer retirer corbeille",
     "undo-delete": "back recover rétablir récupérer revenir défaire",
+    "recently-deleted": "bin trash restore recover bring back undo corbeille restaurer récupérer rétablir supprimés effacés",
     "find": "look search text chercher trouver texte rechercher",
     "search-everywhere": "find look all chercher trouver partout tout",
     "pinned-messages": "favourites bookmarks favoris signets marque-pages",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
@@ -100,7 +101,7 @@ class McpServer(Model):
         else:
             if self.command or self.args or self.env or self.folder or self.sandbox:
                 raise ValueError(N_("a server with an address has no command, arguments, environment, folder and sandbox"))
-            if not re.match(r"https?://[^\s/]", self.url):
+            if not re.match(r"https?://[^\s/]", self.url) or not _can_be_split(self.url):
                 raise ValueError(N_("the address must begin with http:// or https://"))
         if any("\0" in text for text in (self.command, *self.args, *self.env.values(), self.folder, self.url)):
             raise ValueError(N_("a null character cannot stand in a command"))
@@ -110,6 +111,14 @@ class McpServer(Model):
     def place(self) -> str:
         """Where it is, in a line: the command with its arguments, or the address."""
         return " ".join((self.command, *self.args)) if self.transport == "stdio" else self.url
+
+
+def _can_be_split(url: str) -> bool:
+    try:
+        urlsplit(url)
+    except ValueError:
+        return False
+    return True
 
 
 class McpArgument(Model):

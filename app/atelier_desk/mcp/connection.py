@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
@@ -14,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.mcp import MOST_TOOLS, START_S, McpError, McpPrompt, McpServer, McpState
+from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
 from atelier_desk.i18n import N_
-from atelier_desk.mcp import errors, http, prompts, stdio
+from atelier_desk.mcp import errors, http, listing, stdio, templates
 from atelier_desk.mcp.resolving import Resolved
 from atelier_desk.mcp.serving import Answers, Serving, responses
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
@@ -33,9 +34,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Progress = Callable[[int, str], None]
 
-MOST_PAGES = 50
-"""Pages of one list; a server whose list never ends is cut off."""
-MOST_URI = 2_000
 MOST_LOOKS = 40
 """How often a call is made that its server puts off without asking for anything."""
 CLOSES_S = 8.0
@@ -44,8 +42,8 @@ RESTART_S = 0.5
 """Seconds before a server that failed is started again; twice as many after each further failure, until the breaker leaves it alone."""
 PING_S = 10.0
 """Seconds a server has to say that it is there."""
-INSTRUCTIONS = 4_000
-"""Characters of what a server tells models of itself."""
+TOLD_EVERY_S = 0.1
+"""Seconds between two words about how far a call is that are passed on: some servers say it thousands of times a second."""
 
 
 class Connection:
@@ -138,8 +136,14 @@ class Connection:
         Returns what it gave, or what it must know first. Raises ``McpError``.
         """
 
+        heard_at = -math.inf
+
         async def heard(progress: float, total: float | None, message: str | None) -> None:
-            told(round(100 * progress / total) if total and total > 0 else 0, (message or "")[:500])
+            nonlocal heard_at
+            now = self._clock.monotonic()
+            if now - heard_at >= TOLD_EVERY_S:
+                heard_at = now
+                told(round(100 * progress / total) if total and total > 0 else 0, (message or "")[:500])
 
         async def ask(client: Client) -> CallToolResult | InputRequiredResult:
             from mcp_types import InputRequiredResult
@@ -233,65 +237,20 @@ class Connection:
         return result
 
     async def tools(self) -> list[dict[str, Any]]:
-        """All tools as the server defines them, in its order; of several with one name the first. Raises ``McpError``."""
-
-        async def ask(client: Client) -> list[dict[str, Any]]:
-            if client.server_capabilities.tools is None:
-                return []
-            found: dict[str, dict[str, Any]] = {}
-            cursor: str | None = None
-            for _page in range(MOST_PAGES):
-                listed = await client.list_tools(cursor=cursor)
-                for tool in listed.tools:
-                    if tool.name and len(tool.name) <= 256:
-                        found.setdefault(tool.name, tool.model_dump(mode="json", by_alias=True, exclude_none=True))
-                cursor = listed.next_cursor
-                if not cursor or len(found) > MOST_TOOLS:
-                    break
-            return list(found.values())[:MOST_TOOLS]
-
-        return await self.request(ask)
+        """All its tools; see ``listing.tools``. Raises ``McpError``."""
+        return await self.request(lambda client: listing.tools(client, self.server.name))
 
     async def resources(self) -> list[dict[str, str]]:
-        """The resources it lists: ``uri``, ``name``, ``about``, ``media_type``. Raises ``McpError``."""
-
-        async def ask(client: Client) -> list[dict[str, str]]:
-            if client.server_capabilities.resources is None:
-                return []
-            found: dict[str, dict[str, str]] = {}
-            cursor: str | None = None
-            for _page in range(MOST_PAGES):
-                listed = await client.list_resources(cursor=cursor)
-                for each in listed.resources:
-                    uri = str(each.uri)
-                    if len(uri) <= MOST_URI:
-                        said = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
-                        found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in said.items()}})
-                cursor = listed.next_cursor
-                if not cursor or len(found) > MOST_TOOLS:
-                    break
-            return list(found.values())[:MOST_TOOLS]
-
-        return await self.request(ask)
+        """The resources it lists; see ``listing.resources``. Raises ``McpError``."""
+        return await self.request(listing.resources)
 
     async def prompts(self) -> list[McpPrompt]:
-        """The prompts it lists; of several that are called the same the first. Raises ``McpError``."""
+        """The prompts it lists; see ``listing.prompts_of``. Raises ``McpError``."""
+        return await self.request(listing.prompts_of)
 
-        async def ask(client: Client) -> list[McpPrompt]:
-            if client.server_capabilities.prompts is None:
-                return []
-            found: dict[str, McpPrompt] = {}
-            cursor: str | None = None
-            for _page in range(MOST_PAGES):
-                listed = await client.list_prompts(cursor=cursor)
-                for each in filter(None, map(prompts.listed, listed.prompts)):
-                    found.setdefault(each.call, each)
-                cursor = listed.next_cursor
-                if not cursor or len(found) > prompts.MOST_PROMPTS:
-                    break
-            return list(found.values())[: prompts.MOST_PROMPTS]
-
-        return await self.request(ask)
+    async def templates(self) -> list[McpTemplate]:
+        """The templates of resources it lists; see ``templates.templates``. Raises ``McpError``."""
+        return await self.request(templates.templates)
 
     async def client(self) -> Client:
         """The SDK's client of a running server. Raises ``McpError``."""
@@ -558,11 +517,8 @@ async def _listed_anew(error: Exception, client: Client) -> bool:
 
     if not isinstance(error, MCPError) or error.code != HEADER_MISMATCH or not _modern(client):
         return False
-    cursor: str | None = None
-    for _page in range(MOST_PAGES):
-        cursor = (await client.list_tools(cursor=cursor)).next_cursor
-        if not cursor:
-            break
+    async for _page in listing.pages(client.list_tools):
+        pass
     return True
 
 

@@ -83,6 +83,13 @@ def names(server: str, tools: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def in_order_of(before: Iterable[Mapping[str, Any]], definitions: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """Definitions with those that were there ``before`` first, in their order: of two tools whose names are the same in our letters the
+    earlier one keeps its name here, and with it the rules for that name."""
+    places = {str(each["name"]): place for place, each in enumerate(before)}
+    return tuple(sorted(definitions, key=lambda each: places.get(str(each["name"]), len(places))))
+
+
 def description(definition: Mapping[str, Any]) -> str:
     """What models are told of a tool: its own words, cut."""
     text = str(definition.get("description") or definition.get("title") or definition["name"]).strip()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_PROMPTS = 200
 MOST_ARGUMENTS = 20
+_NAME = 256
+"""Characters of a prompt's own name, and of an argument's."""
 _CALL = 128
 _ABOUT = 300
 
@@ -27,6 +29,8 @@ def listed(prompt: Prompt) -> McpPrompt | None:
     call = re.sub(r"\s+", "_", prompt.name.strip())
     arguments = prompt.arguments or []
     if not call or len(call) > _CALL or not call.isprintable() or len(arguments) > MOST_ARGUMENTS:
+        return None
+    if any(len(name) > _NAME for name in (prompt.name, *(each.name for each in arguments))):
         return None
     return McpPrompt(
         name=prompt.name,

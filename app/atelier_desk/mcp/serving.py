@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 LOGGED = 200
 """Messages of a server's log that are kept, the newest."""
 LONGEST_LINE = 1_000
+"""Characters of one message."""
+MOST_REQUESTS = 10
+"""Things that a server may ask for at once."""
+NOT_ONE = "The user can be asked only while exactly one call is open at this server."
 _REJECTED = -1
 """The protocol's code for what a person did not allow."""
 _INVALID = -32602
@@ -93,7 +97,8 @@ class Serving:
         finally:
             self._held -= 1
             if self.limit is not None and not self._held and not self.limit.expired():
-                self.limit.reschedule(asyncio.get_running_loop().time() + self.seconds)
+                with suppress(RuntimeError):  # the call is over, and its server asks still
+                    self.limit.reschedule(asyncio.get_running_loop().time() + self.seconds)
 
 
 class Answers:
@@ -216,10 +221,6 @@ class Answers:
                 answers[key] = {"action": "cancel"}
                 notes.append(refusal)
         return answers, tuple(questions), " ".join(dict.fromkeys(notes))
-
-
-MOST_REQUESTS = 10
-NOT_ONE = "The user can be asked only while exactly one call is open at this server."
 
 
 def responses(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, InputResponse]:

@@ -7,17 +7,16 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from atelier_desk.workspace.processes.process import Order
 from atelier_desk.workspace.processes.talking import LineTooLongError, Talking
 
-if TYPE_CHECKING:
-    from mcp.shared.message import SessionMessage
-
 log = logging.getLogger(__name__)
 MOST_NOISE = 1_000
 """Lines that are no messages; a program that prints more of them does not speak the protocol."""
+MOST_ASKED = 100
+"""Requests of a server without an answer that it took; one that asks on and never reads the answers would fill the memory with them."""
 
 UNREADABLE = -32700
 """JSON-RPC's code for what is no JSON."""
@@ -44,12 +43,14 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
     """
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
+    from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest, jsonrpc_message_adapter
 
     program = await Talking.start(order)
     ended.pid = program.pid
     into, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     outgoing, out_of = anyio.create_memory_object_stream["SessionMessage"](0)
+
+    asked: set[str | int] = set()
 
     async def read() -> None:
         noise = 0
@@ -58,18 +59,23 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
                 if not line.strip():
                     continue
                 try:
-                    message: SessionMessage | Exception = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                    message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
                 except (ValueError, RecursionError):
-                    if (asked := _ID.search(line[:_BEGIN])) is not None:
+                    if (wanted := _ID.search(line[:_BEGIN])) is not None:
                         # An answer that cannot be read, as one nested without end: who waits for it is told now.
                         said = ErrorData(code=UNREADABLE, message="an answer that cannot be read")
-                        await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(asked[1]), error=said)))
+                        await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(wanted[1]), error=said)))
                     noise += 1
                     log.info("an MCP server printed a line that is no message: %s", line[:200].decode("utf-8", "replace"))
                     if noise > MOST_NOISE:
                         ended.why = "noise"
                         break
                     continue
+                if isinstance(message.message, JSONRPCRequest):
+                    asked.add(message.message.id)
+                    if len(asked) > MOST_ASKED:
+                        ended.why = "requests"
+                        break
                 await into.send(message)
         except LineTooLongError:
             ended.why = "too_long"
@@ -84,6 +90,8 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
             async for message in out_of:
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await program.write(text.encode() + b"\n")
+                if not isinstance(message.message, JSONRPCRequest):
+                    asked.discard(getattr(message.message, "id", ""))
         except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError):
             into.close()
 

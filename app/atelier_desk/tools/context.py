@@ -82,10 +82,12 @@ class ToolContext:
         turn_id: the run at the head of its team, which answers the person's message.
         tainted: what its team has read from outside.
         tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
+        trusted: folders whose files count as the person's own words; what stands elsewhere was written by others.
         attachments: what went with the messages of the run, by the hash of its text.
         allowed_hosts: the arguments about hosts of the rules that allow calls of the tool, such as ``domain:nas.lan:80``.
         barred_host: what a rule says of a host that the call comes to on its way only: ``deny``, ``ask`` or nothing. The host has its port
             behind it where that is not the usual one.
+        tells: whether the rules let a result tell of a file (its absolute path) or of a page (its address) that the call does not name.
         given: what the call's server asked for, when the call is made again with it.
         desk: who answers its server meanwhile; None outside of a run.
         progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
@@ -107,11 +109,13 @@ class ToolContext:
     team: Team | None = None
     turn_id: str = ""
     tainted: tuple[str, ...] = ()
+    trusted: tuple[Path, ...] = ()
     cancelled: Cancellation = field(default_factory=Cancellation)
     tasks: Callable[[], Awaitable[Mapping[str, Task]]] | None = None
     attachments: Mapping[str, Attachment] = field(default_factory=dict)
     allowed_hosts: Callable[[], tuple[str, ...]] = tuple
     barred_host: Callable[[str], str] = lambda host: ""
+    tells: Callable[[str], bool] = lambda place: True
     given: GivenInput | None = None
     desk: ServerDesk | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None

@@ -233,13 +233,19 @@ def test_what_holds_no_server_says_what_would(text: str) -> None:
     "entry",
     [
         {"command": ""}, {"url": "ftp://a.example"}, {"command": "x", "args": ["a\0b"]}, {"command": "x", "env": {"not a name": "1"}},
-        {"command": 7, "args": "a 'b"}, {"url": ["x"]}, {"type": "ws", "url": "ws://a"}, {"command": ["x"] * 1000}, {"command": []},
+        {"url": ["x"]}, {"type": "ws", "url": "ws://a"}, {"command": ["x"] * 1000}, {"command": []},
     ],
 )  # fmt: skip
 def test_an_entry_that_cannot_be_used_is_a_problem_of_its_own(entry: dict[str, object]) -> None:
     bad, good = documents.servers(json.dumps({"mcpServers": {"bad": entry, "good": ENTRY}}))
-    assert bad.problem is not None or bad.config is not None
-    assert good.config is not None
+    assert bad.problem is not None
+    assert (bad.config, good.config is not None) == (None, True)
+
+
+def test_a_number_is_read_as_the_text_it_is() -> None:
+    (found,) = documents.servers(json.dumps({"mcpServers": {"seven": {"command": 7}}}))
+    assert found.config is not None
+    assert found.config.command == "7"
 
 
 def test_a_key_among_the_arguments_is_warned_of() -> None:
@@ -308,3 +314,35 @@ def test_a_few_lines_that_name_one_another_are_not_unfolded() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 50)}]" for n in range(1, 9)]
     with pytest.raises(UsageError, match="too much"):
         documents.servers("\n".join([*lines, "mcp:", "  x: 1", "servers: *a8"]))
+
+
+@pytest.mark.parametrize("depth", [300, 600, 900, 100_000])
+@pytest.mark.parametrize(("before", "after"), [("[", "]"), ('{"servers":[', "]}"), ('{"mcp":', "}"), ('{"projects":{"a":', "}}")])
+def test_what_is_nested_without_end_holds_no_server(depth: int, before: str, after: str) -> None:
+    with pytest.raises(UsageError):
+        documents.servers(before * depth + "{}" + after * depth)
+
+
+@pytest.mark.parametrize("text", ["http://[::1", '{"mcpServers": {"a": {"url": "http://[::1"}}}', '[{"url": "https://]/"}]'])
+def test_an_address_that_is_none_is_a_problem_and_no_crash(text: str) -> None:
+    (found,) = documents.servers(text)
+    assert found.problem is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[mcp_servers.a]\n" + ".".join(["a"] * 60_000) + " = 1",
+        "[mcp_servers.a]\nx = {" + ' . "b"' * 60_000 + "}",
+        "[mcp_servers.a]\n" + "".join(f"k{number} = 1\n" for number in range(20_000)),
+        "mcp:\n" + "".join(f"  k{number}: [a, b]\n" for number in range(20_000)),
+    ],
+)
+def test_what_takes_minutes_to_read_is_not_read(text: str) -> None:
+    with pytest.raises(UsageError, match=r"at most|more than"):
+        documents.servers(text)
+
+
+def test_a_command_line_of_a_megabyte_is_none() -> None:
+    with pytest.raises(UsageError):
+        documents.servers("npx " + "a " * 500_000)

@@ -158,6 +158,19 @@ def call(id: Any, params: dict[str, Any]) -> Any:
         case "changes":
             send(method="notifications/tools/list_changed")
             text = "changed"
+        case "pings":
+            for number in range(1_000_000):
+                send(id=f"p{number}", method="ping")
+            text = "pinged"
+        case "hurries":
+            for number in range(1_000):
+                send(method="notifications/progress", params={"progressToken": token, "progress": number, "total": 1_000})
+            text = "done"
+        case "asks often":
+            form = {"type": "object", "properties": {"name": {"type": "string"}}}
+            for number in range(80):
+                send(id=f"q{number}", method="elicitation/create", params={"message": "Who?", "requestedSchema": form})
+            return "nothing"
         case "flood":
             for number in range(3_000):
                 send(method="notifications/message", params={"level": "info", "data": number})

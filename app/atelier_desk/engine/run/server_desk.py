@@ -9,6 +9,7 @@ from contextlib import aclosing
 from datetime import datetime, timedelta
 from typing import Any
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role
@@ -130,6 +131,8 @@ class CallDesk:
             call = now.call(self._call_id)
             if now.status.final or now.pause is not None or call is None or call.status != "started":
                 raise ConflictError(N_("The call is over; nobody is asked for it any more."))
+            if len(now.questions) >= limits.QUESTION_PENDING:  # those that were asked at the same moment all found room before
+                raise LimitError(N_("{count} questions are waiting already; no more are asked."), count=len(now.questions))
             return [QuestionAsked(question=question)]
 
         unsubscribe = self._env.bus.subscribe(heard, state.workflow_id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
+import math
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import mcp_desk
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.common.mcp_content import McpContent
+from atelier_desk.engine.services.common.mcp_content import McpContent, listed
 from atelier_desk.engine.services.common.mcp_rules import (
     checked,
     existing_folders,
@@ -40,7 +41,7 @@ from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus,
 from atelier_desk.engine.services.common.mcp_watch import McpWatch
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
-from atelier_desk.mcp import definitions, resolving
+from atelier_desk.mcp import definitions, icons, resolving
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.base import ServerAsks
@@ -70,6 +71,8 @@ class McpService:
         self._listing: dict[str, asyncio.Lock] = {}
         self._content = McpContent(self._all, self._entry, self._refresh, self._connection)
         self._refreshing: dict[str, asyncio.Task[None]] = {}
+        self._waited: dict[str, tuple[float, float]] = {}
+        """By server when its tools were last looked at because it said so, and for how long that was put off."""
         self._watch = McpWatch(self._connections, context.clock)
         self._folder: Path | None = None
         self._sign = McpSignIn(self, context.vault)
@@ -174,7 +177,7 @@ class McpService:
                 known_tool(entry, tool)
             seen = {str(each["name"]): each for each in entry.known.seen}
             if tools is None:
-                approved = entry.known.seen
+                approved = definitions.in_order_of(entry.known.approved or (), entry.known.seen)
             else:
                 before = {str(each["name"]): each for each in entry.known.approved or ()}
                 chosen = {tool: seen[tool] for tool in tools if tool in seen}
@@ -435,7 +438,12 @@ class McpService:
             self._refreshing[name] = asyncio.create_task(self._quietly(name))
 
     async def _quietly(self, name: str) -> None:
-        await self._context.clock.sleep(LOOK_AGAIN_S)
+        # One that changes without end would have all its tools listed and stored twice a second: each look waits longer than the last.
+        at, before = self._waited.get(name, (-math.inf, 0.0))
+        now = self._context.clock.monotonic()
+        wait = min(2 * before, LOOK_MOST_S) if now - at < 2 * LOOK_MOST_S else LOOK_AGAIN_S
+        self._waited[name] = now, wait
+        await self._context.clock.sleep(wait)
         try:
             await self._refresh(name, anew=True)
         except AtelierError as error:
@@ -450,7 +458,7 @@ class McpService:
             if self._checked.get(name) is client and not anew:
                 return
             tools = await connection.tools()
-            picture = await self._icon(client.server_info, connection.server)
+            picture = await icons.icon(client.server_info, connection.server)
             async with self._changing:
                 entry = await self._entry(name)
                 offered = client.server_capabilities
@@ -466,10 +474,10 @@ class McpService:
                     "icon": await in_tool_thread(icon_text, picture),
                 }
                 if offered.resources is not None:
-                    told["listed"] = await self._listed(connection)
-                    told["templates"] = await self._content.templates(connection)
+                    told["listed"] = await listed(connection.resources)
+                    told["templates"] = await listed(connection.templates)
                 if offered.prompts is not None or entry.known.offered:
-                    told["offered"] = await self._offered(connection)
+                    told["offered"] = await listed(connection.prompts)
                 if first:
                     told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
                 known = entry.known.model_copy(update=told)
@@ -477,35 +485,6 @@ class McpService:
                 if known != entry.known:
                     known = known.model_copy(update={"checked_at": self._context.clock.now()})
                     await self._keep(entry.model_copy(update={"known": known}))
-
-    @staticmethod
-    async def _icon(info: Any, server: McpServer) -> bytes:
-        """Its icon; nobody waits long for one."""
-        from atelier_desk.mcp import icons
-
-        try:
-            async with asyncio.timeout(icons.FETCH_S):
-                return await icons.icon(info, server)
-        except TimeoutError:
-            return b""
-
-    @staticmethod
-    async def _listed(connection: Connection) -> tuple[dict[str, str], ...]:
-        """Its resources; a server that cannot list them still has its tools."""
-        try:
-            return tuple(await connection.resources())
-        except McpError as error:
-            log.warning("%s", error)
-            return ()
-
-    @staticmethod
-    async def _offered(connection: Connection) -> tuple[McpPrompt, ...]:
-        """Its prompts; a server that cannot list them still has its tools."""
-        try:
-            return tuple(await connection.prompts())
-        except McpError as error:
-            log.warning("%s", error)
-            return ()
 
     async def _register(self, entry: McpEntry) -> None:
         """Bring the registry in line with what was approved."""
@@ -584,5 +563,7 @@ def _of(connection: Connection | None) -> dict[str, Any]:
 
 LOOK_AGAIN_S = 0.5
 """Seconds between a server's word that its tools changed and a look at them."""
+LOOK_MOST_S = 60.0
+"""And at most, for one that says so again and again."""
 _INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""

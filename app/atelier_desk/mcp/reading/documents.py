@@ -19,6 +19,12 @@ from atelier_desk.mcp.reading.found import FoundServer, rows
 
 LONGEST = 2 * 1024 * 1024
 """Characters of a text that is read."""
+LONGEST_SLOW = 128 * 1024
+"""Characters of YAML or TOML: a megabyte of the one takes half a minute to read, and no such file of a program is as long."""
+LONGEST_LINE = 16 * 1024
+"""Characters of a command line."""
+_DOTS = 64
+"""Parts of one name of TOML: reading a name takes as long as the square of them."""
 MOST_VALUES = 200_000
 """Values of one text, each as often as it is named."""
 MOST = 200
@@ -46,7 +52,7 @@ def servers(text: str, source: str = "") -> list[FoundServer]:
     if text.startswith(_LINKS) or "/mcp/install?" in text.split("\n", 1)[0]:
         return [link(text)]
     if re.fullmatch(r"https?://\S+", text):
-        return [entry(urlsplit(text).hostname or "server", {"url": text}, source)]
+        return [entry(_host(text), {"url": text}, source)]
     value = _parsed(text)
     if value is None:
         words = _words(text)
@@ -54,7 +60,10 @@ def servers(text: str, source: str = "") -> list[FoundServer]:
             return [entry(_name_of_command(words), {"command": words[0], "args": words[1:]}, source)]
         raise UsageError(NO_SERVER)
     _count(value)
-    found = of_value(value, source)
+    try:
+        found = of_value(value, source)
+    except RecursionError:
+        raise UsageError(NO_SERVER) from None  # nested deeper than any such file is
     if not found:
         raise UsageError(NO_SERVER)
     return found[:MOST]
@@ -147,6 +156,7 @@ def _parsed(text: str) -> Any:
     if re.search(r"^[ \t]*\[\[?[\w.\"'-]+\]\]?[ \t]*(?:#.*)?$", text, re.MULTILINE):
         import tomllib
 
+        _check_slow(text)
         try:
             return tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -154,11 +164,19 @@ def _parsed(text: str) -> Any:
     if re.search(r"^(?:extensions|mcp_?[sS]ervers|mcp):\s*$", text, re.MULTILINE):
         import yaml
 
+        _check_slow(text)
         try:
             return yaml.safe_load(text)
         except (yaml.YAMLError, RecursionError, ValueError) as error:
             raise UsageError(N_("The text begins as YAML and is none: {detail}"), detail=str(error)[:300]) from None
     return None
+
+
+def _check_slow(text: str) -> None:
+    if len(text) > LONGEST_SLOW:
+        raise UsageError(N_("The text is too long: {length} characters; at most {most} are read."), length=len(text), most=LONGEST_SLOW)
+    if re.search(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_DOTS}}}""", text):
+        raise UsageError(N_("The text holds a name with more than {most} dots, which is not read."), most=_DOTS)
 
 
 def _json(text: str) -> Any:
@@ -206,11 +224,18 @@ def _is_entry(value: Any) -> bool:
 def _guess(value: Mapping[str, Any]) -> str:
     url = value.get("url") or value.get("httpUrl") or value.get("uri")
     if isinstance(url, str):
-        return urlsplit(url).hostname or "server"
+        return _host(url)
     words = value.get("command", "")
     arguments = value.get("args", [])
     line = [*(words if isinstance(words, list) else [words]), *(arguments if isinstance(arguments, list) else [])]
     return _name_of_command([str(each) for each in line])
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or "server"
+    except ValueError:  # it is none; what is made of it says so
+        return "server"
 
 
 def _name_of_command(words: list[str]) -> str:
@@ -222,7 +247,7 @@ def _name_of_command(words: list[str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    if "\n" in text.strip():
+    if "\n" in text.strip() or len(text) > LONGEST_LINE:
         return []
     try:
         return shlex.split(text)

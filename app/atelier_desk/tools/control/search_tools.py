@@ -32,6 +32,7 @@ _WEAK = 0.3
 """Of the best score; what fits less shares but a common word with the query."""
 _TOLD = 300
 _PARAMETERS = 20
+"""Characters of a description, and names of parameters, that are told of each."""
 
 
 class SearchToolsInput(Input):

@@ -193,7 +193,7 @@ def test_what_is_searched_for_depends_on_what_the_window_has_room_for() -> None:
     all_of_them, outside = SearchScope.ALL, SearchScope.OUTSIDE_CORE
     assert [scope(each, workspace=False) for each in windows] == [all_of_them, all_of_them, None, None, None]
     assert [scope(each) for each in windows] == [all_of_them, all_of_them, outside, None, None]
-    assert [scope(each, LEAD) for each in windows] == [all_of_them, all_of_them, outside, None, None]
+    assert [scope(each, LEAD) for each in windows] == [all_of_them, all_of_them, outside, outside, None]
     assert scope(SMALL, ASSISTANT.model_copy(update={"tools": ("TodoTool", "MemoryTool")})) is None
     sections = ASSISTANT.model_copy(update={"tool_mode": ToolMode.SECTIONS})
     assert [scope(SMALL, sections, depth=depth) for depth in (0, 3)] == [None, all_of_them], (
