@@ -43,7 +43,9 @@ class Agent:
         return (await self.result(tool, **arguments)).data
 
     async def result(self, tool: str, **arguments: Any) -> ToolResult:
-        context = ToolContext("w", "r", "c", roots=self.roots, workspace=self.roots[0] if self.roots else None, state=self.state, trusted=self.trusted)
+        context = ToolContext(
+            "w", "r", "c", roots=self.roots, workspace=self.roots[0] if self.roots else None, state=self.state, trusted=self.trusted
+        )
         result = await self.atelier.registry.execute(tool, arguments, context)
         assert isinstance(result, ToolResult)
         self.state = {**self.state, **(result.state or {})}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.text import can_be_kept
 from atelier_desk.engine.attached_text import looks_secret
 from atelier_desk.i18n import N_
 from atelier_desk.workspace.root import ConfinedRoot
@@ -18,14 +19,15 @@ SECONDS = 600.0
 MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "__pypackages__"})
 """Folders of what was installed or made by programs, left out wherever no ignore file says so."""
 SECRET = N_("Left out: it looks as if it held a secret.")
+UNNAMED = N_("Left out: its name is not text (UTF-8).")
 
 
 @dataclass(slots=True)
 class Scan:
-    """What was found: paths to read, paths left out because they look like secrets, and why not all was looked at."""
+    """What was found: paths to read, paths left out with the reason, and why not all was looked at."""
 
     files: list[str] = field(default_factory=list)
-    secret: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
     cut: str = ""
 
 
@@ -44,8 +46,10 @@ def scan(root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], ob
             if entry.path in seen or not MADE.isdisjoint(parts):
                 continue
             seen.add(entry.path)
-            if any(map(looks_secret, parts)):
-                found.secret.append(entry.path)
+            if not can_be_kept(entry.path):
+                found.left_out[entry.path.encode(errors="backslashreplace").decode()] = UNNAMED
+            elif any(map(looks_secret, parts)):
+                found.left_out[entry.path] = SECRET
             elif len(found.files) < FILES:
                 found.files.append(entry.path)
             else:
