@@ -145,7 +145,7 @@ def test_a_folder_that_was_moved_away_is_named_as_such(root: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
 def test_a_name_that_is_no_text_hides_no_other_change(root: Path) -> None:
-    bad = os.path.join(os.fsencode(root), b"bad\xff.txt")
+    bad = os.path.join(os.fsencode(root), b"bad\xff.txt")  # noqa: PTH118 - the name is bytes
     kept = files(root)
     look = Around(kept, [root])
     with open(bad, "wb") as file:  # noqa: PTH123 - the name is bytes

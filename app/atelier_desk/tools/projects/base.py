@@ -96,7 +96,7 @@ class ProjectTool(DescribedTool):
     async def outside(self, entities: Iterable[Entity], context: ToolContext) -> tuple[str, ...]:
         """What others had written: the hosts of the pages among the entities, and the files that lie in no trusted folder."""
         roots = {each.id: each.root for each in await self.visible(context)}
-        trusted = [Path(os.path.realpath(folder)) for folder in context.trusted]
+        trusted = _without_links(context.trusted)
         return tuple(dict.fromkeys(filter(None, (_outside(each, roots.get(each.project_id, ""), trusted) for each in entities))))
 
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
@@ -161,7 +161,11 @@ def _outside(entity: Entity, root: str, trusted: list[Path]) -> str:
 
 
 def _real(context: ToolContext) -> list[Path]:
-    return [Path(os.path.realpath(root)) for root in context.roots]
+    return _without_links(context.roots)
+
+
+def _without_links(folders: Iterable[Path]) -> list[Path]:
+    return [Path(os.path.realpath(folder)) for folder in folders]
 
 
 def _meet(first: Path, second: Path) -> bool:
