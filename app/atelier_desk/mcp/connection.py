@@ -6,7 +6,6 @@ A task of its own holds the SDK's client from its start to its end, because what
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import warnings
@@ -16,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.mcp import MOST_TOOLS, START_S, McpError, McpPrompt, McpServer, McpState
+from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState
 from atelier_desk.i18n import N_
-from atelier_desk.mcp import errors, http, prompts, stdio
+from atelier_desk.mcp import errors, http, listing, stdio
 from atelier_desk.mcp.resolving import Resolved
 from atelier_desk.mcp.serving import Answers, Serving, responses
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
@@ -35,9 +34,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Progress = Callable[[int, str], None]
 
-MOST_PAGES = 50
-"""Pages of one list; a server whose list never ends is cut off."""
-MOST_URI = 2_000
 MOST_LOOKS = 40
 """How often a call is made that its server puts off without asking for anything."""
 CLOSES_S = 8.0
@@ -48,8 +44,6 @@ PING_S = 10.0
 """Seconds a server has to say that it is there."""
 TOLD_EVERY_S = 0.1
 """Seconds between two words about how far a call is that are passed on: some servers say it thousands of times a second."""
-MOST_DEFINED = 4 * 1024 * 1024
-"""Characters of all definitions of a server's tools; they are kept, compared and stored."""
 INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""
 
@@ -248,73 +242,17 @@ class Connection:
         """All tools as the server defines them, in its order; of several with one name the first.
 
         Raises:
-            McpError: also when the definitions are more than ``MOST_DEFINED``.
+            McpError: also when the definitions are more than ``listing.MOST_DEFINED``.
         """
-
-        async def ask(client: Client) -> list[dict[str, Any]]:
-            if client.server_capabilities.tools is None:
-                return []
-            found: dict[str, dict[str, Any]] = {}
-            cursor: str | None = None
-            room = MOST_DEFINED
-            for _page in range(MOST_PAGES):
-                listed = await client.list_tools(cursor=cursor)
-                for tool in listed.tools:
-                    if not tool.name or len(tool.name) > 256 or tool.name in found:
-                        continue
-                    found[tool.name] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-                    room -= len(json.dumps(found[tool.name], ensure_ascii=False))
-                    if room < 0:
-                        raise errors.defines_too_much(self.server.name, MOST_DEFINED // 1024**2)
-                    if len(found) >= MOST_TOOLS:
-                        break
-                cursor = listed.next_cursor
-                if not cursor or len(found) >= MOST_TOOLS:
-                    break
-            return list(found.values())
-
-        return await self.request(ask)
+        return await self.request(lambda client: listing.tools(client, self.server.name))
 
     async def resources(self) -> list[dict[str, str]]:
         """The resources it lists: ``uri``, ``name``, ``about``, ``media_type``. Raises ``McpError``."""
-
-        async def ask(client: Client) -> list[dict[str, str]]:
-            if client.server_capabilities.resources is None:
-                return []
-            found: dict[str, dict[str, str]] = {}
-            cursor: str | None = None
-            for _page in range(MOST_PAGES):
-                listed = await client.list_resources(cursor=cursor)
-                for each in listed.resources:
-                    uri = str(each.uri)
-                    if len(uri) <= MOST_URI:
-                        said = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
-                        found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in said.items()}})
-                cursor = listed.next_cursor
-                if not cursor or len(found) > MOST_TOOLS:
-                    break
-            return list(found.values())[:MOST_TOOLS]
-
-        return await self.request(ask)
+        return await self.request(listing.resources)
 
     async def prompts(self) -> list[McpPrompt]:
         """The prompts it lists; of several that are called the same the first. Raises ``McpError``."""
-
-        async def ask(client: Client) -> list[McpPrompt]:
-            if client.server_capabilities.prompts is None:
-                return []
-            found: dict[str, McpPrompt] = {}
-            cursor: str | None = None
-            for _page in range(MOST_PAGES):
-                listed = await client.list_prompts(cursor=cursor)
-                for each in filter(None, map(prompts.listed, listed.prompts)):
-                    found.setdefault(each.call, each)
-                cursor = listed.next_cursor
-                if not cursor or len(found) > prompts.MOST_PROMPTS:
-                    break
-            return list(found.values())[: prompts.MOST_PROMPTS]
-
-        return await self.request(ask)
+        return await self.request(listing.prompts_of)
 
     async def client(self) -> Client:
         """The SDK's client of a running server. Raises ``McpError``."""
@@ -582,7 +520,7 @@ async def _listed_anew(error: Exception, client: Client) -> bool:
     if not isinstance(error, MCPError) or error.code != HEADER_MISMATCH or not _modern(client):
         return False
     cursor: str | None = None
-    for _page in range(MOST_PAGES):
+    for _page in range(listing.MOST_PAGES):
         cursor = (await client.list_tools(cursor=cursor)).next_cursor
         if not cursor:
             break
