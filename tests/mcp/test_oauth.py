@@ -150,3 +150,75 @@ def test_a_page_that_is_none_is_not_opened(url: str) -> None:
     with pytest.raises(McpError, match="guarded"):
         oauth.checked_address(url, "guarded")
     assert oauth.checked_address("https://a.example/authorize", "guarded")
+
+
+async def _looked_up(host: str, port: int) -> tuple[str, ...]:
+    return {
+        "public.example.com": ("93.184.216.34",),
+        "login.example.com": ("93.184.216.35", "2606:2800:220:1::1"),
+        "sly.example.com": ("93.184.216.35", "10.0.0.1"),
+        "team.example.com": ("10.0.0.7",),
+    }.get(host, ())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8080/x", "https://127.0.0.1/x", "https://[::1]/x", "https://169.254.169.254/latest", "https://router/x",
+        "https://nas.lan/x", "https://sly.example.com/token", "http://login.example.com/register", "https://localhost./x",
+        "https://[::ffff:10.0.0.1]/x", "http://public.example.com/mcp",
+    ],
+)  # fmt: skip
+async def test_a_public_server_sends_no_sign_in_into_the_own_network(url: str) -> None:
+    reach = oauth.Reach(McpServer(name="far", transport="http", url="https://public.example.com/mcp"), _looked_up)
+    with pytest.raises(McpError, match="far"):
+        await reach.check(url)
+
+
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [
+        ("https://public.example.com/mcp", "https://public.example.com/.well-known/oauth-protected-resource"),
+        ("https://public.example.com/mcp", "https://login.example.com/token"),
+        ("http://127.0.0.1:9000/mcp", "http://127.0.0.1:9001/token"),
+        ("https://team.example.com/mcp", "https://10.0.0.9/token"),
+        ("http://nas.lan/mcp", "http://login.lan/token"),
+    ],
+)
+async def test_other_sign_ins_go_where_they_should(server: str, url: str) -> None:
+    await oauth.Reach(McpServer(name="far", transport="http", url=server), _looked_up).check(url)
+
+
+async def test_a_sign_in_that_leads_inside_ends_before_anything_is_asked_there(
+    open_atelier: Opener, browser: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.support.servers.mcp_guarded import served
+
+    inside: list[str] = []
+
+    async def victim(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            inside.append(scope["path"])
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"{}"})
+
+    async with served(victim) as within:
+
+        async def stranger(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "http":
+                challenge = f'Bearer resource_metadata="{within}/secret"'.encode()
+                await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", challenge)]})
+                await send({"type": "http.response.body", "body": b""})
+
+        async with served(stranger) as base, open_atelier() as atelier:
+            await add(atelier, f"{base}/mcp")
+            strange = urlsplit(base).netloc
+            there = oauth.Reach._inside
+
+            async def outside(self: oauth.Reach, parts: Any) -> bool:
+                return parts.netloc != strange and await there(self, parts)
+
+            monkeypatch.setattr(oauth.Reach, "_inside", outside)
+            health = await atelier.mcp.sign_in("guarded")
+    assert (health.ok, health.code, inside, browser) == (False, "sign_in_failed", [], [])
+    assert within in health.message

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -140,3 +141,16 @@ def test_a_folder_that_was_moved_away_is_named_as_such(root: Path) -> None:
     root.rename(root.parent / "elsewhere")
     changed = around.compare(ANN)
     assert (changed.gone, changed.parts, changed.lost, changed.partly) == ((str(root),), (), (), False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
+def test_a_name_that_is_no_text_hides_no_other_change(root: Path) -> None:
+    bad = os.path.join(os.fsencode(root), b"bad\xff.txt")  # noqa: PTH118 - the name is bytes
+    kept = files(root)
+    look = Around(kept, [root])
+    with open(bad, "wb") as file:  # noqa: PTH123 - the name is bytes
+        file.write(b"x")
+    (root / "b.txt").write_text("changed\n")
+    changed = look.compare(ANN)
+    assert said(changed) == ["changed b.txt"]
+    assert [part.model_dump_json() for part in changed.parts]

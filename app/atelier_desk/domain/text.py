@@ -15,6 +15,15 @@ def shorten(text: str, most: int, *, at_word: bool = False) -> str:
     return kept + "…"
 
 
+def can_be_kept(name: str) -> bool:
+    """Whether a file's name is text: on some systems it may be any bytes, which neither the database nor a message can hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def no_formula(text: str) -> str:
     """A cell of a CSV file that a spreadsheet does not take for a formula (OWASP, "CSV Injection")."""
     first = text.lstrip(" ")[:1]

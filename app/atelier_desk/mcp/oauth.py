@@ -12,15 +12,17 @@ import logging
 import secrets
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import KeyVault, remember
 from atelier_desk.mcp.resolving import entry
 from atelier_desk.threads import in_storage_thread, in_tool_thread
+from atelier_desk.web.address import is_own_name, kind_of, number
+from atelier_desk.web.dialing import Resolver, system_resolver
 
 if TYPE_CHECKING:
     import httpx2
@@ -174,6 +176,40 @@ def checked_address(url: str, server: str) -> str:
     return url
 
 
+class Reach:
+    """Where the requests of a server's sign-in may go.
+
+    A server names its authorization server, and that names where clients are registered and tokens given: with such names a stranger would
+    have requests sent into the network of the person. A server that is itself in that network may name others there.
+    """
+
+    def __init__(self, server: McpServer, resolve: Resolver = system_resolver) -> None:
+        self._server, self._resolve = server, resolve
+        self._own: bool | None = None
+
+    async def check(self, url: str) -> None:
+        """Raises ``McpError`` when nothing is asked there. What is checked has a certificate for its name, so that it is the same machine
+        when it is connected to."""
+        asked, own = urlsplit(url), urlsplit(self._server.url)
+        if (asked.scheme, asked.netloc) == (own.scheme, own.netloc):
+            return
+        if self._own is None:
+            self._own = await self._inside(own)
+        if not self._own and (asked.scheme != "https" or await self._inside(asked)):
+            said = N_(
+                "The MCP server {server} sends its sign-in to {address}, which is no public server over https: nothing is asked there."
+            )
+            raise McpError(said, code="sign_in_failed", server=self._server.name, address=f"{asked.scheme}://{asked.netloc}"[:200])
+
+    async def _inside(self, parts: SplitResult) -> bool:
+        """Whether it is a machine of one's own network, by its name or by any number it has."""
+        host = parts.hostname or ""
+        if number(host) is None and is_own_name(host.removesuffix(".")):
+            return True
+        found = (host,) if number(host) is not None else await self._resolve(host, parts.port or 443)
+        return any((ip := number(each)) is None or kind_of(ip) != "public" for each in found)
+
+
 def open_browser(url: str) -> None:
     """Show a page to the person."""
     webbrowser.open(url)
@@ -226,7 +262,23 @@ async def auth(
             "scope": server.scopes or None,
         }
     )
-    made = OAuthClientProvider(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back)
+    reach = Reach(server)
+
+    class Provider(OAuthClientProvider):
+        async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+            flow = super().async_auth_flow(request)
+            try:
+                asked = await anext(flow)
+                while True:
+                    await reach.check(str(asked.url))
+                    response = yield asked
+                    asked = await flow.asend(response)
+            except StopAsyncIteration:
+                return
+            finally:
+                await flow.aclose()
+
+    made = Provider(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back)
     kept.provider = made
     if kept.said.get("metadata"):
         made.context.oauth_metadata = OAuthMetadata.model_validate(kept.said["metadata"])

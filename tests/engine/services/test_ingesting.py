@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import sys
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -201,6 +203,34 @@ async def test_nothing_outside_the_folder_is_read(open_atelier: Opener, code: Pa
         assert "link.py" not in {each.path for each in await atelier.projects.files(project.id)}
         with pytest.raises(UsageError, match="does not lie"):
             await atelier.projects.ingest(project.id, ["../outside.py"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
+async def test_a_name_that_is_no_text_is_left_out_and_named_and_stops_nothing(open_atelier: Opener, code: Path) -> None:
+    with open(os.path.join(os.fsencode(code), b"bad\xff.py"), "wb") as file:  # noqa: PTH118, PTH123 - the name is bytes
+        file.write(b"def bad(): pass\n")
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        for _time in range(2):
+            await read(atelier, project)
+            assert await named(atelier, project, "check")
+            problems = {each.path: each.reason for each in await atelier.projects.problems(project.id)}
+            assert set(problems) == {"bad\\udcff.py", "secrets.json"}
+            assert "UTF-8" in problems["bad\\udcff.py"]
+
+
+async def test_what_looks_like_a_secret_only_by_a_later_rule_is_forgotten(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        first = await named(atelier, project, "check")
+        monkeypatch.setattr("atelier_desk.engine.projects.scan.looks_secret", lambda part: part == "store.py")
+        await read(atelier, project)
+        found = await atelier.projects.find("check", project_ids=[project.id])
+        assert first not in {each.entity.id for each in found}
+        assert "store.py" in {each.path for each in await atelier.projects.problems(project.id)}
 
 
 async def test_a_changed_file_is_read_by_itself(open_atelier: Opener, code: Path) -> None:

@@ -164,6 +164,31 @@ async def test_a_model_answers_for_a_server_once_it_was_allowed_and_it_counts(op
         assert usage.tokens_input > before.tokens_input + sampled.usage.tokens_input
 
 
+async def test_what_a_request_cost_counts_when_its_server_goes_away_meanwhile(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Connection, "mode", "legacy")
+    model = calling("think", "Blue as the sea on a day without wind.")
+    async with open_atelier(model) as atelier, at_server(atelier):
+        run_id = await begun(atelier)
+        question = await asked(atelier)
+        model.gate = asyncio.Event()
+        await atelier.questions.answer_with(question.id, ["accept"])
+        async with asyncio.timeout(20):
+            while len(model.requests) < 2:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
+        await atelier.mcp.stop("asks")
+        async with asyncio.timeout(20):
+            while not (found := [each.body for each in await run_events(atelier.repos, run_id) if each.body.type == "sampled_for_server"]):
+                await asyncio.sleep(0.01)
+        model.gate.set()
+        await result(atelier, run_id)
+        (spent,) = found
+        assert spent.usage.tokens_input > 0
+        assert (await atelier.repos.runs.get(run_id)).usage.tokens_input > spent.usage.tokens_input
+
+
 async def test_a_model_that_was_not_allowed_is_not_asked(open_atelier: Opener, era: str) -> None:
     model = calling("think")
     async with open_atelier(model) as atelier, at_server(atelier) as seen:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,9 +160,9 @@ class Ingestion:
             stopped.set()
             raise
         known = await self._known(below, found)
-        await self._leave_out(found.secret, known)
+        await self._leave_out(index, found.left_out, known)
         if not found.cut:
-            await self._remove(index, sorted(path for path in set(known) - set(found.files) - set(found.secret) if not is_address(path)))
+            await self._remove(index, sorted(path for path in set(known) - set(found.files) - set(found.left_out) if not is_address(path)))
         self._say(total=len(found.files))
         asked = [(path, "" if force or path not in known else known[path].hash) for path in found.files]
         chunks = [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]
@@ -188,10 +188,10 @@ class Ingestion:
 
     async def _known(self, below: Sequence[str], found: scan.Scan) -> dict[str, FileState]:
         """What is known of the files that are looked at, and of those that are gone from there."""
-        paths = {*below, *found.files, *found.secret}
+        paths = {*below, *found.files, *found.left_out}
         if below and len(paths) <= AT_ONCE:
             known = {each.path: each for each in await self._repo.files_at(self._project.id, sorted(paths))}
-            if all(path in known or path in found.files or path in found.secret for path in below):
+            if all(path in known or path in found.files or path in found.left_out for path in below):
                 return known  # no folder among them, below which others may be gone
         return {each.path: each for each in await self._repo.files(self._project.id) if _inside(each.path, below)}
 
@@ -254,14 +254,14 @@ class Ingestion:
         if not self._whole and self.relator is not None:
             await self.relator.tell(batch.symbols)
 
-    async def _leave_out(self, secret: Sequence[str], known: dict[str, FileState]) -> None:
-        """Name what looks like a secret; nothing of it is read."""
-        fresh = [path for path in secret if path not in known or not known[path].skipped]
-        said = _(scan.SECRET)
-        writes = [FileWrite(FileState(path, "", 0, "", "", True, said, True), "") for path in fresh]
+    async def _leave_out(self, index: ProjectIndex, left_out: Mapping[str, str], known: dict[str, FileState]) -> None:
+        """Name what is not read, and forget what was read of it by an earlier version or under another rule."""
+        await self._remove(index, sorted(path for path in left_out if path in known and not known[path].skipped))
+        fresh = [path for path in left_out if path not in known or not known[path].skipped]
+        writes = [FileWrite(FileState(path, "", 0, "", "", True, _(left_out[path]), True), "") for path in fresh]
         for start in range(0, len(writes), ROWS):
             await self._repo.write_files(self._project.id, writes[start : start + ROWS])
-        self._say(problems=self.state.problems + len(secret))
+        self._say(problems=self.state.problems + len(left_out))
 
     async def _remove(self, index: ProjectIndex, gone: Sequence[str]) -> None:
         if gone:

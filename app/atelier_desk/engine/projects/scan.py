@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.text import can_be_kept
 from atelier_desk.engine.attached_text import looks_secret
 from atelier_desk.i18n import N_
 from atelier_desk.workspace.root import ConfinedRoot
@@ -21,14 +22,15 @@ MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_compone
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
 """They come last: reading their text takes seconds, where a file of code takes milliseconds."""
 SECRET = N_("Left out: it looks as if it held a secret.")
+UNNAMED = N_("Left out: its name is not text (UTF-8).")
 
 
 @dataclass(slots=True)
 class Scan:
-    """What was found: paths to read, paths left out because they look like secrets, and why not all was looked at."""
+    """What was found: paths to read, paths left out with the reason, and why not all was looked at."""
 
     files: list[str] = field(default_factory=list)
-    secret: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
     cut: str = ""
 
 
@@ -49,8 +51,10 @@ def scan(root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], ob
             if path in seen or not MADE.isdisjoint(parts):
                 continue
             seen.add(path)
-            if secret:
-                found.secret.append(path)
+            if not can_be_kept(path):
+                found.left_out[path.encode(errors="backslashreplace").decode()] = UNNAMED
+            elif secret:
+                found.left_out[path] = SECRET
             elif entry.found.kind != "file" or any(part.startswith(".") for part in parts):
                 continue  # hidden files are the programs' own; they are looked at for the names of secrets alone
             elif len(found.files) < FILES:

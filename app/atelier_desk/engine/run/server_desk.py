@@ -214,23 +214,43 @@ async def sample(
         enable_thinking=False,
         context_window=opened.window,
     )
-    reply, began, length, written = ChatReply(), env.clock.monotonic(), Length(room), ""
-    async with aclosing(watched(opened.plain.stream(request), env.clock, env.inactivity_s)) as deltas:
-        async for delta in deltas:
-            if length.over(delta):
-                break
-            written += delta.content if delta.kind == "text" else ""
-            if isinstance(delta, ReplyDone):
-                reply = delta.reply
-    usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
-    return SampledForServer(
-        call_id=call_id,
-        server=server,
-        key=key,
-        text=mended(reply.content or written),
-        stop_reason=_REASONS.get(reply.finish_reason, "endTurn"),
-        provider=opened.info.provider,
-        model=reply.model or state.agent.model,
-        usage=usage,
-        duration_ms=round((env.clock.monotonic() - began) * 1000),
-    )
+    began, length, written = env.clock.monotonic(), Length(room), ""
+
+    def sampled(reply: ChatReply, key: str) -> SampledForServer:
+        return SampledForServer(
+            call_id=call_id,
+            server=server,
+            key=key,
+            text=mended(reply.content or written),
+            stop_reason=_REASONS.get(reply.finish_reason, "endTurn"),
+            provider=opened.info.provider,
+            model=reply.model or state.agent.model,
+            usage=priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info),
+            duration_ms=round((env.clock.monotonic() - began) * 1000),
+        )
+
+    reply = ChatReply()
+    try:
+        async with aclosing(watched(opened.plain.stream(request), env.clock, env.inactivity_s)) as deltas:
+            async for delta in deltas:
+                if length.over(delta):
+                    break
+                written += delta.content if delta.kind == "text" else ""
+                if isinstance(delta, ReplyDone):
+                    reply = delta.reply
+    except BaseException:
+        if written:
+            # It is paid for all the same: a server that takes its requests back would cost what no cap of the run knows of.
+            task = asyncio.create_task(_note(env, handle, sampled(ChatReply(content=written), "")))
+            _cleaning.add(task)
+            task.add_done_callback(_cleaning.discard)
+        raise
+    return sampled(reply, key)
+
+
+async def _note(env: RunEnvironment, handle: RunHandle, spent: SampledForServer) -> None:
+    """Keep what a request cost that came to nothing."""
+    try:
+        await env.journal.append(handle, spent)
+    except AtelierError as error:
+        log.info("what a request of a server cost was not kept: %s", type(error).__name__)

@@ -1,8 +1,8 @@
 """What a command changes in a workspace: remembered before it, compared after it, kept so that it can be taken back.
 
 A command says nothing of the files it writes, so all are looked at. Not covered: what ignore files leave out, what is inside of ``.git``,
-links, files over ``ONE_BYTES``, and what lies beyond ``ALL_BYTES``, ``CHANGES`` or twice ``SECONDS``. What others change in the meantime
-counts as the command's.
+links, files whose names are no text, files over ``ONE_BYTES``, and what lies beyond ``ALL_BYTES``, ``CHANGES`` or twice ``SECONDS``. What
+others change in the meantime counts as the command's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.text import can_be_kept
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.places import Place
@@ -111,7 +112,7 @@ class Around:
         for root in self._roots:
             walk = Walk(self._files.root(root), hidden=True, seconds=left)
             try:
-                found |= {(root, entry.path): entry.found for entry in walk.files(folders=True)}
+                found |= {(root, entry.path): entry.found for entry in walk.files(folders=True) if can_be_kept(entry.path)}
             except ToolError as error:
                 if error.code == "workspace_gone":
                     gone.add(root)
