@@ -9,6 +9,9 @@ from pydantic import Field
 
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 
+FOUND_MAX = 100
+"""Results of one search."""
+
 
 class EntityKind(StrEnum):
     """What a node of the graph is; a scope is a class, a function or another named part of code, a section a part of a document."""

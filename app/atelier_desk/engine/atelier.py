@@ -433,6 +433,7 @@ class Atelier(Services):
         if not self._tools_loaded:
             await self.own_tools.load_confirmed()
             await self.mcp.load()
+            await self.projects.load()
             self._tools_loaded = True
 
     async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, accept_loss: bool) -> None:

@@ -87,6 +87,7 @@ class ToolContext:
         allowed_hosts: the arguments about hosts of the rules that allow calls of the tool, such as ``domain:nas.lan:80``.
         barred_host: what a rule says of a host that the call comes to on its way only: ``deny``, ``ask`` or nothing. The host has its port
             behind it where that is not the usual one.
+        tells: whether the rules let a result tell of a file (its absolute path) or of a page (its address) that the call does not name.
         given: what the call's server asked for, when the call is made again with it.
         desk: who answers its server meanwhile; None outside of a run.
         progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
@@ -114,6 +115,7 @@ class ToolContext:
     attachments: Mapping[str, Attachment] = field(default_factory=dict)
     allowed_hosts: Callable[[], tuple[str, ...]] = tuple
     barred_host: Callable[[str], str] = lambda host: ""
+    tells: Callable[[str], bool] = lambda place: True
     given: GivenInput | None = None
     desk: ServerDesk | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None

@@ -75,17 +75,22 @@ class SkillReader(Protocol):
 class Projects(Protocol):
     """What tools do with projects; see the service of that name."""
 
+    @property
+    def some(self) -> bool:
+        """Whether there is a project."""
+        ...
+
     async def list(self) -> list[Project]: ...
 
     async def create(self, name: str, root: str = "", *, embedded: bool = True, watched: bool = True) -> Project: ...
 
-    async def change(self, project_id: str, *, loaded: bool | None = None) -> Project: ...
+    async def change(self, project_id: str, *, loaded: bool | None = None, embedded: bool | None = None) -> Project: ...
 
     async def delete(self, project_id: str) -> int: ...
 
     async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False) -> None: ...
 
-    async def embed(self, project_id: str) -> None: ...
+    async def embed(self, project_id: str, *, kinds: Sequence[EntityKind] = (), force: bool = False) -> None: ...
 
     async def stop(self, project_id: str) -> None: ...
 
@@ -100,7 +105,14 @@ class Projects(Protocol):
     async def entity(self, entity_id: str) -> Entity: ...
 
     async def query(
-        self, project_id: str, kind: EntityKind, where: Mapping[str, Any], order_by: str = "", limit: int = 50
+        self,
+        project_id: str,
+        kind: EntityKind,
+        where: Mapping[str, Any],
+        order_by: str = "",
+        limit: int = 50,
+        *,
+        reads: Callable[[str], bool] = ...,
     ) -> tuple[builtins.list[Entity], int]: ...
 
     async def find(

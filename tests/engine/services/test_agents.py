@@ -30,9 +30,9 @@ async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier
         assert (assistant.name, assistant.config.provider, assistant.config.model) == ("Assistant", "local", STARTER)
         basics, files, reach = assistant.config.tools[:5], assistant.config.tools[5:-6], assistant.config.tools[-6:]
         assert basics == ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
-        hands = ("file_ops", "shell_ops", "context_ops")
+        hands = ("file_ops", "shell_ops", "context_ops", "rag_ops")
         assert list(files) == [tool.name for section in hands for tool in atelier.registry.get_tools_by_section(section)]
-        assert len(files) == 26
+        assert len(files) == 31
         assert reach == ("search_web", "fetch_web_page", "read_image", "list_images", "describe_image", "render_3d_asset")
         assert all(atelier.registry.has(name) for name in reach)
         assert (lead.name, lead.config.provider, lead.config.model, lead.config.tool_mode) == (
@@ -151,3 +151,21 @@ async def test_what_the_form_shows_is_what_is_sent(open_atelier: Opener) -> None
             sent = model.requests[-1]
             bare = sent.model_copy(update={"messages": sent.messages[:1]})
             assert cost[mode] == estimate_request(bare)
+
+
+async def test_what_looks_into_projects_is_offered_once_there_is_one(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        lookup = [tool.name for tool in atelier.registry.get_tools_by_section("rag_ops")]
+        tools = (await atelier.agents.default()).config.tools
+        assert len(lookup) == 5
+        assert set(lookup) <= set(tools)
+        assert not set(lookup) & set(atelier.registry.configured(tools, ()))
+        refused = atelier.registry.refusal("semantic_search", [])
+        assert refused is not None
+        assert (refused.data["code"], "atelier projects create" in refused.data["error"]) == ("not_configured", True)
+        project = await atelier.projects.create("notes")
+        assert set(lookup) <= set(atelier.registry.configured(tools, ()))
+    async with open_atelier() as atelier:
+        assert set(lookup) <= set(atelier.registry.configured(tools, ())), "known again at the start"
+        await atelier.projects.delete(project.id)
+        assert not set(lookup) & set(atelier.registry.configured(tools, ()))

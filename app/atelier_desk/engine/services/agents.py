@@ -101,12 +101,12 @@ class AgentService:
             UsageError, LimitError: it is no agent's file, or its instructions are too long.
         """
         from atelier_desk.engine.foreign_agents import ForeignAgent, Surroundings, is_foreign, read
-        from atelier_desk.tools.sections import CONTEXT, CORE, FILES, SHELL
+        from atelier_desk.tools.sections import CONTEXT, CORE, FILES, SHELL, WEB
 
         if not is_foreign(text, name):
             return ForeignAgent(checks.parse_json(AgentConfig, text, _("agent file")))
         registry, default = self._context.registry, (await self.default()).config
-        usual = [tool.name for section in (CORE, FILES, SHELL, CONTEXT) for tool in registry.get_tools_by_section(section)]
+        usual = [tool.name for section in (CORE, FILES, SHELL, WEB, CONTEXT) for tool in registry.get_tools_by_section(section)]
         providers = [provider.name for provider in await self._context.providers.list()]
         here = Surroundings(registry.get_all_tool_names(), usual, providers, default.provider, default.model)
         return read(text, name, here)

@@ -14,16 +14,8 @@ if TYPE_CHECKING:
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
     """Configurations of the built-in agents, the default one first, each with the tools that its sections have now."""
-    from atelier_desk.llm.local.models import STARTER
-    from atelier_desk.tools.sections import (
-        CONTEXT,
-        CORE,
-        FILES,
-        MEDIA,
-        PLANNING,
-        SHELL,
-        WEB,
-    )  # dear to load, and needed at the first start alone
+    from atelier_desk.llm.local.models import STARTER  # dear to load, as what follows, and needed at the first start alone
+    from atelier_desk.tools.sections import CONTEXT, CORE, FILES, KNOWLEDGE, MEDIA, PLANNING, SHELL, WEB
 
     assistant = _(
         "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
@@ -35,9 +27,9 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
         "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
         "and answer in the user's language with one result of your own, not a pile of reports."
     )
-    # Of the web and of pictures they have what looks: what makes pictures costs, and keeping pages wants the tools of projects.
+    # Of the web and of pictures they have what looks: what makes pictures costs, and projects are made by people.
     reach = [tool.name for section in (WEB, MEDIA) for tool in registry.get_tools_by_section(section) if tool.preset]
-    hands = (FILES, SHELL, CONTEXT)
+    hands = (FILES, SHELL, CONTEXT, KNOWLEDGE)
     wanted = ((_("Assistant"), assistant, (CORE, *hands)), (_("Team lead"), team_lead, (CORE, *hands, PLANNING)))
     return [
         AgentConfig(

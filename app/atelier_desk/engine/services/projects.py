@@ -6,13 +6,14 @@ import builtins
 import contextlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.project import (
+    FOUND_MAX,
     Direction,
     Entity,
     EntityKind,
@@ -47,7 +48,6 @@ log = logging.getLogger(__name__)
 
 NO_FOLDER = N_("There is no folder {path}.")
 INSIDE_DATA = N_("{path} holds Atelier's own data: it cannot become a project.")
-FOUND_MAX = 100
 EXPLORED_MAX = 5_000
 DEPTH_MAX = 5
 TEXT = 50_000
@@ -64,6 +64,12 @@ class ProjectService:
         self._repo = context.repos.projects
         self._indexes = ProjectIndexes(self._repo, context.datadir.root, self._embedder)
         self._ingestions = Ingestions(self._repo, self._indexes, self._embedder, context.clock, self._announce, (context.datadir.root,))
+        self.some = False
+        """Whether there is a project; told from ``load`` on."""
+
+    async def load(self) -> None:
+        """Learn whether there are projects, so that agents are offered what looks into them only when there are."""
+        self.some = bool(await self._repo.list())
 
     async def list(self) -> list[Project]:
         """All projects by name."""
@@ -100,6 +106,7 @@ class ProjectService:
         while project_key(project.id) in keys:
             project = Project(**{**dict(project), "id": Project(name=wanted).id})
         await self._repo.save(project)
+        self.some = True
         self._announce(project.id)
         return project
 
@@ -128,6 +135,7 @@ class ProjectService:
         await self._repo.get(project_id)
         await self._ingestions.forget(project_id)
         count = await self._repo.delete(project_id)
+        await self.load()
         await self._indexes.forget(project_id)
         self._announce(project_id)
         return count
@@ -159,15 +167,16 @@ class ProjectService:
         await self._ingestions.wait(project_id)
         return self._ingestions.states.get(project_id)
 
-    async def embed(self, project_id: str) -> None:
-        """Make the missing vectors of a project in the background.
+    async def embed(self, project_id: str, *, kinds: Sequence[EntityKind] = (), force: bool = False) -> None:
+        """Make the missing vectors of a project in the background, of these kinds of entities or of all; with ``force`` also those that are
+        there, anew. ``IngestState.done`` says of how many texts in the end.
 
         Raises:
             UsageError: no embedder is chosen in the settings.
         """
         if self._embedder() is None:
             raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
-        await self._ingestions.embed(await self._repo.get(project_id))
+        await self._ingestions.embed(await self._repo.get(project_id), kinds, force=force)
 
     async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
         """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about.
@@ -296,9 +305,17 @@ class ProjectService:
         return await search(self._repo, self._indexes, self._embedder(), asked, wanted, kinds, limit, threshold)
 
     async def query(
-        self, project_id: str, kind: EntityKind, where: Mapping[str, Any], order_by: str = "", limit: int = 50
+        self,
+        project_id: str,
+        kind: EntityKind,
+        where: Mapping[str, Any],
+        order_by: str = "",
+        limit: int = 50,
+        *,
+        reads: Callable[[str], bool] = lambda path: True,
     ) -> tuple[builtins.list[Entity], int]:
-        """Entities of a kind that meet conditions, and how many do; see ``knowledge.projects.query``.
+        """Entities of a kind that meet conditions, and how many do; see ``knowledge.projects.query``. Of those whose path is not to be read
+        nothing is said.
 
         Raises:
             UsageError: a field or an operator that there is not.
@@ -306,7 +323,9 @@ class ProjectService:
         checks.page(limit, most=FOUND_MAX)
         await self._repo.get(project_id)
         index = await self._indexes.get(project_id)
-        found = await in_tool_thread(lambda: filtered([each for each in index.all() if each.kind == kind], where, order_by))
+        found = await in_tool_thread(
+            lambda: filtered([each for each in index.all() if each.kind == kind and reads(each.path)], where, order_by)
+        )
         return await self._repo.entities([each.id for each in found[:limit]], project_id), len(found)
 
     async def forget_path(self, project_id: str, path: str) -> int:

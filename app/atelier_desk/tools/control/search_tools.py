@@ -15,6 +15,7 @@ from atelier_desk.i18n import N_, in_every_language
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.describe import NOT_WHEN
 from atelier_desk.tools.modes import searched_names
 from atelier_desk.tools.sections import SERVERS
 
@@ -115,18 +116,10 @@ def words(text: str) -> list[str]:
 def _counts(tool: Tool) -> Counter[str]:
     definition = tool.definition()
     properties = definition.parameters.get("properties")
-    counted = Counter(
-        words(
-            " ".join(
-                (
-                    in_every_language(tool.title),
-                    in_every_language(tool.purpose),
-                    definition.description,
-                    *(properties if isinstance(properties, dict) else ()),
-                )
-            )
-        )
-    )
+    # When not to use a tool is said with words of what others do.
+    told = [line for line in definition.description.splitlines() if not line.startswith(NOT_WHEN)]
+    names = properties if isinstance(properties, dict) else ()
+    counted = Counter(words(" ".join((in_every_language(tool.title), in_every_language(tool.purpose), *told, *names))))
     for word in words(getattr(tool, "own_name", tool.name)):
         counted[word] += _NAME_WEIGHT
     return counted

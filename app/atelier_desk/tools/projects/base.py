@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import Entity, EntityKind, Project, is_address
+from atelier_desk.domain.project import Entity, EntityKind, Project
 from atelier_desk.domain.text import shorten
 from atelier_desk.tools.base import Risk, ToolContext, Topic
 from atelier_desk.tools.describe import DescribedTool
@@ -98,10 +99,27 @@ class ProjectTool(DescribedTool):
         return tuple(dict.fromkeys(filter(None, (_outside(each, roots.get(each.project_id, ""), trusted) for each in entities))))
 
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
-        """Those of the entities that stand in granted folders, in pages, or in no file at all."""
-        roots = {each.id: each.root for each in await self.visible(context)}
-        granted = _real(context.roots)
-        return [each for each in entities if each.project_id in roots and _readable(each, roots[each.project_id], granted)]
+        """Those of the entities that the agent may read: see ``reader``."""
+        reads = {each.id: self.reader(each, context) for each in await self.visible(context)}
+        return [each for each in entities if each.project_id in reads and reads[each.project_id](each.path)]
+
+    def reader(self, project: Project, context: ToolContext) -> Callable[[str], bool]:
+        """Says of a path of the project whether the agent may read what stands there: in granted folders, in pages, or in no file at all,
+        and no rule about paths or hosts forbids it or asks about it."""
+        granted, root = _real(context.roots), Path(project.root)
+
+        @cache
+        def reads(path: str) -> bool:
+            if not path:
+                return True
+            if "://" in path:
+                return context.tells(path)
+            if not project.root:
+                return True
+            whole = root / path
+            return any(whole.is_relative_to(each) for each in granted) and context.tells(str(whole))
+
+        return reads
 
 
 def real(where: Place, context: ToolContext) -> str:
@@ -141,12 +159,6 @@ def kind_of(name: str) -> EntityKind:
         if name.casefold() in (known.casefold(), kind.value):
             return kind
     raise ToolError("There is no entity {name}. There are: {names}.", code="not_found", name=name[:60], names=", ".join(KINDS))
-
-
-def _readable(entity: Entity, root: str, granted: list[Path]) -> bool:
-    if not root or not entity.path or is_address(entity.path):
-        return True
-    return any((Path(root) / entity.path).is_relative_to(each) for each in granted)
 
 
 def _outside(entity: Entity, root: str, trusted: list[Path]) -> str:
