@@ -38,11 +38,14 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
         (("images", "https://x.org:99999", "painter"), "images"),
         (("images", "https://x.org", "p", "--api-key-env", "two words"), "images_key_env"),
         (("describe", "nobody/model"), "no provider named nobody"),
-        (("describe", "model"), "sees"),
+        (("describe", "model"), "PROVIDER/MODEL"),
         (("models", "sculptor"), "sculptor"),
     ):
         refused = cli("media", *words)
         assert (refused.status != 0, why in refused.err) == (True, True), refused.err
+    assert "Aucun service qui crée des images" in cli("--lang", "fr", "media", "test", "images").err
+    assert "Aucun service qui crée des modèles 3D" in cli("--lang", "fr", "media", "test", "models").err
+    assert "aucun." in cli("--lang", "fr", "media", "describe", "nobody/model").err
     assert cli("media", "list", "--json").json["images"] == "", "nothing of it is stored"
     assert "painter" in cli("media", "images", f"{server}/", "painter", "--api-key-env", "A_KEY").out
     keyless = cli("media", "test", "images", options=vault)

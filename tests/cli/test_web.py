@@ -23,9 +23,12 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
         "found_browser": "", "pages": 0, "bytes": 0,
     }  # fmt: skip
     assert cli("web", "search", "words").out == "Title\n  https://a.org/\n  excerpt\n"
+    blank = cli("web", "search", " ")
+    assert (blank.status, "must not be blank" in blank.err) == (2, True), blank.err
     refused = cli("web", "use", "searxng")
     assert (refused.status, "address" in refused.err) == (2, True)
-    assert cli("web", "use", "searxng", "--address", "ftp://x").status == 2
+    strange = cli("web", "use", "searxng", "--address", "ftp://x")
+    assert (strange.status, "must be an address such as https://" in strange.err, "[^" in strange.err) == (2, True, False), strange.err
     assert cli("web", "use", "brave", "--api-key-env", "BRAVE_KEY", "--json").json["key_env"] == "BRAVE_KEY"
     assert "BRAVE_KEY" in cli("web", "show").out
     cli("web", "use", "off")

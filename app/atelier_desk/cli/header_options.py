@@ -48,11 +48,17 @@ def need_keyring(persistent: bool, names: Iterable[str], said: str) -> None:
         raise UsageError(said, code="no_keyring", header=name)
 
 
-async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str]) -> None:
-    """``need_keyring`` for secrets of an MCP server, by ``env:NAME`` or ``header:NAME``."""
-    names = [key.partition(":")[2] or key for key in secrets]
-    said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
-    need_keyring(not names or await atelier.mcp.keeps_secrets(), names, said)
+async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: Iterable[str] = ()) -> None:
+    """``need_keyring`` for secrets of an MCP server, by ``env:NAME`` or ``header:NAME``; ``headers`` are names of those that it takes."""
+    wanted, taken = list(secrets), set(headers)
+    kept = not wanted or await atelier.mcp.keeps_secrets()
+    for key in wanted:
+        name = key.partition(":")[2] or key
+        if name in taken and key.startswith("header:"):
+            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as --header '{header}: $VARIABLE'.")
+        else:
+            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
+        need_keyring(kept, [name], said)
 
 
 def name_and_value(text: str) -> tuple[str, str]:
@@ -65,5 +71,5 @@ def name_and_value(text: str) -> tuple[str, str]:
 
     name, found, value = text.partition("=")
     if not found or not name.strip():
-        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(name[:40]))
+        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(text[:40]))
     return name.strip(), value.strip()

@@ -112,6 +112,7 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.mcp import McpServer
     from atelier_desk.engine.services.common import checks
+    from atelier_desk.engine.services.common.mcp_rules import checked
     from atelier_desk.mcp.reading.found import is_secret
 
     secrets: dict[str, str] = {}
@@ -124,7 +125,6 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
             env[name] = value
     headers, values = headers_of(arguments.header, named=lambda value: "$" in value)
     secrets |= {f"header:{name}": value for name, value in values.items()}
-    await need_mcp_keyring(atelier, secrets)
     if arguments.client_secret:
         if not arguments.client_id:
             raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
@@ -133,12 +133,13 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         secrets["client:secret"] = arguments.client_secret
     line_ = arguments.line or [""]
     fields: dict[str, Any] = (
-        {"transport": "http", "url": arguments.url} if arguments.url else {"command": line_[0], "args": tuple(line_[1:])}
+        {"transport": "http", "url": arguments.url} if arguments.url is not None else {"command": line_[0], "args": tuple(line_[1:])}
     )
     config = checks.build(
         McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=arguments.folder, sandbox=arguments.sandbox,
         timeout_s=arguments.timeout, client_id=arguments.client_id, scopes=arguments.scopes, **fields,
     )  # fmt: skip
+    await need_mcp_keyring(atelier, (key for key in secrets if key != "client:secret"), checked(config).headers)
     agents = [await atelier.agents.by_name(name) for name in arguments.agent or ()]
     await atelier.mcp.save(config, secrets, new=True)
     for agent in agents:
@@ -172,7 +173,8 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         data(out, health_of(health))
     else:
         tell_health(out, arguments.name, health)
-        tell_waiting(out, await atelier.mcp.get(arguments.name))
+        if health.ok:
+            tell_waiting(out, await atelier.mcp.get(arguments.name))
         for each in await atelier.mcp.log(arguments.name) if arguments.log else ():
             line(out, " ".join(filter(None, (f"{each.time:%H:%M:%S}", each.level, each.logger, each.text))))
     return 0 if health.ok else 1

@@ -66,6 +66,10 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         data(out, [preview(where, each) for where, each in found])
         return 0
     added, values = [], dict(map(name_and_value, arguments.value or ()))
+    asked = {ask.name for _where, each in found for ask in each.asks}
+    if strange := ", ".join(sorted(values.keys() - asked)):
+        wants = ", ".join(sorted(asked)) or _("none")
+        raise UsageError(N_("No server of these asks for {unknown}. What is asked for: {names}."), unknown=strange, names=wants)
     for where, each in found:
         if wanted is None:
             tell_found(out, where, each)

@@ -93,7 +93,8 @@ def title(request: ApprovalRequest) -> str:
             "{agent} wants to carry out a plan of {n} action", "{agent} wants to carry out a plan of {n} actions", count, agent=agent
         )
     if request.server:
-        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool_name(request), server=request.server)
+        tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence names it
+        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)
     return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
 
 
