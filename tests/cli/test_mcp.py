@@ -55,7 +55,7 @@ def test_bad_input_says_what_is_allowed(cli: Cli) -> None:
         (("add", "web", "--url", "https://a.example", "--header", "X-Key: abc"), "no keyring"),
         (("add", "web", "--url", ""), "http://"),
         (("add", "web", "--url", "https://a.example:99999/mcp"), "a port from 1 to 65535"),
-        (("add", "web", "--url", "http://[::1/mcp"), "no address"),
+        (("add", "web", "--url", "http://[::1/mcp"), "must begin with http"),
         (("add", "web", "--url", "http://a example/mcp"), "no blanks"),
         (("add", "web", "--url", "https://me:word@a.example/mcp"), "must not hold a name or a password"),
         (("add", "web", "--url", "https://a.example", "--header", "Bad Name: abc"), "cannot be the name of a header"),
