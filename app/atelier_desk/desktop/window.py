@@ -62,6 +62,7 @@ class MainWindow(Translated, WindowActions):
         self.pages.addWidget(self.opening)
         self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
+        self.opening.setFocus()
         self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
         self.rail.drawer.lie_over(self.pages, self.middle, self.sidebar)
@@ -202,6 +203,7 @@ class MainWindow(Translated, WindowActions):
         if not self.rail.drawer.narrow:
             self.rail.set_visible(True)
         self.pages.setCurrentWidget(self.opening)
+        self.opening.setFocus()
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
