@@ -22,6 +22,7 @@ from atelier_desk.desktop.tab_order import step
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
+from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.window_actions import WindowActions
 from atelier_desk.i18n import N_, _
 
@@ -68,6 +69,7 @@ class MainWindow(Translated, WindowActions):
         self.rail.drawer.lie_over(self.pages, self.middle, self.sidebar)
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
+        EnterPresses(self)
         self.actions_ = ActionRegistry(self)
         self.actions_.hold()
         self._add_pane_actions()
