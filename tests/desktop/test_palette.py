@@ -135,3 +135,20 @@ def test_its_corners_are_round_without_a_compositor(window: Window) -> None:
     assert not palette.mask().contains(palette.rect().topLeft())
     assert not palette.mask().contains(palette.rect().bottomRight())
     assert palette.mask().contains(palette.rect().center())
+
+
+def test_it_is_as_high_as_what_is_found(qtbot: QtBot, window: Window) -> None:
+    palette = CommandPalette(ActionRegistry(window), window, lambda: [Command(f"Workflow {number}", bool) for number in range(30)])
+    palette.popup()
+    full = palette.height()
+    assert full <= window.height()
+    qtbot.keyClicks(palette.field, "tasks")
+    assert palette._model.rowCount() == 1
+    qtbot.waitUntil(lambda: palette.height() < full / 2)
+    row = palette.list.visualRect(palette._model.index(0, 0))
+    assert palette.list.viewport().rect().contains(row), "the one line is seen whole"
+    palette.field.setText("nothing of this name")
+    qtbot.waitUntil(lambda: palette.nothing.isVisible() and palette.height() < full / 2)
+    palette.field.clear()
+    qtbot.waitUntil(lambda: palette.height() == full)
+    palette.hide()

@@ -158,6 +158,15 @@ def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: st
     assert program.window.pages.currentWidget() is program.window.opening
 
 
+def test_what_is_typed_before_it_is_open_presses_nothing(qtbot: QtBot, program: Program) -> None:
+    program.window.activateWindow()  # what a window manager does
+    qtbot.waitUntil(program.window.isActiveWindow)
+    assert program.window.focusWidget() is program.window.opening
+    for key in (Qt.Key.Key_Space, Qt.Key.Key_Return):
+        qtbot.keyClick(program.window.focusWidget(), key)
+    assert program.window.pages.currentWidget() is program.window.opening
+
+
 def test_problems_become_toasts(program: Program) -> None:
     program.bridge.failed.emit("The disk is full.")
     toast = program.window.findChild(QWidget, "toast")

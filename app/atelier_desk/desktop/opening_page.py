@@ -16,6 +16,7 @@ class OpeningPage(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         control(self, "opening-page")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # or a button had the keyboard, and the first space that is typed pressed it
         line = fill(QHBoxLayout(), 1, Spinner(self), say(label("", "muted", self), N_("Opening your workflows…")), 1, spacing=10)
         line.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         fill(QVBoxLayout(self), 1, line, 1)

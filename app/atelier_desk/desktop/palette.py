@@ -129,6 +129,7 @@ class CommandPalette(QDialog):
         self.list = control(GroupedList(self), "palette-list", look="plain", name=N_("Commands"), on=self._run)
         self.list.setItemDelegate(_Delegate(self.list))
         self.list.setUniformItemSizes(True)
+        self.list.setMinimumHeight(1)  # of its own it would not be lower than three lines
         self._model = self.list.rows
         self.nothing = control(label("", "muted", self, wrap=True), "palette-nothing", N_("Nothing is called that."))
         self.nothing.setMargin(12)
@@ -144,11 +145,8 @@ class CommandPalette(QDialog):
         self._commands = self._collect()
         self.field.clear()
         self._filter("")
-        width = min(theme().px(_WIDTH), self._window.width() - 32)
-        self.setFixedSize(width, min(theme().px(36) * _ROWS + theme().px(64), self._window.height() - theme().px(72) - 16))
-        round_popup(self, CORNER)  # a translucent window would have black corners where nothing composes windows
         corner = self._window.mapToGlobal(self._window.rect().topLeft())
-        self.move(corner.x() + (self._window.width() - width) // 2, corner.y() + theme().px(72))
+        self.move(corner.x() + (self._window.width() - self.width()) // 2, corner.y() + theme().px(72))
         self.show()
         self.field.setFocus()
 
@@ -181,6 +179,16 @@ class CommandPalette(QDialog):
         self._shown = []
         self.list.fill([("", map(self._line, self._best(needle)))] if needle.strip() else self._all())
         self.nothing.setVisible(not self._model.rowCount())
+        self.list.setVisible(self._model.rowCount() > 0)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as what is found: an empty ground below one line looks as if something were missing."""
+        look, rows = theme(), self._model.rowCount()
+        width = min(look.px(_WIDTH), self._window.width() - 32)
+        inner = look.px(36) * min(rows, _ROWS) if rows else self.nothing.heightForWidth(width - 12)
+        self.setFixedSize(width, min(inner + look.px(64), self._window.height() - look.px(72) - 16))
+        round_popup(self, CORNER)  # a translucent window would have black corners where nothing composes windows
 
     def _best(self, needle: str) -> list[Command]:
         """What fits, the best first; of equals, what was run last."""

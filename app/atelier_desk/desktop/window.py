@@ -22,6 +22,7 @@ from atelier_desk.desktop.tab_order import step
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, Translated, control, say
+from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.window_actions import WindowActions
 from atelier_desk.i18n import N_, _
 
@@ -62,11 +63,13 @@ class MainWindow(Translated, WindowActions):
         self.pages.addWidget(self.opening)
         self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
+        self.opening.setFocus()
         self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
         self.rail.drawer.lie_over(self.pages, self.middle, self.sidebar)
         self.pages.installEventFilter(self)
         self.toasts.stand_over(self.pages)
+        EnterPresses(self)
         self.actions_ = ActionRegistry(self)
         self.actions_.hold()
         self._add_pane_actions()
@@ -202,6 +205,7 @@ class MainWindow(Translated, WindowActions):
         if not self.rail.drawer.narrow:
             self.rail.set_visible(True)
         self.pages.setCurrentWidget(self.opening)
+        self.opening.setFocus()
 
     # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:

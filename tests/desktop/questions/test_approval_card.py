@@ -177,6 +177,23 @@ async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> N
     assert [action.objectName() for action in s.card.scope_menu().actions() if action.objectName()] == ["approval-scope-run"]
 
 
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (("write_file(~/proj/notes.md)",), "“Write file” (~/proj/notes.md)"),
+        (("run_command(ls -la)", "run_command(echo done)"), "“Run a command” (ls -la) · “Run a command” (echo done)"),
+        (("mcp__map__route(Lyon)",), "“route” (Lyon)"),
+    ],
+)
+async def test_the_narrow_yes_is_said_in_peoples_words(scene: MakeScene, rules: tuple[str, ...], said: str) -> None:
+    s = scene(asks(tool=rules[0].partition("(")[0], always=rules))
+    entry = next(action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-always")
+    assert entry.text() == f"Always, everywhere: {said}"
+    entry.trigger()
+    await settle()
+    assert s.engine.calls("approvals.approve")[0][1]["rules"] == rules, "the rule itself stays as it is"
+
+
 async def test_always_for_a_section(scene: MakeScene) -> None:
     s = scene(asks())
     entry = next(action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-section")

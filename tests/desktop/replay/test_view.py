@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk import i18n
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.view import ReplayView
-from atelier_desk.desktop.replay.words import mark_title, span_title
+from atelier_desk.desktop.replay.words import mark_role, mark_title, span_title
 from atelier_desk.engine.services.team.views import Mark
 from tests.support import past
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -244,3 +244,17 @@ async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewher
     qtbot.keyClick(view.scrubber, Qt.Key.Key_Space)
     assert view.player.playing
     assert len(forks) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "role"),
+    [
+        ("completed", "Ada is done", "ok"),
+        ("cancelled", "Ada was stopped", "muted"),
+        ("abandoned", "Ada gave up", "muted"),
+        ("error", "Ada failed", "err"),
+    ],
+)
+def test_the_end_of_a_run_says_how_it_ended(status: str, told: str, role: str) -> None:
+    end = Mark(1, past.START, "r", "run_finished", status)
+    assert (mark_title(end, "Ada"), mark_role(end)) == (told, role)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QStyle,
     QStyleOptionButton,
+    QStyleOptionComboBox,
     QStyleOptionViewItem,
     QWidget,
 )
@@ -65,6 +66,28 @@ async def test_no_page_is_wider_than_its_window(window: SettingsWindow, monkeypa
         await settle()
         page = window.page(name)
         assert page.area.widget().width() <= page.area.viewport().width(), name
+    switch_language("en")
+    await settle()
+
+
+@pytest.mark.parametrize("width", [780, 1020])
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_no_choice_of_the_web_page_is_cut(window: SettingsWindow, scale: int, width: int) -> None:
+    """French came after the page was made, and a combo box keeps the width of the words it was shown with first."""
+    window.show_page("web")
+    await settle()
+    theme().set_scale(scale)
+    switch_language("fr")
+    window.resize(width, 660)
+    await settle()
+    for name in ("web-scripts", "web-search"):
+        box = window.page("web").findChild(QComboBox, name)
+        assert box is not None
+        option = QStyleOptionComboBox()
+        box.initStyleOption(option)
+        room = box.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, box).width()
+        widest = max(box.fontMetrics().horizontalAdvance(box.itemText(row)) for row in range(box.count()))
+        assert widest <= room, (name, widest, room)
     switch_language("en")
     await settle()
 

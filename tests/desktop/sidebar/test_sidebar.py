@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
@@ -221,6 +221,27 @@ async def test_a_menu_is_for_the_row_it_was_asked_on_and_leaves_the_open_one_mar
     current = view.current()
     assert current is not None
     assert (current.id, view.marked, view.painted.shown_id) == ("d", ["d"], "d")
+
+
+async def test_the_right_button_leaves_the_keyboard_where_it_is(column: Column, qtbot: QtBot) -> None:
+    view, field = column.sidebar.list, column.sidebar.search
+    view.window().activateWindow()
+    qtbot.waitUntil(view.window().isActiveWindow)
+    field.setFocus()
+    pinned = view.visualRect(column.sidebar.model.index_of("p")).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=pinned)
+    assert QApplication.focusWidget() is field
+    view.clearSelection()
+    view.setCurrentIndex(QModelIndex())
+    view.painted.shown_id = "d"
+    view.setFocus(Qt.FocusReason.TabFocusReason)
+    current = view.current()
+    assert current is not None
+    assert current.id == "d", "the open one, and not the first row"
+    field.setFocus()
+    QTest.mousePress(view.viewport(), Qt.MouseButton.LeftButton, pos=pinned)
+    assert QApplication.focusWidget() is view
+    QTest.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(-5, -5))
 
 
 async def test_the_menu_acts_on_the_clicked_row(column: Column) -> None:

@@ -28,6 +28,7 @@ from atelier_desk.desktop.settings.window import fitting
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.words import text_of
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.i18n import N_, _, ngettext
@@ -51,6 +52,7 @@ class ProjectsWindow(Translated, QWidget):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setObjectName("projects-window")
+        EnterPresses(self)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         mark(self, "surface")
         self.bridge = bridge

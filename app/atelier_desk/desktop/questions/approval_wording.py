@@ -141,7 +141,7 @@ def choices(request: ApprovalRequest) -> list[Choice]:
         return found
     where = partial(always_words, request.holds)
     if request.always != (request.tool,):
-        narrow = " · ".join(shorten(text, LONGEST_RULE) for text in request.always)
+        narrow = " · ".join(shorten(_narrow(text), LONGEST_RULE) for text in request.always)
         found.append(Choice("always", where(narrow), ApprovalScope.ALWAYS, request.always))
     found.append(Choice("tool", where(name), ApprovalScope.ALWAYS, (request.tool,)))
     if request.section and not request.server:
@@ -151,6 +151,13 @@ def choices(request: ApprovalRequest) -> list[Choice]:
         text = _("the server {server}", server=request.server)
         found.append(Choice("server", where(text), ApprovalScope.ALWAYS, (f"mcp__{request.server}",)))
     return found
+
+
+def _narrow(rule: str) -> str:
+    """A rule about one tool and some of its calls, by the name people know: ``“Write file” (~/notes.md)``."""
+    name, bracket, calls = rule.partition("(")
+    known = tool_title(name)
+    return f"{_('“{name}”', name=known) if known != name else name} {bracket}{calls}".strip()
 
 
 LONGEST_RULE = 80

@@ -76,6 +76,8 @@ _MARKS = {
     "run_failed": N_("Failed"),
     "run_finished": N_("{name} is done"),
 }
+_ENDED = {"cancelled": N_("{name} was stopped"), "abandoned": N_("{name} gave up"), "error": N_("{name} failed")}
+"""How a run ended that was not done."""
 _OF_AGENT = frozenset({"run_started", "model_replied", "run_finished"})
 _OF_SOMETHING = frozenset(
     {
@@ -124,7 +126,8 @@ def mark_title(mark: Mark, agent: str = "") -> str:
     """An event in a few words; ``agent`` is the name of the run it belongs to."""
     if mark.kind == "run_paused":
         return _(_PAUSES.get(mark.label, _PAUSES["user"]))
-    text = _MARKS.get(mark.kind)
+    text = _ENDED.get(mark.label) if mark.kind == "run_finished" else None
+    text = text or _MARKS.get(mark.kind)
     if text is None:
         return mark.kind.replace("_", " ")
     name = agent if mark.kind in _OF_AGENT else _(mark.title) or mark.label or agent
@@ -135,4 +138,6 @@ def mark_title(mark: Mark, agent: str = "") -> str:
 
 def mark_role(mark: Mark) -> Role | None:
     """The colour of an event that deserves a tick of its own among many, None for the others."""
+    if mark.kind == "run_finished" and mark.label in _ENDED:
+        return "err" if mark.label == "error" else "muted"
     return _NOTABLE.get(mark.kind)

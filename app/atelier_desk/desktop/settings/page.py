@@ -74,11 +74,19 @@ class Row(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         room = self.control.sizeHint().width() + theme().px(STRETCH_TEXT if self._stretch else TEXT)
-        down = self.width() < room
+        down = self.width() < room or self._cuts()
         self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
         self._line.setSpacing(6 if down else 16)
         side = Qt.AlignmentFlag.AlignVCenter if not down else Qt.AlignmentFlag(0) if self._stretch else Qt.AlignmentFlag.AlignLeft
         self._line.setAlignment(self.control, side)
+
+    def _cuts(self) -> bool:
+        """Whether a wide combo box beside the texts would cut an entry: its hint for the width is that of its first show, in other words."""
+        box = self.control
+        if not self._stretch or not isinstance(box, QComboBox):
+            return False
+        widest = max((box.fontMetrics().horizontalAdvance(box.itemText(row)) for row in range(box.count())), default=0)
+        return widest + theme().px(44) > (self.width() - 16) * 3 // 5
 
     def set_texts(self, caption: Text, hint: Text = "") -> None:
         """Bind the texts of the row, which are also those of its control for who cannot see."""

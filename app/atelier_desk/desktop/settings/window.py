@@ -13,6 +13,7 @@ from atelier_desk.desktop.settings.registry import PageEntry, pages
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class SettingsWindow(Translated, QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self.bridge = bridge
         self.setObjectName("settings-window")
+        EnterPresses(self)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         mark(self, "surface")
         self.resize(fitting(SIZE, self))

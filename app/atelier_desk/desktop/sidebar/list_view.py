@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPalette
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPalette
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from atelier_desk.desktop.sidebar.delegate import WorkflowDelegate
@@ -62,6 +62,7 @@ class WorkflowListView(QListView):
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDefaultDropAction(Qt.DropAction.MoveAction)
         self.setDragDropOverwriteMode(True)  # things are dropped onto rows, never between them
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the right button leaves the keyboard where it is; the left one takes it below
         self._pressed: Row | None = None
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
@@ -139,6 +140,7 @@ class WorkflowListView(QListView):
             self._pressed = None
             self.menu_wanted.emit(self._meant(workflow.id), event.globalPosition().toPoint())
         elif left:
+            self.setFocus(Qt.FocusReason.MouseFocusReason)
             super().mousePressEvent(event)
         # Any other button: Qt would select the row, and the menu comes without that.
 
@@ -168,6 +170,11 @@ class WorkflowListView(QListView):
         """Whom a menu on this row is about: all that are selected when it is one of several, else this one."""
         marked = self.marked
         return marked if workflow_id in marked else [workflow_id]
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        if not self.currentIndex().isValid() and (shown := self.rows.index_of(self.painted.shown_id)).isValid():
+            self.selectionModel().setCurrentIndex(shown, _SELECT.NoUpdate)  # Qt would take the first row, which is another
+        super().focusInEvent(event)
 
     # -- the keyboard ---------------------------------------------------------------------------------------------------------------
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -10,8 +10,9 @@ from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.base import ChatModel
 
-DEFAULT_WINDOW = 8192
-"""Tokens assumed for a model nobody says anything about."""
+DEFAULT_WINDOW = 32_768
+"""Tokens assumed for a model nobody says anything about: what servers offer today has as many or more, and the built-in agents' tools alone
+take a fifth of it. A server that can take fewer says so when it refuses a request, and that is learned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMainWindow, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMainWindow, QPlainTextEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.focus import ComposerFocus
@@ -103,3 +103,25 @@ def test_a_click_on_a_button_leaves_the_keyboard_where_it_is(qtbot: QtBot, room:
         qtbot.mouseClick(each, Qt.MouseButton.LeftButton)
         assert has(room.field)
         assert each.focusPolicy() & Qt.FocusPolicy.TabFocus, "the keyboard reaches it all the same"
+
+
+def test_a_letter_that_nobody_took_is_written_in_the_composer(qtbot: QtBot, room: Room) -> None:
+    view = QScrollArea(room)  # as the messages are: a click on a button in a card gives it the keyboard
+    view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    view.show()
+    view.setFocus()
+    qtbot.keyClick(view, Qt.Key.Key_Space)
+    qtbot.keyClick(view, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    assert has(view)
+    assert not room.field.toPlainText()
+    qtbot.keyClick(view, "H")
+    assert has(room.field)
+    qtbot.keyClicks(room.field, "i")
+    assert room.field.toPlainText() == "Hi"
+    room.search.setFocus()
+    qtbot.keyClick(room.search, "x")
+    assert (room.search.text(), room.field.toPlainText()) == ("x", "Hi"), "what can be written in keeps it"
+    room.field.hide()
+    view.setFocus()
+    qtbot.keyClick(view, "y")
+    assert has(view), "no composer is in view"

@@ -123,6 +123,7 @@ async def test_a_new_memory_takes_the_defaults_of_its_type(pane: MemoryPane, ate
 async def test_editing_and_what_a_form_refuses(pane: MemoryPane, atelier: FakeAtelier) -> None:
     pane.edit("m1")
     dialog = pane.window().findChild(MemoryDialog)
+    assert dialog.content.textCursor().atEnd(), "what is typed is added"
     dialog.tags.setText("x" * 65)
     dialog.findChild(QPushButton, "form-submit").click()
     await settle()

@@ -17,8 +17,8 @@ class ComposerFocus(QObject):
     """Gives the keyboard back to the composer of a window.
 
     It does so when the widget that had the keyboard is gone, hidden or disabled (a menu that closed, a dialog, a card that was decided, a
-    bar that was left), when nothing has it, on Esc that nobody else took, and whenever ``back`` is called. What a program part gave the
-    keyboard to on purpose meanwhile keeps it.
+    bar that was left), when nothing has it, on Esc that nobody else took, and whenever ``back`` is called. A letter that nobody took is
+    written there, too. What a program part gave the keyboard to on purpose meanwhile keeps it.
 
     Args:
         field: the composer's field in view; None while there is none.
@@ -43,6 +43,15 @@ class ComposerFocus(QObject):
         if field is not None and field.isVisible() and field.isEnabled():
             field.setFocus()
 
+    def _write(self, event: QKeyEvent) -> bool:
+        """What is typed while the messages have the keyboard, after a click on one or on a button in a card, belongs in the composer."""
+        field = self._field()
+        if field is None or not field.isVisible() or not field.isEnabled():
+            return False
+        field.setFocus()
+        QApplication.sendEvent(field, event)
+        return True
+
     def _on_moved(self, old: QWidget | None, new: QWidget | None) -> None:
         gone = old is not None and not _usable(old)
         self._lost = self._lost or gone
@@ -62,11 +71,21 @@ class ComposerFocus(QObject):
             self._lost = QApplication.activeWindow() is None  # between two windows
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            self._take()  # it came up to the window: nothing in between had a use for it
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):  # it came up here: nothing in between had a use for it
+            if event.key() == Qt.Key.Key_Escape:
+                self._take()
+            elif _written(event):
+                return self._write(event)
         elif event.type() == QEvent.Type.WindowActivate and QApplication.focusWidget() is None:
             self.back()
         return False
+
+
+def _written(event: QKeyEvent) -> bool:
+    """Whether a key writes something. Space does not count: where nothing is written it turns pages and presses buttons."""
+    held = event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier)
+    text = event.text()
+    return bool(text) and text.isprintable() and not text.isspace() and not held
 
 
 def _usable(widget: QWidget) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.panes.fields import pad
@@ -97,6 +98,7 @@ class MemoryDialog(FormDialog):
             signal.connect(self.check)
         self.finish(_("Add") if memory is None else _("Save"))
         self.content.setFocus()
+        self.content.moveCursor(QTextCursor.MoveOperation.End)  # one who edits adds to it more often than one writes before it
 
     def _type_chosen(self) -> None:
         if self._row is None:
