@@ -336,7 +336,7 @@ class Ingestion:
             if known:
                 matrix = np.frombuffer(b"".join(known.values()), dtype="<f2").reshape(len(known), -1)
                 await in_tool_thread(index.set_vectors, [missing[each] for each in known], list(known), matrix)
-            entries = {each: index.entries[missing[each][0]] for each in batch if each not in known}
+            entries = {each: index.at(missing[each][0]) for each in batch if each not in known}
             ids = {entry.id: each for each, entry in entries.items() if entry is not None}
             texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.said(list(ids))).items()} if ids else {}
             if texts:
