@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.storage.repositories.projects import project_key
 from tests.engine.conftest import Opener, WordEmbedder
 
@@ -214,3 +215,21 @@ async def test_a_changed_file_is_read_by_itself(open_atelier: Opener, code: Path
                 (code / "fresh.py").write_text(f"def fresh():\n    return {asyncio.get_running_loop().time()}\n")
                 await asyncio.wait([asyncio.create_task(done.wait())], timeout=1)
         assert await named(atelier, project, "fresh")
+
+
+async def test_a_process_that_ended_with_what_it_was_told_is_told_again(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Reader.tell
+
+    async def killed_after(reader: Reader, symbols: Mapping[str, str | None], *, settled: bool = False) -> None:
+        await told(reader, symbols, settled=settled)
+        monkeypatch.setattr(Reader, "tell", told)
+        await reader.aclose()
+
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
+        monkeypatch.setattr(Reader, "tell", killed_after)
+        await read(atelier, project)
+        around = await atelier.projects.explore(await named(atelier, project, "main"), relations=[RelationKind.CALLS])
+        assert [each.entity.qualified for each in around.neighbours] == ["check"]
