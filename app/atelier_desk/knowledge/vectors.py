@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atelier_desk.knowledge.sketch import Sketch
+from atelier_desk.llm.embedders.blas import limit_to_one_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +27,10 @@ class RowVectors:
 
     def __init__(self, embedder: str, dimension: int) -> None:
         import numpy as np
+
+        # Whatever embedder is in use: for one query's cosines the threads of the matrix library wait for each other on a busy machine,
+        # and a search among 100 000 took four times as long.
+        limit_to_one_thread()
 
         self.embedder = embedder
         self.dimension = dimension

@@ -5,8 +5,9 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 Stems = Sequence[tuple[str, str]]
 """English and French stem of each word."""
@@ -69,11 +70,10 @@ def has_tags(terms: bytes) -> bool:
     return bool(int.from_bytes(terms[:4], "little") & WITH_TAGS)
 
 
-def packed(length: int, counts: Counter[int]) -> bytes:
+def packed(length: int, counts: Mapping[int, int]) -> bytes:
     """How many words, and the counts of the numbers of their stems, as bytes; see ``pack``."""
     numbers = array("I", [length | WITH_TAGS])
-    for number, count in counts.items():
-        numbers.extend((number, count))
+    numbers.extend(chain.from_iterable(counts.items()))
     if array("I").itemsize != 4:
         raise SystemError("this platform's unsigned int is not 32 bits wide")
     return numbers.tobytes()

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.repositories.projects import project_key
 from tests.engine.conftest import Opener, WordEmbedder
@@ -396,3 +397,21 @@ async def test_two_projects_of_the_same_content_stay_apart(open_atelier: Opener,
         await atelier.projects.delete(offered.id)
         assert await atelier.projects.find("check", limit=100) == whole
         assert await atelier.store.counts() == alone
+
+
+async def test_a_process_that_ended_with_what_it_was_told_is_told_again(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Reader.tell
+
+    async def killed_after(reader: Reader, symbols: Mapping[str, str | None], *, settled: bool = False) -> None:
+        await told(reader, symbols, settled=settled)
+        monkeypatch.setattr(Reader, "tell", told)
+        await reader.aclose()
+
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
+        monkeypatch.setattr(Reader, "tell", killed_after)
+        await read(atelier, project)
+        around = await atelier.projects.explore(await named(atelier, project, "main"), relations=[RelationKind.CALLS])
+        assert [each.entity.qualified for each in around.neighbours] == ["check"]

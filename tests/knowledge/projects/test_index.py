@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 
 import numpy as np
@@ -38,7 +39,9 @@ def test_exploring_goes_as_far_as_it_is_told() -> None:
     index = chain(8)
     start = entity_id(HOME, "scope", "step_0")
     reached, edges, cut = index.explore(start, [RelationKind.CALLS], Direction.OUT, 3, 100)
-    assert [(index.entries[index.row_of[each.id]].name, each.depth) for each in reached] == [("step_1", 1), ("step_2", 2), ("step_3", 3)]  # type: ignore[union-attr]
+    names = [found.name for each in reached if (found := index.get(each.id)) is not None]
+    assert names == ["step_1", "step_2", "step_3"]
+    assert [(each.depth, each.by) for each in reached] == list(enumerate(edges, 1))
     assert (len(edges), cut) == (3, False)
     reached, _edges, cut = index.explore(start, (), Direction.BOTH, 5, 2)
     assert (len(reached), cut) == (2, True)
@@ -77,3 +80,18 @@ def test_filters_are_data() -> None:
     for wrong in ({"nom": "x"}, {"name": {"matches": "x"}}, {"start_line": "x"}, {"name": {"in": "one"}}, {"lines": {"contains": "1"}}):
         with pytest.raises(UsageError):
             filtered(entries, wrong, "")
+
+
+def test_entities_of_the_same_name_are_all_found_by_it() -> None:
+    index = ProjectIndex()
+    index.put([scope(f"{owner}.run")._replace(name="run") for owner in ("A", "B", "C")])
+    assert {each.id for each in index.search(query_stems("run"), None, (), 10, 0.0, "run")} == {
+        entity_id(HOME, "scope", f"{owner}.run") for owner in ("A", "B", "C")
+    }
+    assert index.search(query_stems("B.run"), None, (), 1, 0.0, "B.run")[0].id == entity_id(HOME, "scope", "B.run")
+
+
+def test_an_index_keeps_nothing_of_an_entity_that_the_garbage_collector_walks() -> None:
+    index = chain(8)
+    gc.collect()
+    assert [entry for entry in index.entries if gc.is_tracked(entry)] == []

@@ -8,9 +8,8 @@ project says that an ingestion is not over, after which all are related anew.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +67,41 @@ class _Batch:
     begun: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
 
+class _Writing:
+    """Writes one after the other, each while what comes after it is gathered. A transaction that has begun is waited for at the end
+    whatever happens, so that the index knows of it."""
+
+    def __init__(self) -> None:
+        self._under_way: asyncio.Task[None] | None = None
+
+    async def put(self, work: Coroutine[Any, Any, None]) -> None:
+        """Begin a write once the one before it is over."""
+        try:
+            await self._over()
+        except BaseException:
+            work.close()
+            raise
+        self._under_way = asyncio.create_task(work)
+
+    async def _over(self) -> None:
+        if self._under_way is not None:
+            await asyncio.shield(self._under_way)  # whoever is cancelled here does not cancel the write
+            self._under_way = None
+
+    async def __aenter__(self) -> _Writing:
+        return self
+
+    async def __aexit__(self, failed: type[BaseException] | None, *_about: object) -> None:
+        try:
+            if failed is None:
+                await self._over()
+        finally:
+            if self._under_way is not None:
+                await asyncio.wait([self._under_way])
+                if not self._under_way.cancelled():
+                    self._under_way.exception()  # what failed before it is what is told
+
+
 class Ingestion:
     """One ingestion. Made anew for each; ``state`` says how far it is.
 
@@ -96,6 +130,7 @@ class Ingestion:
         self._written: list[str] = []
         self._removed: list[str] = []
         self._whole = False
+        self._first = False
         self.relator = relator if relator is not None and relator.alive else None
         self.state = IngestState(project_id=project.id, stage=IngestStage.READING)
 
@@ -166,9 +201,12 @@ class Ingestion:
         self._say(total=len(found.files))
         asked = [(path, "" if force or path not in known else known[path].hash) for path in found.files]
         chunks = [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]
-        if self._whole or (not known and not below):
+        self._first = not known and not below
+        if self._whole or self._first:
             self._whole = True  # all is related in the end: nobody need know what differs
             await self.aclose()
+        if self._first:
+            self.relator = self._reader()
         readers = [self._reader() for _number in range(max(1, min(self._place.readers, len(chunks))))]
         if self.relator is not None and len(chunks) <= 1:
             readers = [self.relator]
@@ -199,8 +237,8 @@ class Ingestion:
         self, index: ProjectIndex, answers: asyncio.Queue[dict[str, Any] | None], askers: int, known: dict[str, FileState]
     ) -> None:
         """Write what comes in batches, each while the next is read."""
-        batch, writing = _Batch(), None
-        try:
+        batch = _Batch()
+        async with _Writing() as writing:
             while askers:
                 answer = await answers.get()
                 if answer is None:
@@ -214,18 +252,9 @@ class Ingestion:
                     continue
                 self._take(batch, answer)
                 if batch.rows >= ROWS or asyncio.get_running_loop().time() - batch.begun > KEPT_S:
-                    if writing is not None:
-                        await writing
-                    writing = asyncio.create_task(self._write(index, batch, known))
+                    await writing.put(self._write(index, batch, known))
                     batch = _Batch()
-            if writing is not None:
-                await writing
-            await self._write(index, batch, known)
-        finally:
-            if writing is not None and not writing.done():
-                # A transaction that has begun is waited for, so that the index knows of it.
-                with contextlib.suppress(BaseException):
-                    await asyncio.shield(writing)
+            await writing.put(self._write(index, batch, known))
 
     def _take(self, batch: _Batch, answer: dict[str, Any]) -> None:
         path = answer["path"]
@@ -251,7 +280,7 @@ class Ingestion:
         await self._repo.write_files(self._project.id, batch.writes, fresh=not there)
         await in_tool_thread(_change, index, batch.writes)
         self._written += list(batch.symbols)
-        if not self._whole and self.relator is not None:
+        if self.relator is not None:
             await self.relator.tell(batch.symbols)
 
     async def _leave_out(self, index: ProjectIndex, left_out: Mapping[str, str], known: dict[str, FileState]) -> None:
@@ -271,7 +300,7 @@ class Ingestion:
             await in_tool_thread(index.remove, index.of_file(file_key(self._project.id, path)))
             self._removed.append(path)
             self._say(removed=self.state.removed + 1)
-        if not self._whole and self.relator is not None and gone:
+        if self.relator is not None and gone:
             await self.relator.tell(dict.fromkeys(gone))
 
     # -- relating -------------------------------------------------------------------------------------------------------------------
@@ -285,22 +314,24 @@ class Ingestion:
     async def _relate(self, index: ProjectIndex) -> None:
         if not (self._written or self._removed or self._whole):
             return
-        if self._whole:
+        if self.relator is None or self.relator.forgetful:
+            await self.aclose()
+            self._whole, self._first = True, False
             self.relator = self._reader()
             await self._tell_all(settled=False)
-        assert self.relator is not None
         sources: list[str] = []
         edges: list[Edge] = []
         packages: dict[str, str] = {}
-        async for answer in self.relator.relate():
-            sources.append(answer["path"])
-            edges += [Edge(*values) for values in answer["edges"]]
-            packages.update(answer["packages"])
-            self._say(done=self.state.done + 1, path=answer["path"])
-            if len(edges) >= ROWS or len(sources) >= ROWS:
-                await self._write_relations(index, sources, edges, packages)
-                sources, edges, packages = [], [], {}
-        await self._write_relations(index, sources, edges, packages)
+        async with _Writing() as writing:
+            async for answer in self.relator.relate():
+                sources.append(answer["path"])
+                edges += [Edge(*values) for values in answer["edges"]]
+                packages.update(answer["packages"])
+                self._say(done=self.state.done + 1, path=answer["path"])
+                if len(edges) >= ROWS or len(sources) >= ROWS:
+                    await writing.put(self._write_relations(index, sources, edges, packages))
+                    sources, edges, packages = [], [], {}
+            await writing.put(self._write_relations(index, sources, edges, packages))
 
     async def _tell_all(self, *, settled: bool) -> None:
         assert self.relator is not None
@@ -316,7 +347,7 @@ class Ingestion:
         if not sources:
             return
         fresh = [package_row(package, name) for package, name in packages.items() if index.get(package) is None]
-        await self._repo.write_relations(self._project.id, sources, edges, fresh)
+        await self._repo.write_relations(self._project.id, sources, edges, fresh, first=self._first)
         keys = [file_key(self._project.id, path) for path in sources]
         await in_tool_thread(_relate, index, [light(each) for each in fresh], keys, edges)
 
@@ -339,7 +370,7 @@ class Ingestion:
             if known:
                 matrix = np.frombuffer(b"".join(known.values()), dtype="<f2").reshape(len(known), -1)
                 await in_tool_thread(index.set_vectors, [missing[each] for each in known], list(known), matrix)
-            entries = {each: index.entries[missing[each][0]] for each in batch if each not in known}
+            entries = {each: index.at(missing[each][0]) for each in batch if each not in known}
             ids = {entry.id: each for each, entry in entries.items() if entry is not None}
             texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.said(list(ids))).items()} if ids else {}
             if texts:

@@ -41,11 +41,18 @@ class Reader:
         self._about = {"root": str(root), "closed": [str(each) for each in closed], "key": key}
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
+        self._told = False
+        self._forgot = False
         self.version = ""
 
     @property
     def alive(self) -> bool:
         return self._process is not None and self._process.returncode is None
+
+    @property
+    def forgetful(self) -> bool:
+        """Whether the process that was told of symbols ended: another one does not know them."""
+        return self._forgot or (self._told and not self.alive)
 
     async def read(self, files: Sequence[tuple[str, str]]) -> AsyncIterator[dict[str, Any]]:
         """What ``worker`` finds in files (path and known hash). One that ends the process is answered with a problem, and the others
@@ -70,6 +77,7 @@ class Reader:
         """Tell of files' symbols, or with None that they are gone; ``settled``: their relations are known."""
         async for _answer in self._ask({"symbols": dict(symbols), "settled": settled}, 0):
             pass
+        self._told = True
 
     async def relate(self) -> AsyncIterator[dict[str, Any]]:
         """The relations of the files whose relations may be others than before; see ``Relator.relate``.
@@ -119,6 +127,7 @@ class Reader:
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
             pipe = asyncio.subprocess.PIPE
+            self._forgot = self._told
             # -P as the frozen program knows it, which has no Python beside it.
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", MODULE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from atelier_desk.knowledge.lexical import Postings
@@ -26,6 +26,8 @@ SEARCHED = frozenset({EntityKind.FILE, EntityKind.SCOPE, EntityKind.DOCUMENT, En
 _NAMED = 0.15
 """What it is worth when the query is the very name."""
 NAMES = {code: kind for kind, code in CODE.items()}
+_DIGEST = Light._fields.index("digest")
+_KIND = Light._fields.index("kind")
 _KIND_CODE = {kind.value: code for code, kind in enumerate(EntityKind)}
 
 
@@ -50,7 +52,9 @@ class ProjectIndex:
     """The entities of one project.
 
     Attributes:
-        entries: by row, what is known of each (but its words); None where one was given up. ``row_of`` says which row an id has.
+        entries: by row, what is known of each (``Light`` but its words); None where one was given up. ``row_of`` says which row an id has.
+            Plain tuples of texts and numbers, which the garbage collector leaves alone: with 100 000 named ones, each of its full rounds
+            took longer than a search.
         live, length: by row, whether it is in use, and how many words it has.
         vectors: None without an embedder.
     """
@@ -58,10 +62,10 @@ class ProjectIndex:
     def __init__(self, vectors: RowVectors | None = None) -> None:
         import numpy as np
 
-        self.entries: list[Light | None] = []
+        self.entries: list[tuple[Any, ...] | None] = []
         self.row_of: dict[str, int] = {}
         self.by_file: dict[str, set[int]] = {}
-        self._by_name: dict[str, list[int]] = {}
+        self._by_name: dict[str, int | list[int]] = {}
         self.edges = Edges()
         self.postings = Postings()
         self.vectors = vectors
@@ -91,7 +95,7 @@ class ProjectIndex:
 
         with self.lock:
             before = {each.id: self.row_of[each.id] for each in entities if each.id in self.row_of}
-            texts = {each: entry.digest for each, row in before.items() if (entry := self.entries[row]) is not None}
+            texts = {each: entry[_DIGEST] for each, row in before.items() if (entry := self.entries[row]) is not None}
             vectors = {each: self.vectors.matrix[row] for each, row in before.items() if self.vectors is not None and self._has(row)}
             self._forget(list(before), edges=False)
             self._add(entities)
@@ -117,7 +121,7 @@ class ProjectIndex:
     def of_file(self, key: str) -> list[str]:
         """The ids of the entities in a file."""
         with self.lock:
-            return [entry.id for row in self.by_file.get(key, ()) if (entry := self.entries[row]) is not None]
+            return [self._id(row) for row in self.by_file.get(key, ())]
 
     def relate(self, files: Iterable[str], edges: Sequence[Edge]) -> None:
         """What leaves these files (their keys) are these edges from now on."""
@@ -143,8 +147,8 @@ class ProjectIndex:
             if self.vectors is not None:
                 has = self.vectors.has(len(self.entries))
                 for row, entry in enumerate(self.entries):
-                    if entry is not None and entry.digest and (also_with or not has[row]) and (not kinds or entry.kind in kinds):
-                        found.setdefault(entry.digest, []).append(row)
+                    if entry is not None and entry[_DIGEST] and (also_with or not has[row]) and (not kinds or entry[_KIND] in kinds):
+                        found.setdefault(entry[_DIGEST], []).append(row)
             return found
 
     def set_vectors(self, rows: Sequence[Sequence[int]], digests: Sequence[str], matrix: np.ndarray) -> None:
@@ -155,7 +159,7 @@ class ProjectIndex:
             for places, digest, vector in zip(rows, digests, matrix, strict=True):
                 for row in places:
                     entry = self.entries[row]
-                    if entry is not None and entry.digest == digest:
+                    if entry is not None and entry[_DIGEST] == digest:
                         self.vectors.put(row, vector)
 
     def use(self, vectors: RowVectors | None) -> None:
@@ -184,18 +188,23 @@ class ProjectIndex:
     def get(self, entity_id: str) -> Light | None:
         with self.lock:
             row = self.row_of.get(entity_id)
-            return self.entries[row] if row is not None else None
+            return self.at(row) if row is not None else None
+
+    def at(self, row: int) -> Light | None:
+        """What is known of a row, but its words."""
+        entry = self.entries[row]
+        return Light._make(entry) if entry is not None else None
 
     def all(self) -> list[Light]:
         """All entities."""
         with self.lock:
-            return [entry for entry in self.entries if entry is not None]
+            return [Light._make(entry) for entry in self.entries if entry is not None]
 
     def texts(self) -> tuple[int, int]:
         """How many texts there are, and how many have a vector."""
         with self.lock:
             has = self.vectors.has(len(self.entries)) if self.vectors is not None else None
-            rows = [row for row, entry in enumerate(self.entries) if entry is not None and entry.digest]
+            rows = [row for row, entry in enumerate(self.entries) if entry is not None and entry[_DIGEST]]
             return len(rows), int(has[rows].sum()) if has is not None and rows else 0
 
     def search(
@@ -216,12 +225,12 @@ class ProjectIndex:
             if start is None:
                 return [], [], False
             steps, cut = self.edges.explore(start, len(self.entries), relations, direction, depth, limit)
-            by = self._edges([step.edge for step in steps]) if steps else []
-            reached = [Reached(self._id(step.row), step.depth, edge) for step, edge in zip(steps, by, strict=True)]
             among = self.edges.among([start, *(step.row for step in steps)], len(self.entries))
             if relations:
                 among = among[np.isin(self.edges.columns["kind"][among], [CODE[kind] for kind in relations])]
-            return reached, self._edges(among), cut
+            edges = self._edges(among)
+            by = dict(zip(among.tolist(), edges, strict=True))  # whatever was reached, both ends of its edge are among them
+            return [Reached(self._id(step.row), step.depth, by[step.edge]) for step in steps], edges, cut
 
     # -- inside ---------------------------------------------------------------------------------------------------------------------
 
@@ -229,11 +238,16 @@ class ProjectIndex:
         import numpy as np
 
         start = len(self.entries)
-        self.entries += [each._replace(terms=b"") for each in entities]
+        self.entries += [(*each[:-1], b"") for each in entities]
         for row, entry in enumerate(entities, start):
             self.row_of[entry.id] = row
             self.by_file.setdefault(entry.id[:FILE_KEY], set()).add(row)
-            self._by_name.setdefault(entry.name.casefold(), []).append(row)
+            name = entry.name.casefold()
+            alike = self._by_name.setdefault(name, row)
+            if isinstance(alike, list):
+                alike.append(row)
+            elif alike != row:
+                self._by_name[name] = [alike, row]
             if entry.terms:
                 self.postings.add(row, entry.terms)
         self.live = np.concatenate([self.live, np.ones(len(entities), dtype=bool)])
@@ -244,7 +258,7 @@ class ProjectIndex:
     def contain(self) -> None:
         """Have the edges from what contains each entity, once all were loaded."""
         with self.lock:
-            self._contain([entry for entry in self.entries if entry is not None])
+            self._contain([Light._make(entry) for entry in self.entries if entry is not None])
 
     def _has(self, row: int) -> bool:
         return self.vectors is not None and row < len(self.vectors.there) and bool(self.vectors.there[row])
@@ -284,7 +298,7 @@ class ProjectIndex:
 
     def _id(self, row: int) -> str:
         entry = self.entries[row]
-        return entry.id if entry is not None else ""
+        return str(entry[0]) if entry is not None else ""
 
     def _edges(self, places: Sequence[int] | np.ndarray) -> list[Edge]:
         columns = [self.edges.columns[name][places].tolist() for name in ("source", "target", "kind", "confidence", "line")]
@@ -340,8 +354,11 @@ class ProjectIndex:
         wanted = words.strip().removesuffix("()")
         if not wanted or " " in wanted:
             return []
-        rows = {*self._by_name.get(wanted.casefold(), ()), *self._by_name.get(wanted.rpartition(".")[2].casefold(), ())}
-        named = [(row, entry) for row in rows if (entry := self.entries[row]) is not None]
+        rows: set[int] = set()
+        for name in (wanted.casefold(), wanted.rpartition(".")[2].casefold()):
+            alike = self._by_name.get(name, [])
+            rows.update(alike if isinstance(alike, list) else (alike,))
+        named = [(row, entry) for row in rows if (entry := self.at(row)) is not None]
         low = wanted.casefold()
         return [row for row, entry in named if low in (entry.name.casefold(), entry.qualified.casefold())]
 

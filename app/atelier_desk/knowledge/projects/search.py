@@ -72,12 +72,13 @@ def around(
     reached, edges, cut = index.explore(entity_id, relations, direction, depth, limit)
     start = index.get(entity_id)
     assert start is not None
+    made = {edge: _relation(edge) for edge in edges}
     neighbours = []
     for each in reached:
         found = index.get(each.id)
         if found is not None:
-            neighbours.append(Neighbour(entity=shown(found, project_id), depth=each.depth, by=_relation(each.by)))
-    return Exploration(start=shown(start, project_id), neighbours=tuple(neighbours), relations=tuple(map(_relation, edges)), cut=cut)
+            neighbours.append(Neighbour(entity=shown(found, project_id), depth=each.depth, by=made[each.by]))
+    return Exploration(start=shown(start, project_id), neighbours=tuple(neighbours), relations=tuple(made.values()), cut=cut)
 
 
 def shown(light: Light, project_id: str) -> Entity:

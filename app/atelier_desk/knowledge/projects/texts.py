@@ -15,8 +15,8 @@ WORDS = 400
 """Most words of one entity's body that are searched."""
 EMBEDDED = 700
 """Characters of the text that a vector is made of."""
-NAME, PLACE, SAID, BODY = 4, 1, 2, 1
-"""How often a word counts: of the name, of the path and what it stands in, of the docstring, of the body."""
+NAME, PLACE, SAID = 4, 1, 2
+"""How often a word counts: of the name, of the path and what it stands in, of the docstring; one of the body counts once."""
 _ENDINGS = re.compile(r"(ations?|ingly|ings?|edly|ments?|ers?|ors?|ed|es|ly|s|x)$")
 
 
@@ -43,15 +43,18 @@ def _hashes(word: str) -> tuple[int, ...]:
 
 def terms(name: str, place: str, said: str, body: Sequence[str]) -> bytes:
     """The words of an entity as its row keeps them; ``body`` are words already."""
-    counts: Counter[int] = Counter()
-    length = 0
-    for found, often in ((words(name), NAME), (words(place), PLACE), (words(said[:4_000]), SAID), (body[:WORDS], BODY)):
+    often = Counter(body[:WORDS])
+    for found, weight in ((words(name), NAME), (words(place), PLACE), (words(said[:4_000]), SAID)):
         for word in found:
-            numbers = _hashes(word)
-            if numbers:
-                length += often
-                for number in numbers:
-                    counts[number] += often
+            often[word] += weight
+    counts: dict[int, int] = {}
+    length = 0
+    for word, count in often.items():
+        numbers = _hashes(word)
+        if numbers:
+            length += count
+            for number in numbers:
+                counts[number] = counts.get(number, 0) + count
     return packed(length, counts)
 
 

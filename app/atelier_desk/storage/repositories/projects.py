@@ -221,16 +221,20 @@ class ProjectRepository(Repository[Project]):
         gone = [record("entity", each) for file in files for each in file.gone]
         if gone:
             statements.append(Statement("DELETE $gone RETURN NONE", {"gone": gone}))
-        for file in files:
-            row = {**file.state._asdict(), "project": home, "symbols": file.symbols}
-            row["id"] = record("project_file", file_key(project_id, file.state.path))
-            statements.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
+        about = [
+            {
+                **file.state._asdict(),
+                "id": record("project_file", file_key(project_id, file.state.path)),
+                "project": home,
+                "symbols": file.symbols,
+            }
+            for file in files
+        ]
+        statements.append(_insert("project_file", about, fresh=fresh))
         rows = [_entity_content(entity) for file in files for entity in file.entities]
         if rows:
             # Those that are there already keep their relations: other files' lead to them.
-            updates = ", ".join(f"{name} = $input.{name}" for name in EntityRow._fields if name != "id")
-            then = "" if fresh else f"ON DUPLICATE KEY UPDATE {updates}"
-            statements.append(Statement(f"INSERT INTO entity $rows {then} RETURN NONE", {"rows": rows}))
+            statements.append(_insert("entity", rows, fresh=fresh))
         await self._store.write(*statements)
 
     async def remove_files(self, project_id: str, paths: Iterable[str]) -> None:
@@ -244,11 +248,14 @@ class ProjectRepository(Repository[Project]):
                 Statement("DELETE $row RETURN NONE", {"row": record("project_file", key)}),
             )
 
-    async def write_relations(self, project_id: str, sources: Iterable[str], edges: Sequence[Edge], packages: Sequence[EntityRow]) -> None:
-        """The relations that leave these files are these from now on, in one transaction."""
+    async def write_relations(
+        self, project_id: str, sources: Iterable[str], edges: Sequence[Edge], packages: Sequence[EntityRow], *, first: bool = False
+    ) -> None:
+        """The relations that leave these files are these from now on, in one transaction. ``first``: none of the files has any yet."""
         keys = [_hex(file_key(project_id, path)) for path in sources]
         statements = self._changing(project_id)
-        statements += [Statement(f"DELETE relates:⟨{key}⟩..⟨{key}g⟩ RETURN NONE", {}) for key in keys]
+        if not first:
+            statements += [Statement(f"DELETE relates:⟨{key}⟩..⟨{key}g⟩ RETURN NONE", {}) for key in keys]
         if packages:
             rows = [_entity_content(each) for each in packages]
             statements.append(Statement("INSERT IGNORE INTO entity $rows RETURN NONE", {"rows": rows}))
@@ -414,6 +421,13 @@ def _hex(key: str) -> str:
     if not set(key) <= _DIGITS:
         raise NotFoundError(N_("There is no entity {id}."), id=key[:80])
     return key
+
+
+def _insert(table: str, rows: Sequence[Mapping[str, Any]], *, fresh: bool) -> Statement:
+    """Write whole rows, in the place of those that are there with their ids unless all are ``fresh``."""
+    updates = ", ".join(f"{name} = $input.{name}" for name in rows[0] if name != "id")
+    then = "" if fresh else f"ON DUPLICATE KEY UPDATE {updates}"
+    return Statement(f"INSERT INTO {table} $rows {then} RETURN NONE", {"rows": rows})
 
 
 def _entity_content(row: EntityRow) -> dict[str, Any]:
