@@ -19,7 +19,7 @@ from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Proj
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import keeper
-from atelier_desk.storage.repositories.projects import project_key
+from atelier_desk.storage.graph import project_key
 from tests.engine.conftest import Opener, WordEmbedder
 
 STORE = '''"""Where things are kept."""

@@ -281,7 +281,7 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
     """An id, or the id of the one that has this name."""
     from atelier_desk.domain.errors import NotFoundError
     from atelier_desk.project_words import title_word
-    from atelier_desk.storage.repositories.projects import is_entity_id
+    from atelier_desk.storage.graph import is_entity_id
 
     if is_entity_id(text):
         return text

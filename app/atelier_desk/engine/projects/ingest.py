@@ -20,7 +20,7 @@ from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.i18n import _
 from atelier_desk.knowledge.projects.rows import entity_row, light, package_row
 from atelier_desk.knowledge.projects.texts import embedded_text
-from atelier_desk.storage.repositories.projects import Edge, FileState, FileWrite, file_key, project_key
+from atelier_desk.storage.graph import Edge, FileState, FileWrite, file_key, project_key
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.workspace.root import ConfinedRoot
 

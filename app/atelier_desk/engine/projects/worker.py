@@ -30,7 +30,7 @@ from atelier_desk.knowledge.parsing.charset import is_binary
 from atelier_desk.knowledge.projects import reading
 from atelier_desk.knowledge.projects.relating import Relator
 from atelier_desk.media.heads import size_of
-from atelier_desk.storage.repositories.projects import PROJECT_DIGITS, file_key_of
+from atelier_desk.storage.graph import PROJECT_DIGITS, file_key_of
 from atelier_desk.workspace.root import ConfinedRoot
 
 FILE = 4 * 1024 * 1024

@@ -35,7 +35,8 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.knowledge.projects.keeper import ProjectIndexes
 from atelier_desk.knowledge.projects.query import filtered
 from atelier_desk.knowledge.projects.search import around, search, shown
-from atelier_desk.storage.repositories.projects import NAME_TAKEN, file_key, is_entity_id, project_key
+from atelier_desk.storage.graph import file_key, is_entity_id, project_key
+from atelier_desk.storage.repositories.projects import NAME_TAKEN
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode

@@ -10,7 +10,7 @@ from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from atelier_desk.knowledge.lexical import Postings
 from atelier_desk.knowledge.projects.graph import CODE, COLUMNS, Edges, Step
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
-from atelier_desk.storage.repositories.projects import FILE_DIGITS, PROJECT_DIGITS, Edge, Light
+from atelier_desk.storage.graph import FILE_DIGITS, PROJECT_DIGITS, Edge, Light
 from atelier_desk.storage.stems import WITH_TAGS, Stems
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from atelier_desk.knowledge.lexical import Postings, Segment
 from atelier_desk.knowledge.projects.graph import COLUMNS, Edges
 from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.vectors import RowVectors
-from atelier_desk.storage.repositories.projects import Light, project_key
+from atelier_desk.storage.graph import Light, project_key
 from atelier_desk.threads import in_tool_thread
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
-from atelier_desk.storage.repositories.projects import Light
+from atelier_desk.storage.graph import Light
 
 FIELDS = ("id", "name", "qualified", "type", "path", "language", "start_line", "end_line", "lines", "parent")
 """What can be asked about; ``lines`` is how many an entity has."""

@@ -17,7 +17,7 @@ from atelier_desk.knowledge.parsing.parse import GRAMMARS_VERSION, language_of, 
 from atelier_desk.knowledge.parsing.symbols import Bound, FileSymbols, Imported, Symbol, Target, symbols
 from atelier_desk.knowledge.projects.rows import to_json
 from atelier_desk.knowledge.projects.texts import WORDS, digest, terms
-from atelier_desk.storage.repositories.projects import EntityRow, entity_id, file_entity
+from atelier_desk.storage.graph import EntityRow, entity_id, file_entity
 from atelier_desk.storage.text import words
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 from atelier_desk.domain.project import EntityKind
 from atelier_desk.knowledge.projects.texts import terms
-from atelier_desk.storage.repositories.projects import EntityRow, Light
+from atelier_desk.storage.graph import EntityRow, Light
 
 
 def to_json(row: EntityRow) -> list[Any]:

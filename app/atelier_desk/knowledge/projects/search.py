@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex, Ranked
     from atelier_desk.knowledge.projects.keeper import ProjectIndexes
     from atelier_desk.llm.base import Embedder
+    from atelier_desk.storage.graph import Edge, Light
     from atelier_desk.storage.repositories import ProjectRepository
-    from atelier_desk.storage.repositories.projects import Edge, Light
 
 PREVIEW = 240
 """Characters of a preview."""

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, Found, Project, RelationKind
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
-from atelier_desk.storage.repositories.projects import is_entity_id
+from atelier_desk.storage.graph import is_entity_id
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
