@@ -5,14 +5,13 @@
 Reading is compared in the same run (wall time, without vectors) with tree-sitter's bare parse of the same files, and with the bare
 insertion of the same rows into another database: nothing that keeps its graph there is quicker than that, however it parses. Writing a
 row a relation is compared with one row a file that holds its relations packed. Exploring is timed in the index, and as the window gets
-it. Descriptions: 150 functions of this repository, each in a file of its own without its docstring; the first sentence of the docstring
-is the question. The large index is made up: names and words by Zipf's law, five calls a scope, vectors at random.
+it. Descriptions: see ``bench_descriptions``, which asks other repositories as well. The large index is made up: names and words by Zipf's
+law, five calls a scope, vectors at random.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import asyncio
 import itertools
 import json
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from atelier_desk.domain.project import Direction, EntityKind, Project
+from atelier_desk.domain.project import Direction, Project
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.ingest import ROWS
 from atelier_desk.knowledge.projects.index import ProjectIndex
@@ -38,9 +37,9 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.graph import Edge, Light, entity_id, file_entity, file_key_of
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
+from tests.bench.bench_descriptions import described
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = 150
 SCOPES, QUICK_SCOPES = 100_000, 20_000
 IN_FILE = 25
 
@@ -53,7 +52,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         figures = await reading(place, options.quick)
-        figures["description"] = await described(place)
+        figures["description"] = await described(ROOT / "app", place)
     figures["large"] = large(QUICK_SCOPES if options.quick else SCOPES)
     text = json.dumps(figures, indent=1)
     print(text)
@@ -161,44 +160,6 @@ async def packing(atelier: Atelier, project: Project) -> dict[str, float]:
     together = time.perf_counter() - start
     await store.write(Statement("REMOVE TABLE bench_row", {}), Statement("REMOVE TABLE bench_packed", {}))
     return {"relations": len(edges), "row_each_s": round(single, 3), "row_a_file_s": round(together, 3)}
-
-
-def functions() -> list[tuple[str, str]]:
-    """Functions of the repository without their docstring, and its first sentence."""
-    found = []
-    for path in sorted((ROOT / "app").rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and len(node.body) > 2:
-                said = ast.get_docstring(node)
-                first = (said or "").split("\n\n")[0].split(". ")[0].replace("\n", " ")
-                if len(first.split()) >= 6 and node.end_lineno is not None and node.end_lineno - node.lineno >= 6:
-                    bare = ast.parse(ast.get_source_segment(text, node) or "").body[0]
-                    assert isinstance(bare, ast.FunctionDef | ast.AsyncFunctionDef)
-                    bare.body = bare.body[1:]
-                    found.append((ast.unparse(bare), first))
-    return random.Random(1).sample(found, FUNCTIONS)
-
-
-async def described(place: Path) -> dict[str, float]:
-    """Share of the functions that are the first hit for their description."""
-    code = place / "functions"
-    code.mkdir()
-    asked = functions()
-    for number, (text, _first) in enumerate(asked):
-        (code / f"f{number:03}.py").write_text(text + "\n", encoding="utf-8")
-    figures = {}
-    async with Atelier.open(place / "described", vault=KeyVault(environ={})) as atelier:
-        project = await atelier.projects.create("functions", str(code), watched=False)
-        await read(atelier, project)
-        for name, embedded in (("fused", True), ("words", False)):
-            await atelier.projects.change(project.id, embedded=embedded)
-            hits = 0
-            for number, (_text, first) in enumerate(asked):
-                found = await atelier.projects.find(first, kinds=[EntityKind.SCOPE], limit=1)
-                hits += bool(found) and found[0].entity.path == f"f{number:03}.py"
-            figures[f"hit_at_1_{name}"] = round(hits / FUNCTIONS, 3)
-    return figures
 
 
 def large(scopes: int) -> dict[str, Any]:

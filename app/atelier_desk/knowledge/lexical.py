@@ -116,13 +116,23 @@ class Postings:
         self._large, self._small = large, None
         self._recent = {row: terms for row, terms in self._recent.items() if row >= rows}
 
-    def scores(self, query: Stems, scope: np.ndarray, lengths: np.ndarray, beside: np.ndarray, around: np.ndarray) -> WordScores | None:
+    def scores(
+        self,
+        query: Stems,
+        scope: np.ndarray,
+        lengths: np.ndarray,
+        beside: np.ndarray,
+        around: np.ndarray,
+        k1: float = K1,
+        b: float = B,
+    ) -> WordScores | None:
         """How well the words of each row, and of those beside it, match a query; None when no word of it is in the scope.
 
         Args:
             query: stems of its words; a word that comes twice counts once.
             scope: which rows count, as booleans; scores of others mean nothing.
             lengths: words of each row, and ``around`` those of the rows beside it, which ``beside`` names.
+            k1, b: how soon a word that comes often counts no more, and how much long texts lose.
         """
         import numpy as np
 
@@ -134,8 +144,8 @@ class Postings:
         count = len(scope)
         total, near = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
         linked = bool((around > 0).any())
-        norm = _norm(lengths, scope)
-        far_norm = _norm(around, scope & (around > 0)) if linked else norm
+        norm = _norm(lengths, scope, k1, b)
+        far_norm = _norm(around, scope & (around > 0), k1, b) if linked else norm
         best = far_best = 0.0
         for keys in words:
             own, other = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
@@ -147,20 +157,20 @@ class Postings:
                 inside = scope[rows]
                 rows, counts = rows[inside], counts[inside]
                 weights.append(_idf(len(rows), there))
-                own[rows] = np.maximum(own[rows], weights[-1] * (counts * (K1 + 1)) / (counts + norm[rows]))
+                own[rows] = np.maximum(own[rows], weights[-1] * (counts * (k1 + 1)) / (counts + norm[rows]))
                 if linked:
                     beside_it = beside[rows].ravel()
                     often = np.bincount(beside_it, weights=np.repeat(counts, beside.shape[1]), minlength=count + 1)[:count]
                     places = np.flatnonzero(often)
                     often = often[places].astype(np.float32)
                     far_weights.append(_idf(len(places), there))
-                    scored = far_weights[-1] * (often * (K1 + 1)) / (often + far_norm[places])
+                    scored = far_weights[-1] * (often * (k1 + 1)) / (often + far_norm[places])
                     other[places] = np.maximum(other[places], scored)
             total += own
-            best += max(weights) * (K1 + 1)
+            best += max(weights) * (k1 + 1)
             if linked:
                 near += other
-                far_best += max(far_weights) * (K1 + 1)
+                far_best += max(far_weights) * (k1 + 1)
         return WordScores(total / best, near / far_best if far_best else near)
 
     def _segments(self) -> list[Segment]:
@@ -169,9 +179,9 @@ class Postings:
         return [segment for segment in (self._large, self._small if self._recent else None) if segment is not None]
 
 
-def _norm(lengths: np.ndarray, scope: np.ndarray) -> np.ndarray:
+def _norm(lengths: np.ndarray, scope: np.ndarray, k1: float, b: float) -> np.ndarray:
     average = max(1.0, float(lengths[scope].mean())) if scope.any() else 1.0
-    norm: np.ndarray = K1 * (1 - B + B * lengths / average)
+    norm: np.ndarray = k1 * (1 - b + b * lengths / average)
     return norm
 
 

@@ -250,7 +250,7 @@ class Source:
             if row in self._skips and not lines:
                 row = self._skips[row] - 1
                 continue
-            node = self._comments.get(row)
+            node = self._comments.get(row) or (None if lines else self._comment_before_blank(row))
             if node is None or row < lowest:
                 break
             start = node.start_byte
@@ -259,6 +259,16 @@ class Source:
             lines.insert(0, self.slice(start, min(node.end_byte, start + 2 * DOCSTRING)))
             row = node.start_point[0] - 1
         return uncommented("\n".join(lines)) if lines else ""
+
+    def _comment_before_blank(self, row: int) -> Node | None:
+        """The ``/** … */`` that ends above a blank line: it describes what follows, while other comments there divide a file."""
+        node = self._comments.get(row - 1) if self._comments is not None else None
+        if node is None or self.slice(node.start_byte, node.start_byte + 3) != "/**":
+            return None
+        ends = node.end_byte
+        for _line in range(2):
+            ends = self.raw.find("\n", ends) + 1
+        return node if ends and not self.raw[node.end_byte : ends].strip() else None
 
     # -- what is referred to
 

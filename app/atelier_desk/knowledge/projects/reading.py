@@ -6,7 +6,7 @@ import base64
 import hashlib
 import marshal
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,7 @@ from atelier_desk.storage.graph import EntityRow, entity_id, file_entity
 from atelier_desk.storage.text import words
 
 if TYPE_CHECKING:
-    from atelier_desk.knowledge.parsing.parsed import Parsed
+    from atelier_desk.knowledge.parsing.parsed import Parsed, Scope
 
 NOT_UNDERSTOOD = N_("Not understood at line {lines}; the rest was read.")
 KEPT = 600
@@ -32,6 +32,7 @@ SECTION = 8_000
 """Characters of a document's section that are kept: some documents cannot be read line by line."""
 FORM = 2
 """Changes with what this module makes of a file."""
+_CALLED = frozenset({"function", "method"})
 MOST = 20_000
 """Entities of one file."""
 
@@ -139,15 +140,34 @@ def _file(key: str, path: str, found: Parsed, page: str) -> EntityRow:
 
 def _scopes(key: str, path: str, found: Parsed, data: bytes, ids: list[str]) -> Iterator[EntityRow]:
     lines = [words(line) for line in data.decode("utf-8", "replace").split("\n")] if found.scopes else []
-    for scope, own in zip(found.scopes, ids, strict=True):
+    members = _members(found)
+    for index, (scope, own) in enumerate(zip(found.scopes, ids, strict=True)):
         text = data[scope.start : min(scope.end, scope.start + 4 * KEPT)].decode("utf-8", "replace")[:KEPT]
-        body = list(islice(chain.from_iterable(islice(lines, scope.start_line - 1, scope.end_line)), WORDS))
+        body = list(islice(chain.from_iterable(_own_lines(lines, scope, members.get(index, ()))), WORDS))
         parent = ids[scope.parent] if scope.parent >= 0 else file_entity(key)
         vector = digest("scope", scope.qualified, scope.signature, scope.docstring, text)
         yield EntityRow(
             own, EntityKind.SCOPE, scope.type, scope.name, scope.qualified, path, found.language, scope.start_line, scope.end_line,
-            scope.signature, scope.docstring, text, parent, vector, terms(scope.name, f"{scope.qualified} {path}", scope.docstring, body),
+            scope.signature, scope.docstring, text, parent, vector, terms(scope.name, path, scope.docstring, body, scope.qualified),
         )  # fmt: skip
+
+
+def _members(found: Parsed) -> dict[int, list[Scope]]:
+    """What stands in each class and its like, by the index of the class; a function keeps the functions in it as its own text."""
+    members: dict[int, list[Scope]] = {}
+    for scope in found.scopes:
+        if scope.parent >= 0 and found.scopes[scope.parent].type not in _CALLED:
+            members.setdefault(scope.parent, []).append(scope)
+    return members
+
+
+def _own_lines(lines: list[list[str]], scope: Scope, members: Sequence[Scope]) -> Iterator[list[str]]:
+    """The words of a scope's lines. Of its members the first line alone: else a class is found by all that its methods do, before them."""
+    at = scope.start_line
+    for member in members:
+        yield from islice(lines, at - 1, max(at - 1, member.start_line))
+        at = max(at, member.end_line + 1, member.start_line + 1)
+    yield from islice(lines, at - 1, max(at - 1, scope.end_line))
 
 
 def _section_ids(key: str, found: Parsed) -> Iterator[str]:

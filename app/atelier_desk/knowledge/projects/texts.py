@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -15,36 +14,35 @@ WORDS = 400
 """Most words of one entity's body that are searched."""
 EMBEDDED = 700
 """Characters of the text that a vector is made of."""
-NAME, PLACE, SAID = 4, 1, 2
-"""How often a word counts: of the name, of the path and what it stands in, of the docstring; one of the body counts once."""
-_ENDINGS = re.compile(r"(ations?|ingly|ings?|edly|ments?|ers?|ors?|ed|es|ly|s|x)$")
+NAME, WITHIN, PLACE, SAID = 4, 2, 1, 2
+"""How often a word counts: of the name, of what it stands in, of the path, of the docstring; one of the body counts once."""
+STEM = 4
+"""Letters of a stem. Descriptions say "configuration", "parameter" and "deletes" where code says ``config``, ``param`` and ``deletion``:
+the first four letters find all of these, in French as well, while a word that is there as it was asked for counts more: fewer have it."""
+_CODE = frozenset({"comment", "font", "plus"})
+"""French stop words that are words of code."""
+_STOP_WORDS = STOP_WORDS - _CODE
 
 
-@lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """A word without its commonest endings, as far as four letters are left: enough for code, which is full of words that are none."""
-    if len(word) < 5:
-        return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
-    short = word[:-3] + "y" if word.endswith("ies") else _ENDINGS.sub("", word, count=1)
-    if len(short) < 4:
-        short = word.removesuffix("s") if not word.endswith("ss") else word
-    return short[:-1] if short.endswith("e") and len(short) > 4 else short
+    """The first letters of a word."""
+    return word[:STEM]
 
 
 def stems(found: Iterable[str]) -> list[tuple[str, str]]:
     """Each word beside its stem, without stop words."""
-    return [(word, stem(word)) for word in found if word not in STOP_WORDS]
+    return [(word, stem(word)) for word in found if word not in _STOP_WORDS]
 
 
 @lru_cache(maxsize=100_000)
 def _hashes(word: str) -> tuple[int, ...]:
-    return () if word in STOP_WORDS else tuple(set(hashes((word, stem(word)))))
+    return () if word in _STOP_WORDS else tuple(set(hashes((word, stem(word)))))
 
 
-def terms(name: str, place: str, said: str, body: Sequence[str]) -> bytes:
-    """The words of an entity as its row keeps them; ``body`` are words already."""
+def terms(name: str, place: str, said: str, body: Sequence[str], within: str = "") -> bytes:
+    """The words of an entity as its row keeps them; ``body`` are words already, ``within`` is the name with what it stands in."""
     often = Counter(body[:WORDS])
-    for found, weight in ((words(name), NAME), (words(place), PLACE), (words(said[:4_000]), SAID)):
+    for found, weight in ((words(name), NAME), (words(within), WITHIN), (words(place), PLACE), (words(said[:4_000]), SAID)):
         for word in found:
             often[word] += weight
     counts: dict[int, int] = {}
@@ -59,8 +57,10 @@ def terms(name: str, place: str, said: str, body: Sequence[str]) -> bytes:
 
 
 def query_stems(query: str) -> list[tuple[str, str]]:
-    """The words of a query, each once."""
+    """The words of a query, each once. The "comment" that a French question begins with asks how, and for no comment."""
     found = words(query)
+    if len(found) > 1 and found[0] == "comment" and not STOP_WORDS.isdisjoint(found[1:]):
+        found = found[1:]
     return list(dict.fromkeys(stems(found) or [(word, stem(word)) for word in found]))
 
 

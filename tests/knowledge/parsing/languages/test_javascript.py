@@ -136,3 +136,30 @@ def test_relations_through_modules_of_both_kinds() -> None:
         ("src/app.tsx", "src/store/item.ts", 1.0),
     }
     assert {each.package for each in resolution if each.package} == {"lodash"}
+
+
+def test_a_doc_comment_may_stand_above_a_blank_line_and_others_may_not() -> None:
+    found = read(
+        "a.js",
+        """
+        /**
+         * Set the status.
+         */
+
+        res.status = function status(code) { return code; };
+
+        // Section.
+
+        function plain() {}
+
+        /** Far away. */
+
+
+        function far() {}
+
+        const a = 1; /** Beside. */
+
+        function beside() {}
+        """,
+    )
+    assert {name: said for name, said in docs(found).items() if said and name != "a"} == {"res.status": "Set the status."}

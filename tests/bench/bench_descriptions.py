@@ -1,0 +1,116 @@
+"""Search by description: functions found by the first sentence of their docstring, which was taken away before they were read.
+
+    python -m tests.bench.bench_descriptions [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N] [--json FILE]
+
+Of each repository 150 questions are drawn (``undocumented`` says which docstrings are questions). ``alone``: the 150 functions are all
+there is, each in a file of its own in the class that it stands in. ``whole``: they are looked for among all scopes of the repository
+(tests, classes and overloads too), with no function documented. ``hit_at_1`` is the share that is found first, ``telling`` the same of the
+questions with five words that are no stop words. ``--model`` takes sentence-transformers with the weights in that folder for the built-in
+embedder; run it in an environment that has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.domain.project import EntityKind, Found
+from atelier_desk.engine import Atelier
+from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
+from atelier_desk.llm.secrets import KeyVault
+from tests.bench.undocumented import Asked, read
+
+ROOT = Path(__file__).parents[2]
+QUESTIONS = 150
+FIRST = 10
+Right = Callable[[Found], bool]
+
+
+async def described(source: Path, place: Path, *, whole: bool = False, model: Path | None = None, misses: int = 0) -> dict[str, Any]:
+    """The figures of one repository; ``place`` is an empty folder."""
+    files, every, documented = read(source)
+    asked = random.Random(1).sample(every, min(QUESTIONS, len(every)))
+    figures: dict[str, Any] = {"documented": documented, "questions": len(every), "asked": len(asked)}
+    alone = {_own_file(number, each): f"{each.source}\n" for number, each in enumerate(asked)}
+    names = list(alone)
+    rights: list[Right] = [lambda found, name=name: found.entity.path == name for name in names]  # type: ignore[misc]
+    figures["alone"] = await _measured(alone, asked, rights, place / "alone", model, misses)
+    if whole:
+        rights = [
+            lambda found, each=each: (found.entity.path, found.entity.qualified) == (each.path, each.qualified)  # type: ignore[misc]
+            for each in asked
+        ]
+        figures["whole"] = await _measured(files, asked, rights, place / "whole", model, misses)
+    return figures
+
+
+def _own_file(number: int, each: Asked) -> str:
+    path = Path(each.path)
+    return f"{path.with_suffix('').as_posix()}/{number:03}{path.suffix}"
+
+
+async def _measured(
+    files: dict[str, str], asked: Sequence[Asked], rights: Sequence[Right], place: Path, model: Path | None, misses: int
+) -> dict[str, Any]:
+    code = place / "code"
+    for name, text in files.items():
+        path = code / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    figures: dict[str, Any] = {}
+    embedder = SentenceTransformersEmbedder(str(model)) if model is not None else None
+    async with Atelier.open(place / "data", vault=KeyVault(environ={}), embedder=embedder) as atelier:
+        project = await atelier.projects.create("described", str(code), watched=False)
+        await atelier.projects.ingest(project.id)
+        state = await atelier.projects.wait(project.id)
+        assert state is not None
+        assert state.stage == "done", state
+        figures["entities"] = (await atelier.projects._repo.counts(project.id))["entity"]
+        for name, embedded in (("words", False), ("fused", True)):
+            await atelier.projects.change(project.id, embedded=embedded)
+            found = [await atelier.projects.find(each.question, kinds=[EntityKind.SCOPE], limit=FIRST) for each in asked]
+            assert all((each.cosine is not None) == embedded for each in found[0]), "vectors in use, or not, as asked"
+            places = [next((rank for rank, hit in enumerate(hits) if right(hit)), FIRST) for hits, right in zip(found, rights, strict=True)]
+            figures[name] = _shares(places, asked)
+        for each, hits, place_ in [triple for triple in zip(asked, found, places, strict=True) if triple[2]][:misses]:
+            first = f"{hits[0].entity.type} {hits[0].entity.qualified} ({hits[0].entity.path})" if hits else "nothing"
+            print(f"#{place_ + 1} «{each.question}»\n    wanted {each.qualified} ({each.path}), found {first}")
+    return figures
+
+
+def _shares(places: Sequence[int], asked: Sequence[Asked]) -> dict[str, float]:
+    telling = [place for place, each in zip(places, asked, strict=True) if each.telling]
+    return {
+        "hit_at_1": round(sum(place == 0 for place in places) / len(places), 3),
+        "hit_at_5": round(sum(place < 5 for place in places) / len(places), 3),
+        "telling_hit_at_1": round(sum(place == 0 for place in telling) / max(1, len(telling)), 3),
+        "telling": len(telling),
+    }
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repository", type=Path, action="append", help="a folder of code; this repository without any")
+    parser.add_argument("--whole", action="store_true", help="look for them in the whole repository too")
+    parser.add_argument("--model", type=Path, help="a folder with a model of sentence-transformers")
+    parser.add_argument("--misses", type=int, default=0, help="print so many that were not found first")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    figures = {}
+    for source in options.repository or [ROOT / "app"]:
+        with tempfile.TemporaryDirectory() as folder:
+            made = await described(source, Path(folder), whole=options.whole, model=options.model, misses=options.misses)
+        figures[source.resolve().name if options.repository else "this repository"] = made
+        print(json.dumps({source.name: made}), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,141 @@
+"""A repository without the docstrings of its functions, and what these said: questions whose answer is known.
+
+A docstring is a question by a plain rule: its first sentence has at least five words, no other function of the repository has the same,
+and the function has at least four lines without it and stands in no test. Where the language's habit is to begin with the function's
+own name (Go), the name is left out. A question tells enough (``telling``) when five of its words are no stop words.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from atelier_desk.knowledge.parsing.errors import ParseError
+from atelier_desk.knowledge.parsing.parse import parse
+from atelier_desk.knowledge.parsing.parsed import Scope
+from atelier_desk.knowledge.projects.rerank import is_test
+from atelier_desk.storage.text import STOP_WORDS, words
+
+LEAST_WORDS, LEAST_LINES = 5, 4
+ENDINGS = (".py", ".js", ".ts", ".go", ".rs")
+LEFT_OUT = frozenset({"node_modules", "dist", "vendor", ".git", "site-packages", "__pycache__"})
+LARGEST = 1_000_000
+_COMMENT = re.compile(r"\s*(//|/\*|\*)")
+_BLOCK = re.compile(r"\n\s*\n|\n\s*[@:]\w+")
+_SENTENCE = re.compile(r"(?<=[\w)\"'`])\. ")
+_CALLED = {"function", "method"}
+
+
+class Asked(NamedTuple):
+    """A function whose docstring is a question. ``source`` is without it, in the class that it stands in, as a file of its own."""
+
+    path: str
+    qualified: str
+    source: str
+    question: str
+
+    @property
+    def telling(self) -> bool:
+        return len({word for word in words(self.question) if word not in STOP_WORDS}) >= LEAST_WORDS
+
+
+def read(root: Path) -> tuple[dict[str, str], list[Asked], int]:
+    """The files of the commonest language without docstrings of functions, the questions, and how many functions had a docstring."""
+    paths = [path for path in sorted(root.rglob("*")) if path.suffix in ENDINGS and path.is_file() and path.stat().st_size < LARGEST]
+    paths = [path for path in paths if LEFT_OUT.isdisjoint(path.relative_to(root).parts)]
+    ending = Counter(path.suffix for path in paths).most_common(1)[0][0]
+    files, asked = {}, []
+    for path in (path for path in paths if path.suffix == ending):
+        name = path.relative_to(root).as_posix()
+        try:
+            text = path.read_text(encoding="utf-8")
+            bare, said = _python(text) if ending == ".py" else _by_comments(name, text)
+            scopes = parse(name, bare.encode()).scopes
+        except (UnicodeDecodeError, SyntaxError, ParseError):
+            continue
+        files[name] = bare
+        asked += _asked(name, bare.encode(), scopes, said)
+    same = Counter(each.question.casefold() for each in asked)
+    return files, [each for each in asked if _is_question(each, same)], len(asked)
+
+
+def _is_question(each: Asked, same: Counter[str]) -> bool:
+    lines = len(each.source.splitlines()) - each.qualified.count(".") * each.source.startswith("class ")
+    enough = len(re.findall(r"\w+", each.question)) >= LEAST_WORDS and lines >= LEAST_LINES
+    return enough and same[each.question.casefold()] == 1 and not is_test(each.path)
+
+
+def _asked(path: str, data: bytes, scopes: list[Scope], said: dict[tuple[int, str], str]) -> Iterator[Asked]:
+    for scope in scopes:
+        lines = range(scope.start_line, min(scope.end_line, scope.start_line + 12) + 1)
+        place = next(((line, scope.name) for line in lines if (line, scope.name) in said), None)
+        if place is None or scope.type not in _CALLED or scope.docstring:
+            continue
+        source = data[data.rfind(b"\n", 0, scope.start) + 1 : scope.end].decode()
+        if path.endswith(".py"):
+            source = _within(source, scope, scopes)
+        question = _first(said.pop(place))
+        if path.endswith(".go"):
+            question = question.removeprefix(f"{scope.name} ")
+        yield Asked(path, scope.qualified, source, question)
+
+
+def _within(source: str, scope: Scope, scopes: list[Scope]) -> str:
+    """A function in the class that it stands in."""
+    if scope.parent >= 0 and scopes[scope.parent].type == "class":
+        return f"class {scopes[scope.parent].name}:\n{source}"
+    indent = len(source) - len(source.lstrip())
+    return "\n".join(line[indent:] if not line[:indent].strip() else line for line in source.split("\n"))
+
+
+def _first(said: str) -> str:
+    """The first sentence of a docstring."""
+    return _SENTENCE.split(" ".join(_BLOCK.split(said.strip())[0].split()))[0].rstrip(".")
+
+
+def _python(text: str) -> tuple[str, dict[tuple[int, str], str]]:
+    lines: list[str | None] = list(text.split("\n"))
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (said := ast.get_docstring(node)):
+            first = node.body[0]
+            if first.lineno == node.lineno or first.end_lineno is None:
+                continue
+            lines[first.lineno - 1 : first.end_lineno] = [None] * (first.end_lineno - first.lineno + 1)
+            if len(node.body) == 1:
+                lines[first.lineno - 1] = " " * first.col_offset + "pass"
+            found.append((node.lineno, node.name, said))
+    return _without(lines, found)
+
+
+def _by_comments(path: str, text: str) -> tuple[str, dict[tuple[int, str], str]]:
+    """The comment above each function taken away, with what may stand between: blank lines and attributes."""
+    lines: list[str | None] = list(text.split("\n"))
+    found = []
+    for scope in parse(path, text.encode()).scopes:
+        if not scope.docstring or scope.type not in _CALLED:
+            continue
+        row, taken = scope.start_line - 2, False
+        while row >= 0 and (line := lines[row]) is not None:
+            if _COMMENT.match(line):
+                lines[row], taken = None, True
+            elif taken or (line.strip() and not line.strip().startswith(("#[", "@"))):
+                break
+            row -= 1
+        if taken:
+            found.append((scope.start_line, scope.name, scope.docstring))
+    return _without(lines, found)
+
+
+def _without(lines: list[str | None], found: list[tuple[int, str, str]]) -> tuple[str, dict[tuple[int, str], str]]:
+    """The text of the lines that are left, and by line there and name what was said."""
+    kept, place = [], {}
+    for number, line in enumerate(lines, 1):
+        if line is not None:
+            kept.append(line)
+            place[number] = len(kept)
+    return "\n".join(kept), {(place[line], name): said for line, name, said in found if line in place}

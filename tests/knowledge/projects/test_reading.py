@@ -1,0 +1,50 @@
+"""From a file to the rows that are kept of it."""
+
+from __future__ import annotations
+
+from array import array
+
+from atelier_desk.knowledge.projects.reading import read
+from atelier_desk.knowledge.projects.rows import entity_row
+from atelier_desk.knowledge.projects.texts import stem
+from atelier_desk.storage.repositories.projects import file_key_of
+from atelier_desk.storage.stems import hashes
+
+SOURCE = b"""
+class Store:
+    size = 3
+
+    def save(self, item):
+        self.write(item.encoded)
+
+    closed = None
+
+
+def outer():
+    def inner():
+        return deepest
+
+    return inner
+"""
+
+
+def said(name: str) -> set[int]:
+    """The numbers of the words of an entity of ``SOURCE``."""
+    rows = [entity_row(values) for values in read(file_key_of("0" * 8, "a.py"), "a.py", SOURCE)["entities"]]
+    packed = next(row.terms for row in rows if row.name == name)
+    return set(array("I", packed)[1::2])
+
+
+def number(word: str) -> int:
+    return hashes((word, stem(word)))[0]
+
+
+def test_a_class_has_its_own_words_and_the_first_line_of_its_members() -> None:
+    store = said("Store")
+    assert {number("size"), number("save"), number("item"), number("closed")} <= store
+    assert number("encoded") not in store, "its method is found by that"
+    assert number("encoded") in said("save")
+
+
+def test_a_function_keeps_the_words_of_the_functions_in_it() -> None:
+    assert number("deepest") in said("outer")

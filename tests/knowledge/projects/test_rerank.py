@@ -1,0 +1,66 @@
+"""What reorders what was found: names that a query says, and tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.knowledge.projects.index import ProjectIndex
+from atelier_desk.knowledge.projects.rerank import COVERED, TESTED, Wanted, is_test
+from atelier_desk.knowledge.projects.texts import query_stems, terms
+from atelier_desk.storage.repositories.projects import Light, entity_id, file_entity, file_key_of
+
+
+def scope(name: str, path: str, body: str) -> Light:
+    key = file_key_of("0" * 8, path)
+    own = entity_id(key, "scope", name)
+    return Light(
+        own, "scope", "function", name, name, path, "python", 1, 9, file_entity(key), "", terms(name, path, "", body.split(), name)
+    )  # fmt: skip
+
+
+def found(entries: list[Light], query: str) -> list[str]:
+    index = ProjectIndex()
+    index.put(entries)
+    names = {each.id: f"{each.path}:{each.name}" for each in entries}
+    return [names[each.id] for each in index.search(query_stems(query), None, (), 10, 0.0, query)]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("tests/a.py", True), ("src/tests/a.py", True), ("a/test_b.py", True), ("pkg/b_test.go", True), ("web/c.spec.ts", True),
+        ("src/FooTests.cs", True), ("examples/hello.js", True), ("conftest.py", True),
+        ("src/a.py", False), ("src/latest.py", False), ("contest/a.py", False), ("src/attest_b.py", False), ("specific/a.py", False),
+    ],
+)  # fmt: skip
+def test_paths_of_tests(path: str, expected: bool) -> None:
+    assert is_test(path) is expected
+
+
+def test_a_name_is_covered_by_its_words_and_by_words_that_begin_alike() -> None:
+    wanted = Wanted("Deletes the configuration of a directory")
+    assert wanted.covered("delete_config") == 1
+    assert wanted.covered("deleteUser") == 0.5
+    assert wanted.covered("save") == 0
+    assert wanted.covered("") == wanted.covered("__") == 0
+
+
+def test_tests_lose_unless_they_are_asked_for() -> None:
+    assert Wanted("merge cookies").gain("scope", "merge", "tests/a.py") == pytest.approx(COVERED - TESTED)
+    assert Wanted("merge cookies").gain("scope", "merge", "src/a.py") == pytest.approx(COVERED)
+    assert Wanted("the test that can merge cookies").gain("scope", "merge", "tests/a.py") == pytest.approx(COVERED)
+    assert Wanted("merge cookies").gain("section", "Merge", "docs/a.md") == pytest.approx(COVERED), "a manual is no test"
+
+
+def test_what_is_tried_comes_before_what_tries_it() -> None:
+    entries = [
+        scope("test_join", "tests/test_jar.py", "merge cookies jars merge cookies jars"),
+        scope("join", "src/jar.py", "merge cookies jars hosts paths"),
+    ]
+    assert found(entries, "merge the cookies of both jars")[0] == "src/jar.py:join"
+    assert found(entries, "test that merges the cookies of both jars")[0] == "tests/test_jar.py:test_join"
+
+
+def test_a_name_that_the_query_says_comes_before_a_body_that_says_as_much() -> None:
+    entries = [scope("run", "a.py", "proxy bypass proxy bypass host url"), scope("proxy_bypass", "b.py", "host url name")]
+    assert found(entries, "proxy bypass of a host")[0] == "b.py:proxy_bypass"

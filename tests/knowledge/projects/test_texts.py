@@ -1,0 +1,33 @@
+"""The words of an entity and of a query."""
+
+from __future__ import annotations
+
+from array import array
+
+from atelier_desk.knowledge.projects.texts import query_stems, stem, terms
+from atelier_desk.storage.stems import hashes
+
+
+def counts(packed: bytes) -> dict[int, int]:
+    numbers = array("I", packed)
+    return dict(zip(numbers[1::2], numbers[2::2], strict=True))
+
+
+def test_short_forms_of_code_share_the_stem_of_the_whole_word() -> None:
+    assert stem("config") == stem("configuration")
+    assert stem("params") == stem("parameter")
+    assert stem("supprimer") == stem("suppression")
+
+
+def test_a_word_counts_by_where_it_stands() -> None:
+    found = counts(terms("load", "src/files.py", "", ["header"], "Store.load"))
+    assert found[hashes(("load", stem("load")))[0]] == 6, "of the name, and of the name with what it stands in"
+    assert found[hashes(("store", stem("store")))[0]] == 2
+    assert found[hashes(("files", stem("files")))[0]] == found[hashes(("header", stem("header")))[0]] == 1
+
+
+def test_words_of_code_that_french_leaves_out_are_found() -> None:
+    assert ("comment", "comm") in query_stems("strip a comment")
+    assert hashes(("comment", "comm"))[0] in counts(terms("strip_comment", "a.py", "", ()))
+    assert query_stems("comment lire les fichiers") == [("lire", "lire"), ("fichiers", "fich")], "here it asks how"
+    assert query_stems("comment") == [("comment", "comm")]
