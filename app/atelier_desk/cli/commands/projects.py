@@ -166,7 +166,11 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     try:
         project = await atelier.projects.get(arguments.what)
     except NotFoundError:
-        entity = await atelier.projects.entity(await _entity_id(atelier, arguments.what))
+        try:
+            entity = await atelier.projects.entity(await _entity_id(atelier, arguments.what))
+        except NotFoundError as error:
+            names = ", ".join(each.name for each in await atelier.projects.list()) or _("none")
+            raise NotFoundError(N_("{error} Projects: {names}."), error=error, names=names) from error
         if out.json:
             data(out, entity.model_dump(mode="json"))
         else:
@@ -248,22 +252,31 @@ async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestState:
     """Say how far it is, on standard error, until it is over."""
     waiting = asyncio.ensure_future(atelier.projects.wait(project.id))
-    loop, said = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+    loop, said, told = asyncio.get_running_loop(), asyncio.get_running_loop().time(), ""
     try:
         while not waiting.done():
             await asyncio.wait([waiting], timeout=LOOK_S)
             state = (await atelier.projects.states()).get(project.id)
             if state is not None and not waiting.done() and loop.time() - said >= SAID_S:
                 said = loop.time()
-                done, total = figures.number(state.done), figures.number(state.total)
-                out.note(
-                    _("{stage}: {done} of {total}  {path}", stage=_(STAGES[state.stage.value]), done=done, total=total, path=state.path)
-                )
+                words = _far(state)
+                if words != told:
+                    out.note(words)
+                told = words
     finally:
         waiting.cancel()
     found = waiting.result()
     assert found is not None
     return found
+
+
+def _far(state: IngestState) -> str:
+    """How far it is; while nobody knows of how much, what is being done alone."""
+    stage = _(STAGES[state.stage.value])
+    if not state.total:
+        return stage
+    done, total = figures.number(state.done), figures.number(state.total)
+    return _("{stage}: {done} of {total}  {path}", stage=stage, done=done, total=total, path=state.path).rstrip()
 
 
 async def _of_path(atelier: Atelier, path: str) -> Project | None:
