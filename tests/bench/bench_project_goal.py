@@ -1,9 +1,10 @@
 """The same goals with and without projects: ``python -m tests.bench.bench_project_goal``.
 
 An agent is asked where something is done in this repository's own package. Without the sections ``project_ops`` and ``rag_ops`` it looks
-for the words of the question in all files and reads those that have most of them; with them it asks for the meaning and reads the lines
-that it was given. Both follow one rule each through a whole engine, by the scripted model, until the place was shown to them. Tokens are
-those of all requests together, estimated as requests are, the definitions of the tools among them.
+for definitions that have words of the question in their names; with them it asks for the meaning. In both it reads the lines it was
+pointed to, those first that have most of the words, or that were found best, until it was shown the place. Both follow their rule
+through a whole engine, by the scripted model. Tokens are those of all requests together, estimated as requests are, the definitions of
+the tools among them.
 
 ``--local`` asks the built-in model too: under a grammar it makes the search's call from the same question, once with each tool, and is
 given the result; its tokens are those that its server counted.
@@ -36,9 +37,9 @@ from atelier_desk.tools.base import ToolContext
 from tests.support.runs import agent
 
 CODE = Path(__file__).parents[2] / "app" / "atelier_desk"
-FOLDERS = ("domain", "engine", "knowledge", "llm", "media", "policy", "storage", "tools", "web", "workspace")
+FOLDERS = ("knowledge", "llm", "media", "policy", "tools", "workspace")
 GOALS = {
-    "Which function says whether a file's name looks like that of a secret?": ("engine/attached_text.py", "def looks_secret"),
+    "Which function says whether bytes are those of a PDF?": ("tools/files/pdf.py", "def is_pdf"),
     "Where are the tokens of a text estimated?": ("llm/tokens.py", "def estimate("),
     "Where is the text in a picture recognised by Tesseract?": ("media/reading.py", "def _tesseract"),
     "How is it decided which entries gitignore leaves out of a walk through folders?": ("workspace/walk.py", "def _left_out"),
@@ -108,24 +109,25 @@ class Seeker:
                 return f"It is in {path}."
             if self._left is None:
                 self._left = self._places(found)
+        if self._left is None and self._projects:
+            return [ToolCall(id="search", name="semantic_search", arguments={"query": self._goal, "entity": "Scope", "limit": 5})]
         if self._left is None:
-            return [ToolCall(id="search", name="semantic_search", arguments={"query": self._goal, "limit": 5})] if self._projects else [
-                ToolCall(id="search", name="search_files", arguments={"pattern": "|".join(words(self._goal)), "ignore_case": True,
-                                                                       "max_results": 300})]  # fmt: skip
+            pattern = rf"(def|class) \w*({'|'.join(words(self._goal))})"
+            arguments = {"pattern": pattern, "ignore_case": True, "max_results": 300}
+            return [ToolCall(id="search", name="search_files", arguments=arguments)]
         if not self._left or self.requests >= MOST:
             return "I did not find it."
         return [ToolCall(id=f"read{self.requests}", name="read_file", arguments=self._left.pop(0))]
 
     def _places(self, found: dict[str, Any]) -> list[dict[str, Any]]:
-        """What is read next: the lines of the results, or whole files, those with the most different words first."""
+        """What is read next: the lines of the results; of lines alike by their text those with the most different words first."""
         if self._projects:
             rows = [(each["path"], int(str(each.get("lines", "1")).partition("-")[0])) for each in found["results"]]
-            return [{"path": path, "offset": max(1, line - 2), "limit": SHOWN} for path, line in rows]
-        met: dict[str, set[str]] = {}
-        for each in found.get("matches", ()):
-            path = each.get("path") or each.get("file", "")
-            met.setdefault(path, set()).update(word for word in words(self._goal) if word in str(each).casefold())
-        return [{"path": path} for path in sorted(met, key=lambda path: -len(met[path]))]
+        else:
+            lines = found["matches"]
+            lines.sort(key=lambda each: -sum(word in each["text"].casefold() for word in words(self._goal)))
+            rows = [(each["path"], each["line"]) for each in lines]
+        return [{"path": path, "offset": max(1, line - 2), "limit": SHOWN} for path, line in rows]
 
 
 def words(goal: str) -> list[str]:
@@ -208,7 +210,7 @@ async def answered(model: Any, request: ChatRequest) -> ChatReply:
 
 
 def copied(place: Path) -> Path:
-    """The package without its window and its command line, which hold none of the places."""
+    """The folders of the package that hold the places, and some more."""
     code = place / "code"
     if not code.exists():
         for folder in FOLDERS:
