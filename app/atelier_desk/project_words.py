@@ -62,6 +62,13 @@ _STAGES = {
     IngestStage.EMBEDDING: N_("Computing vectors: {done} of {total}"),
     IngestStage.PAUSED: N_("Paused at {done} of {total}"),
 }
+_BEGINNINGS = {
+    IngestStage.READING: N_("Looking for files…"),
+    IngestStage.RELATING: N_("Following relations…"),
+    IngestStage.EMBEDDING: N_("Computing vectors…"),
+    IngestStage.PAUSED: N_("Paused"),
+}
+"""While nobody knows of how many."""
 RUNNING = frozenset({IngestStage.READING, IngestStage.RELATING, IngestStage.EMBEDDING})
 _CODE = {
     "python": "Python",
@@ -122,8 +129,8 @@ def state_word(state: IngestState) -> str:
         return _("Up to date. Changed files: {changed}, gone: {removed}", changed=number(state.changed), removed=number(state.removed))
     if state.stage is IngestStage.FAILED:
         return _("Failed: {error}", error=state.error) if state.error else _("Failed")
-    if state.stage is IngestStage.READING and not state.total:
-        return _("Looking for files…")
+    if not state.total and state.stage in _BEGINNINGS:
+        return _(_BEGINNINGS[state.stage])
     return _(_STAGES[state.stage], done=number(state.done), total=number(state.total))
 
 

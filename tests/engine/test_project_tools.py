@@ -16,6 +16,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.project import IngestStage
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.tokens import estimate_request
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.web import reader
 from atelier_desk.web.reader import Web
@@ -303,3 +304,41 @@ async def test_what_files_of_strangers_say_is_from_outside_and_of_trusted_folder
             assert (await agent.result(tool, **arguments)).tainted == (str(code / "public" / "cart.py"),), tool
             agent.trusted = (code / "public",)
             assert (await agent.result(tool, **arguments)).tainted == (), tool
+
+
+async def test_the_same_goal_takes_fewer_tokens_with_the_sections(open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for name in ("cart", "order", "bill", "stock", "wage"):
+        body = "\n\n".join(f"def {name}_{number}(price):\n    return price * {number}" for number in range(120))
+        rounding = f'def round_up(price):\n    """Round a {name} to whole coins."""\n    return price\n'
+        (folder / f"{name}.py").write_text(f"{body}\n\n\n{rounding}")
+    goal = "Where is a bill rounded to whole coins?"
+    tokens: dict[str, int] = {}
+    shown: dict[str, str] = {}
+    ways: dict[str, tuple[list[ToolCall], tuple[str, ...]]] = {
+        "with": (
+            [ToolCall(id="a", name="semantic_search", arguments={"query": goal, "entity": "Scope", "limit": 3})],
+            ("semantic_search", "read_file"),
+        ),
+        "without": (
+            [
+                ToolCall(id="a", name="search_files", arguments={"pattern": "round", "glob": "*.py"}),
+                ToolCall(id="b", name="read_file", arguments={"path": "bill.py"}),
+            ],
+            ("search_files", "read_file"),
+        ),
+    }
+    for way, (calls, tools) in ways.items():
+        model = ScriptedModel([*([call] for call in calls), "Done."])
+        async with open_atelier(model) as atelier:
+            if not await atelier.projects.list():
+                project = await atelier.projects.create("shop", str(folder), watched=False)
+                await atelier.projects.ingest(project.id)
+                await atelier.projects.wait(project.id)
+            workflow = await atelier.workflows.create(workspace=(str(folder),))
+            await atelier.runs.wait(await atelier.runs.send(workflow.id, goal, agent=agent_with_tools(tools=tools)))
+        tokens[way] = sum(map(estimate_request, model.requests))
+        shown[way] = str(results(model)[calls[-1].id])
+    assert ["Round a bill to whole coins" in each for each in shown.values()] == [True, True]
+    assert tokens["with"] < 0.8 * tokens["without"], tokens

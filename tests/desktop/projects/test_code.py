@@ -118,7 +118,8 @@ async def test_what_is_shown_follows_the_file(window: ProjectsWindow, projects: 
     await window.load()
     await code.jobs.settled()
     assert (code.text.toPlainText(), code.text.first, code.text.last) == (text, 10, 12)
-    assert (len(code.text.found), code.finder.count.text()) == (1, "1 / 1")
+    assert (len(code.text.found), code.finder.count.text(), code.text._found_at) == (1, "1 / 1", 0)
+    assert code.place.text() == "store.py:10"
     assert code.outline.currentItem().text(0) == "save"
     at = code.text.line
     await window.load()

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMessageBox, QPushButton
+from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.projects.create import CreateDialog
 from atelier_desk.desktop.projects.languages import parts_of, share_word
 from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.window import ProjectsWindow
-from atelier_desk.domain.project import IngestStage, IngestState
-from tests.support.fake_bridge import FakeAtelier, settle
-from tests.support.projects import ENTITIES, Projects
+from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.projects import ENTITIES, STATISTICS, Projects
 
 Find = Callable[[str], Any]
 
@@ -177,3 +179,23 @@ async def test_while_a_project_is_read_its_figures_are_not_counted_for_every_fil
     now = len(atelier.calls("projects.statistics"))
     await window.load()
     assert len(atelier.calls("projects.statistics")) == now + 1
+
+
+async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtbot: QtBot) -> None:
+    counted = asyncio.Event()
+
+    async def statistics(project_id: str) -> ProjectStatistics:
+        await counted.wait()
+        return STATISTICS
+
+    atelier.set("projects", "statistics", statistics)
+    window = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
+    qtbot.addWidget(window)
+    window.show()
+    await settle()
+    await settle()
+    page = window.overview
+    assert (page.name.text(), page.switches["loaded"].isChecked(), page.figures["files"].text()) == ("notes", True, "…")
+    counted.set()
+    await window.jobs.settled()
+    assert page.figures["files"].text() == "3"

@@ -263,6 +263,7 @@ def drawn(text: str, size: tuple[int, int] = (900, 160)) -> bytes:
 async def test_pictures_are_found_by_their_text(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "scans").mkdir()
     (tmp_path / "scans" / "one.png").write_bytes(drawn("Invoice heron 4711"))
+    Image.open(BytesIO(drawn("heron"))).save(tmp_path / "scans" / "turned.pdf")
     (tmp_path / "scans" / "dot.png").write_bytes(drawn("x", (16, 16)))
     (tmp_path / "scans" / "torn.png").write_bytes(drawn("torn")[:200])
     (tmp_path / "scans" / "note.gif").write_text("A text that calls itself a picture: kingfisher.\n")
@@ -273,12 +274,12 @@ async def test_pictures_are_found_by_their_text(open_atelier: Opener, tmp_path: 
         assert (first.entity.kind, first.entity.path, first.entity.start_line) == (EntityKind.IMAGE, "one.png", 0)
         assert "4711" in (await atelier.projects.entity(first.entity.id)).text
         assert (await atelier.projects.find("kingfisher"))[0].entity.path == "note.gif"
-        [problem] = await atelier.projects.problems(project.id)
-        assert (problem.path, problem.skipped) == ("torn.png", False)
+        torn, scanned = await atelier.projects.problems(project.id)
+        assert (torn.path, scanned.path, scanned.reason[:17]) == ("torn.png", "turned.pdf", "No text was found")
         found, total = await atelier.projects.query(project.id, EntityKind.IMAGE, {}, "path")
         assert ([each.path for each in found], total) == (["dot.png", "one.png"], 2)
         await read(atelier, project)
-        assert (await atelier.projects.states())[project.id].unchanged == 4
+        assert (await atelier.projects.states())[project.id].unchanged == 5
 
 
 async def test_what_looks_like_a_secret_is_named_and_not_read(open_atelier: Opener, tmp_path: Path) -> None:

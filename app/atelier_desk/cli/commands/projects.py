@@ -164,7 +164,11 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     try:
         project = await atelier.projects.get(arguments.what)
     except NotFoundError:
-        entity = await atelier.projects.entity(await _entity_id(atelier, arguments.what))
+        try:
+            entity = await atelier.projects.entity(await _entity_id(atelier, arguments.what))
+        except NotFoundError as error:
+            names = ", ".join(each.name for each in await atelier.projects.list()) or _("none")
+            raise NotFoundError(N_("{error} Projects: {names}."), error=error, names=names) from error
         if out.json:
             data(out, entity.model_dump(mode="json"))
         else:
@@ -243,17 +247,19 @@ async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestState:
     """Say how far it is, on standard error, until it is over."""
-    from atelier_desk.project_words import state_word
 
     waiting = asyncio.ensure_future(atelier.projects.wait(project.id))
-    loop, said = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+    loop, said, told = asyncio.get_running_loop(), asyncio.get_running_loop().time(), ""
     try:
         while not waiting.done():
             await asyncio.wait([waiting], timeout=LOOK_S)
             state = (await atelier.projects.states()).get(project.id)
             if state is not None and not waiting.done() and loop.time() - said >= SAID_S:
                 said = loop.time()
-                out.note(f"{state_word(state)}  {state.path}".rstrip())
+                words = f"{state_word(state)}  {state.path if state.total else ''}".rstrip()
+                if words != told:
+                    out.note(words)
+                told = words
     finally:
         waiting.cancel()
     found = waiting.result()

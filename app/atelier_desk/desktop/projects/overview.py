@@ -58,6 +58,7 @@ class OverviewPage(Translated, QWidget):
         self.setObjectName("project-overview")
         self.project: Project | None = None
         self.statistics = ProjectStatistics()
+        self._counted = False
         area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
@@ -136,9 +137,10 @@ class OverviewPage(Translated, QWidget):
 
     # -- showing ----------------------------------------------------------------------------------------------------------------
 
-    def show_project(self, project: Project, statistics: ProjectStatistics, problems: Sequence[FileProblem]) -> None:
-        """Show this one."""
-        self.project, self.statistics = project, statistics
+    def show_project(self, project: Project, counted: ProjectStatistics | None, problems: Sequence[FileProblem]) -> None:
+        """Show this one; without figures while they are being counted."""
+        self._counted = counted is not None
+        self.project, self.statistics = project, (statistics := counted or ProjectStatistics())
         self.name.setText(project.name)
         say(self.folder, lambda: folder_word(project))
         self.show_folder.setVisible(bool(project.root))
@@ -174,7 +176,7 @@ class OverviewPage(Translated, QWidget):
             "read": ago(project.ingested_at) if project.ingested_at is not None else _("never"),
         }
         for name, value in values.items():
-            self.figures[name].setText(value)
+            self.figures[name].setText(value if self._counted or name == "read" else "…")
         self._list(self._parts, [(_(KIND_WORDS[kind]), count) for kind, count in found.entities.items()])
         self._list(self._relations, [(_(RELATION_WORDS[kind]), count) for kind, count in found.relations.items()])
 

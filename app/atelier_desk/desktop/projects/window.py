@@ -167,6 +167,8 @@ class ProjectsWindow(Translated, QWidget):
             self.overview.show_state(state)
             if state is None or state.stage not in RUNNING:
                 self.code.refresh()
+            if self.overview.project is None or self.overview.project.id != project.id:
+                self.overview.show_project(project, None, ())  # counting takes a while in a large one
             statistics, problems = await self._known(project.id, running=state is not None and state.stage in RUNNING)
             if project is self.project:
                 self.overview.show_project(project, statistics, problems)

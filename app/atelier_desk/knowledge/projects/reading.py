@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.parsing.parsed import Parsed, Scope
 
 NOT_UNDERSTOOD = N_("Not understood at line {lines}; the rest was read.")
+NO_TEXT = N_("No text was found in it: its pages may be pictures.")
 KEPT = 600
 """Characters of a scope's source that are kept: for previews and vectors; the rest is read from the file."""
 BODY = 12 * WORDS
@@ -119,6 +120,8 @@ def kept(text: str) -> Kept:
 
 def _problem(found: Parsed) -> tuple[str, dict[str, Any]] | None:
     """The words for what the grammar did not understand."""
+    if found.language == "pdf" and not any(section.text.strip() for section in found.sections):
+        return NO_TEXT, {}
     return (NOT_UNDERSTOOD, {"lines": ", ".join(map(str, found.error_lines[:5]))}) if found.error_lines else None
 
 

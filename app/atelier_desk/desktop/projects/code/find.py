@@ -74,8 +74,8 @@ class FindInSource(QFrame):
             self._show()
 
     def _show(self, *, move: bool = True) -> None:
-        if self._at >= 0 and move:
-            self._text.go_to_found(self._at)
+        if self._at >= 0:
+            self._text.go_to_found(self._at, move=move)
         say(self.count)
         for button in (self.up, self.down):
             button.setEnabled(len(self._text.found) > 1)

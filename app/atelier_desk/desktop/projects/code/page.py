@@ -155,6 +155,9 @@ class CodePage(Translated, QWidget):
             return
         whole = entity.kind in HOLDERS
         self.text.renew(text, 0 if whole else first, 0 if whole else last)
+        if first and not whole:
+            self.entity = entity = entity.model_copy(update={"start_line": first, "end_line": last})
+            self._say_place()
         self.finder.look(move=False)
         with suppress(AtelierError):
             self.outline.show_entities(await self._parts(holder))

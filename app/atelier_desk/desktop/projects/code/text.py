@@ -117,9 +117,12 @@ class SourceText(QPlainTextEdit):
         self.found_more = self.found_more and bool(places)
         self._mark()
 
-    def go_to_found(self, row: int) -> None:
-        """Bring one of the marked places into view, marked more strongly, without leaving the part that is chosen."""
+    def go_to_found(self, row: int, *, move: bool = True) -> None:
+        """Mark one of the marked places more strongly and bring it into view, without leaving the part that is chosen."""
         self._found_at = row
+        if not move:
+            self._mark()
+            return
         self._quiet = True
         place = QTextCursor(self.found[row])
         place.setPosition(place.selectionStart())
