@@ -15,7 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.two_line import PictureRole
 from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
+from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.mcp import McpKnown, McpServer, McpState
 from atelier_desk.domain.permission import Action
@@ -70,6 +71,16 @@ async def test_servers_are_listed_as_they_stand(page: Any, find: Find) -> None:
     switch_language("fr")
     await settle()
     assert "en cours" in items.item(0).toolTip()
+
+
+async def test_a_server_with_tools_is_no_wider_than_the_window_in_large_french_text(page: Any, window: SettingsWindow) -> None:
+    theme().set_scale(150)
+    switch_language("fr")
+    window.resize(SIZE)
+    await settle()
+    assert page.area.widget().width() <= page.area.viewport().width()
+    switch_language("en")
+    await settle()
 
 
 async def test_the_icon_of_a_server_is_drawn_in_the_list(page: Any, find: Find, atelier: Engine) -> None:

@@ -262,6 +262,10 @@ async def test_several_things_at_once_and_a_call_that_is_put_off(open_atelier: O
         await result(atelier, run_id)
         (answers,) = seen
         assert sorted(answers) == ["roots", "thought", "who"]
+        entries = await atelier.workflows.transcript(first.workflow_id)
+        shown = [question for entry in entries for question in entry.questions]
+        assert [question.id for question in shown] == [first.id, second.id], "what was asked is shown after a reload, too"
+        assert "Window" in shown[0].answer
         events = [event.body for event in await run_events(atelier.repos, run_id)]
         texts = [body.result["text"] for body in events if body.type == "tool_call_finished"]
         assert sorted(texts) == ["both: done", "ready after 2"]

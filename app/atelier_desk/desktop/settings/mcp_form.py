@@ -118,7 +118,10 @@ class McpForm(QWidget):
         self.client_secret = control(QLineEdit(self), "mcp-client-secret")
         self.client_secret.setEchoMode(HIDDEN)
         self.scopes = control(QLineEdit(self), "mcp-scopes", hint=N_("what the server names"))
-        self.sandbox = control(QCheckBox(self), "mcp-sandbox", N_("In the sandbox: writes only in its folder, reads no secrets"))
+        self.sandbox = control(QCheckBox(self), "mcp-sandbox", N_("In the sandbox"))
+        self._boxed = control(
+            label("", "muted", self, wrap=True), "mcp-sandbox-about", N_("It writes only in its folder, and reads no secrets.")
+        )
         self.enabled = control(QCheckBox(self), "mcp-enabled", N_("In use"))
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
         self._cells: dict[QWidget, QWidget] = {}
@@ -134,7 +137,7 @@ class McpForm(QWidget):
         )
         for row in rows:
             column.addLayout(fill(QHBoxLayout(), *((self._cell(field, title), stretch) for field, title, stretch in row), spacing=16))
-        fill(column, self.sandbox, self.enabled)
+        fill(column, fill(QVBoxLayout(), self.sandbox, self._boxed, spacing=2), self.enabled)
         for line in (self.name, self.line, self.url, self.folder, self.client_id, self.client_secret, self.scopes):
             line.textEdited.connect(lambda _text: self.changed.emit())
         for box in (self.sandbox, self.enabled):
@@ -242,5 +245,6 @@ class McpForm(QWidget):
         for field in (self.line, self.folder, self.env):
             self._cells[field].setVisible(stdio)
         self.sandbox.setVisible(stdio)
+        self._boxed.setVisible(stdio)
         for field in (self.url, self.headers, self.client_id, self.client_secret, self.scopes):
             self._cells[field].setVisible(not stdio)

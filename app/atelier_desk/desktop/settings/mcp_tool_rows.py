@@ -56,8 +56,13 @@ class McpToolRow(QWidget):
         self.approve.setVisible(row.state in ("new", "changed", "gone"))
         self._told = label("", "muted", self, wrap=True)
         self._more = label("", "small", self, wrap=True)
-        line = fill(QHBoxLayout(), (self._name, 1), self._pill, self.on, self.rule, self.approve, spacing=10)
-        fill(QVBoxLayout(self), line, self._told, self._more, margins=(0, 6, 0, 6), spacing=3)
+        # Other states than "approved" take many words, and something to do about them: they have a line of their own.
+        settled = row.state == "approved"
+        line = fill(QHBoxLayout(), (self._name, 1), *((self._pill,) if settled else ()), self.on, self.rule, spacing=10)
+        column = fill(QVBoxLayout(self), line, margins=(0, 6, 0, 6), spacing=3)
+        if not settled:
+            fill(column, fill(QHBoxLayout(), self._pill, self.approve, 1, spacing=10))
+        fill(column, self._told, self._more)
         self.retranslate()
 
     @property

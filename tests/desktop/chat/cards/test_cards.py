@@ -264,6 +264,25 @@ def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: Tran
     assert button.isHidden()
 
 
+def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, host: TranscriptHost) -> None:
+    call = Call("c", "mcp__asks__book", status="running", server="asks", presentation=Presentation(title="asks: Book"))
+    first = Asked("q1", "Who travels?", "answered", "Accepted", call_id="c")
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(first, Asked("q2", "Which seat?", call_id="c")))
+    widget = show(qtbot, entry, host)
+    texts = [label.text() for label in widget.findChildren(QLabel)]
+    assert ("asks · Book" in texts, "Which seat?" in texts, "Who travels?" in texts) == (True, True, False)
+    button = widget.findChild(QPushButton, "question-card-answer")
+    assert button is not None
+    with qtbot.waitSignal(host.question_requested) as opened:
+        button.click()
+    assert opened.args == ["q2"]
+    card = widget.findChild(ToolCard)
+    assert card is not None
+    entry.asked[1].status, call.status = "answered", "error"
+    widget.refresh()
+    assert card.state_words()[0] == "failed"
+
+
 def test_a_question_that_is_over_is_as_high_when_its_workflow_is_opened_again(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c", "UserQuestionTool", presentation=Presentation(summary=Words(text="Question to you: {q}", params={"q": "Which?"})))
     entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(Asked("q1", "Which?", call_id="c"),))

@@ -98,7 +98,7 @@ class ToolCard(Translated, QFrame):
         self._icon.setPixmap(look.pixmap(known(call.presentation.icon), "muted", look.px(15), ratio))
         self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
         first, rest = self.words()
-        self._name.setText(f"{call.server} · {first}" if call.server else first)
+        self._name.setText(f"{call.server} · {first.removeprefix(f'{call.server}: ')}" if call.server else first)
         told, spans = ansi.read(call.progress_text.expandtabs(4) if call.status == "running" else "")
         command = self._is_command()
         below = "\n" in told or command
@@ -160,8 +160,9 @@ class ToolCard(Translated, QFrame):
 
     @property
     def asked(self) -> Asked | None:
-        """What the call asks the person."""
-        return next((asked for asked in self._entry.asked if asked.call_id == self.call.call_id), None)
+        """What the call asks the person: a server may ask several things one after another, of which what waits is shown, else the last."""
+        of_call = [asked for asked in self._entry.asked if asked.call_id == self.call.call_id]
+        return next((asked for asked in of_call if asked.status == "pending"), of_call[-1] if of_call else None)
 
     def words(self) -> tuple[str, str]:
         """What the head says."""
@@ -170,7 +171,7 @@ class ToolCard(Translated, QFrame):
     def state_words(self) -> tuple[str, PillKind]:
         """What the pill says, and its colour."""
         call, asked = self.call, self.asked
-        if asked is not None:
+        if asked is not None and (not call.server or asked.status == "pending"):  # a server's call goes on with the answer
             return asked_state(asked)
         if call.status == "running":
             return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"

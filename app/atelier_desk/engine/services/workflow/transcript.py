@@ -163,7 +163,8 @@ class TranscriptReader:
         if not run_ids:
             return assembled(messages, Around(branches=branches))
         calls, approvals = await asyncio.gather(repos.executions.for_runs(run_ids), repos.approvals.of_teams(workflow_id, roots))
-        questions = await repos.questions.list(workflow_id) if any(call.effect == Effect.INTERACT for call in calls) else []
+        may_ask = any(call.effect == Effect.INTERACT or call.server for call in calls)  # servers ask in the middle of a call
+        questions = await repos.questions.list(workflow_id) if may_ask else []
         trees: dict[str, AgentNode] = {}
         if any(call.section == PLANNING for call in calls):
             trees = await read_trees(self._context, workflow_id, roots)
@@ -184,7 +185,9 @@ class Around:
 def assembled(messages: Sequence[Message], around: Around) -> list[TranscriptEntry]:
     """The messages with what belongs to each; pure."""
     calls = {(call.run_id, call.call_id): call for call in around.calls}
-    questions = {(asked.run_id, asked.call_id): asked for asked in around.questions}
+    questions: dict[tuple[str, str], list[UserQuestion]] = {}
+    for asked in around.questions:
+        questions.setdefault((asked.run_id, asked.call_id), []).append(asked)
     approvals: dict[tuple[str, str], list[ApprovalRequest]] = {}
     for request in around.approvals:
         approvals.setdefault((request.run_id, request.call_id), []).append(request)
@@ -201,7 +204,7 @@ def assembled(messages: Sequence[Message], around: Around) -> list[TranscriptEnt
             TranscriptEntry(
                 message=message,
                 calls=tuple(calls[key] for key in keys if key in calls),
-                questions=tuple(questions[key] for key in keys if key in questions),
+                questions=tuple(asked for key in keys for asked in questions.get(key, ())),
                 branch=branches.pop(message.run_id, None) if message.role is MessageRole.USER else None,
                 children={key[1]: tuple(children[key]) for key in keys if key in children},
                 approvals={key[1]: tuple(approvals[key]) for key in keys if key in approvals},
