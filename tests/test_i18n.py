@@ -10,7 +10,7 @@ import pytest
 
 import atelier_desk
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.i18n import LANGUAGES, _, language, ngettext, on_language_changed, set_language, spoken, system_language
+from atelier_desk.i18n import LANGUAGES, _, language, ngettext, set_language, spoken, system_language
 
 
 def test_a_placeholder_may_have_any_name() -> None:
@@ -39,16 +39,6 @@ async def test_a_task_may_speak_another_language_than_the_process() -> None:
     assert await task == ("fr", "2 souvenirs vectorisés")
     with spoken("xx"):
         assert language() == "en"
-
-
-def test_listeners_are_told_until_they_stop() -> None:
-    heard: list[str] = []
-    stop = on_language_changed(heard.append)
-    set_language("fr")
-    stop()
-    set_language("en")
-    assert heard == ["fr"]
-    assert language() == "en"
 
 
 def test_the_system_language_is_a_supported_one(monkeypatch: pytest.MonkeyPatch) -> None:

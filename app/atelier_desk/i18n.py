@@ -11,7 +11,7 @@ import contextlib
 import gettext
 import locale
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import cache
 from importlib import resources
@@ -22,7 +22,6 @@ DOMAIN = "atelier"
 
 _current: gettext.NullTranslations = gettext.NullTranslations()
 _language = "en"
-_listeners: list[Callable[[str], None]] = []
 _spoken: ContextVar[str] = ContextVar("language", default="")
 """What is spoken in one task and those it starts; empty where it is the process's language."""
 
@@ -82,13 +81,11 @@ def catalogue_dir() -> Path:
 
 
 def set_language(code: str) -> str:
-    """Switch the language for the whole process and tell the listeners; an unknown code means the system's language."""
+    """Switch the language for the whole process; an unknown code means the system's language."""
     global _current, _language
     code = code if code in LANGUAGES else system_language()
     _current = _catalogue(code)
     _language = code
-    for listener in list(_listeners):
-        listener(code)
     return code
 
 
@@ -100,9 +97,3 @@ def _translations() -> gettext.NullTranslations:
 def _catalogue(code: str) -> gettext.NullTranslations:
     """Read once: gettext keeps what it has parsed."""
     return gettext.translation(DOMAIN, str(catalogue_dir()), languages=[code], fallback=True)
-
-
-def on_language_changed(listener: Callable[[str], None]) -> Callable[[], None]:
-    """Call ``listener(code)`` after each switch; returns a function that stops it."""
-    _listeners.append(listener)
-    return lambda: _listeners.remove(listener) if listener in _listeners else None

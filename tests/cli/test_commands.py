@@ -81,7 +81,11 @@ def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
     renamed = cli("workflows", "import", "w.json", "--json").json
     assert renamed["action"] == "renamed"
     assert cli("workflows", "import", "w.json", "--on-conflict", "skip", "--json").json["workflow"]["id"] == workflow
-    deleted = cli("workflows", "delete", workflow, "--json").json
+    assert cli("workflows", "delete", workflow, "--json").json == {"deleted": workflow}
+    assert [each["id"] for each in cli("workflows", "deleted", "--json").json] == [workflow]
+    assert cli("workflows", "restore", workflow[:-3]).status == 0
+    assert cli("workflows", "deleted", "--json").json == []
+    deleted = cli("workflows", "delete", workflow, "--for-good", "--json").json
     assert deleted["rows"]["message"] == 2
     assert cli("workflows", "import", "-", piped=exported.out).status == 0
     assert cli("workflows", "show", workflow).status == 0
@@ -219,6 +223,11 @@ def test_memory(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(exported.out, "utf-8")
     assert cli("memory", "import", "m.json", "--json").json == {"added": 0, "overwritten": 0, "skipped": 2}
     assert cli("memory", "delete", added["id"]).status == 0
+    assert [each["id"] for each in cli("memory", "deleted", "--json").json] == [added["id"]]
+    assert cli("memory", "restore", added["id"][:-3], "--json").json["id"] == added["id"]
+    assert cli("memory", "delete", added["id"], "--for-good").status == 0
+    assert cli("memory", "deleted", "--json").json == []
+    assert cli("memory", "restore", added["id"]).status == 2
     assert cli("memory", "import", "m.json", "--json").json["added"] == 1
     assert cli("memory", "reembed", "--json").json == {"embedded": 0}
     assert "heron" in cli("memory", "list").out

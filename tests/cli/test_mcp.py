@@ -53,6 +53,14 @@ def test_bad_input_says_what_is_allowed(cli: Cli) -> None:
         (("add", "web", "--url", "ftp://a.example"), "http://"),
         (("add", "web", "--url", "https://a.example", "--header", "X"), "NAME: $VARIABLE"),
         (("add", "web", "--url", "https://a.example", "--header", "X-Key: abc"), "no keyring"),
+        (("add", "web", "--url", ""), "http://"),
+        (("add", "web", "--url", "https://a.example:99999/mcp"), "a port from 1 to 65535"),
+        (("add", "web", "--url", "http://[::1/mcp"), "must begin with http"),
+        (("add", "web", "--url", "http://a example/mcp"), "no blanks"),
+        (("add", "web", "--url", "https://me:word@a.example/mcp"), "must not hold a name or a password"),
+        (("add", "web", "--url", "https://a.example", "--header", "Bad Name: abc"), "cannot be the name of a header"),
+        (("add", "web", "--url", "https://a.example", "--header", "X-Key: abc"), "--header 'X-Key: $VARIABLE'"),
+        (("add", "web", "--env", "=v", "--command", "x"), "'=v'"),
         (("add", "web", "--command"), "command"),
         (("add", "web", "--secret", "TOKEN=abc", "--command", "x"), "${VARIABLE}"),
         (("give", "web", "Assistant"), "There is no MCP server web"),
@@ -103,11 +111,15 @@ def test_what_is_wrong_is_said_in_the_language_of_the_reader(cli: Cli) -> None:
         (("add", "web", "--url", "notaurl"), "l’adresse doit commencer par http:// ou https://"),
         (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom comporte"),
         (("add", "x" * 40, "--url", "https://a.example"), "name est trop long\u00a0: 40 sur 32 caractères"),
-        (("add", "web", "--env", "1X=2", "--command", "x"), "env.1X"),
+        (("add", "web", "--env", "1X=2", "--command", "x"), "“1X” doit être le nom d’une variable"),
+        (("add", "web", "--url", "https://a.example:99999"), "https://a.example:99999 n’est pas une adresse"),
     ):
         found = cli("--lang", "fr", "mcp", *line)
         assert (found.status, said in found.err) == (2, True), found.err
         assert not any(word in found.err for word in ("should", "must", "value:")), found.err
+    gone = cli("--lang", "fr", "mcp", "add", "gone", "--url", "http://127.0.0.1:9/mcp")
+    assert "rien ne répond à cette adresse" in gone.err, gone.err
+    assert cli("--lang", "fr", "mcp", "test", "gone").err.count("rien ne répond") == 1
     lost = cli("--lang", "fr", "mcp", "add", "lost", "--command", "no-such-program-here")
     assert "ce programme n’existe pas" in lost.err, lost.err
 
@@ -135,6 +147,9 @@ def test_a_bundle_is_shown_added_and_started(cli: Cli, tmp_path: Path) -> None:
     file = bundle_of(tmp_path)
     shown = cli("mcp", "import", str(file))
     assert "asks for CONFIG_TOKEN: Token" in shown.out
+    assert "CONFIG_TOKEN = " not in shown.out, "it holds nothing yet"
+    strange = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=x", "--value", "TOKEN=y")
+    assert (strange.status, "asks for TOKEN. What is asked for: CONFIG_TOKEN" in strange.err) == (2, True), strange.err
     options = {"vault": KeyVault(backend=MemoryKeyring())}
     added = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=of-this-person", options=options)
     assert added.out == "Added packed.\n", added.err

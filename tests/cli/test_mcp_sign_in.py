@@ -7,26 +7,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import httpx2
 import pytest
 
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
 from tests.support.keyring import MemoryKeyring
-from tests.support.servers.mcp_guarded import Accounts, guarded
+from tests.support.servers.mcp_guarded import Accounts, guarded, signs_in
 
 
 @pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A person who signs in wherever they are sent."""
-    opened: list[str] = []
-
-    def visit(url: str) -> None:
-        opened.append(url)
-        httpx2.get(url, follow_redirects=True)
-
-    monkeypatch.setattr("atelier_desk.mcp.oauth.open_browser", visit)
-    return opened
+    return signs_in(monkeypatch)
 
 
 @contextmanager

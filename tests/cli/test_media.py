@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -13,34 +10,22 @@ from atelier_desk.cli.commands import media
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web.making import SERVICES
 from tests.cli.conftest import Cli
+from tests.support.servers.plain_http import Handler, serving
 
 
-class Service(BaseHTTPRequestHandler):
+class Service(Handler):
     """An images endpoint and Meshy in one, with one key."""
 
     def do_GET(self) -> None:
         right = self.headers.get("authorization") == "Bearer right-key"
         said = {"/models": {"data": [{"id": "painter"}]}, "/v1/balance": {"balance": 1_200}}.get(self.path, {})
-        body = json.dumps(said if right else {"error": {"message": "bad key"}}).encode()
-        self.send_response(200 if right else 401)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing is printed."""
+        self.answer_json(200 if right else 401, said if right else {"error": {"message": "bad key"}})
 
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{made.server_port}"
-    made.shutdown()
-    made.server_close()
-    thread.join()
+    with serving(Service) as place:
+        yield f"http://{place}"
 
 
 def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
@@ -53,11 +38,14 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
         (("images", "https://x.org:99999", "painter"), "images"),
         (("images", "https://x.org", "p", "--api-key-env", "two words"), "images_key_env"),
         (("describe", "nobody/model"), "no provider named nobody"),
-        (("describe", "model"), "sees"),
+        (("describe", "model"), "PROVIDER/MODEL"),
         (("models", "sculptor"), "sculptor"),
     ):
         refused = cli("media", *words)
         assert (refused.status != 0, why in refused.err) == (True, True), refused.err
+    assert "Aucun service qui crée des images" in cli("--lang", "fr", "media", "test", "images").err
+    assert "Aucun service qui crée des modèles 3D" in cli("--lang", "fr", "media", "test", "models").err
+    assert "aucun." in cli("--lang", "fr", "media", "describe", "nobody/model").err
     assert cli("media", "list", "--json").json["images"] == "", "nothing of it is stored"
     assert "painter" in cli("media", "images", f"{server}/", "painter", "--api-key-env", "A_KEY").out
     keyless = cli("media", "test", "images", options=vault)

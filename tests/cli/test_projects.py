@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from atelier_desk.cli.commands import projects
-from atelier_desk.domain.project import Direction, EntityKind, IngestStage, RelationKind
+from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from tests.cli.conftest import Cli
 
 CODE = '''def count(birds):
@@ -28,7 +28,9 @@ def test_a_folder_is_read_searched_explored_and_forgotten(cli: Cli, tmp_path: Pa
     assert found[0]["entity"]["qualified"] == "count"
     assert "report calls count" in cli("projects", "explore", "count", "--direction", "in", "--relation", "calls").out
     assert "return len(birds)" in cli("projects", "show", "count").out
-    assert "python 1" in cli("projects", "show", "heron").out
+    assert "Languages: Python 1" in cli("projects", "show", "heron").out
+    french = cli("projects", "explore", "count", "--direction", "in", "--relation", "calls", "--lang", "fr").out
+    assert "report appelle count" in french, "relations are said in the reader's language"
     assert "heron" in cli("projects", "list").out
     assert cli("projects", "forget", str(code / "count.py"), "--json").json["files"] == 1
     missing = cli("projects", "show", "egret")
@@ -41,4 +43,3 @@ def test_the_grammar_names_what_there_is() -> None:
     assert set(projects.RELATIONS) == {kind.value for kind in RelationKind}
     assert set(projects.DIRECTIONS) == {each.value for each in Direction}
     assert set(projects.KINDS) == {kind.value for kind in EntityKind}
-    assert set(projects.STAGES) == {stage.value for stage in IngestStage}

@@ -289,7 +289,8 @@ def test_a_called_delegation_names_a_stored_agent_that_keeps_its_own_tools(cli: 
     }  # there is no folder here
     assert files
     skills = {"activate_skill"}  # nor any skill to take up
-    assert {tool.name for tool in model.requests[0].tools} >= set(lead["config"]["tools"]) - files - skills
+    projects = {tool.name for tool in registry.get_tools_by_section("rag_ops")}  # nor a project to look into
+    assert {tool.name for tool in model.requests[0].tools} >= set(lead["config"]["tools"]) - files - skills - projects
 
 
 def test_a_called_delegation_to_nobody_asks_nobody(cli: Cli) -> None:

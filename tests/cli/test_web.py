@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from atelier_desk.cli.commands import web
 from atelier_desk.web import search
 from tests.cli.conftest import Cli
+from tests.support.servers.plain_http import Handler, serving
 
 
 def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,9 +23,12 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
         "found_browser": "", "pages": 0, "bytes": 0,
     }  # fmt: skip
     assert cli("web", "search", "words").out == "Title\n  https://a.org/\n  excerpt\n"
+    blank = cli("web", "search", " ")
+    assert (blank.status, "must not be blank" in blank.err) == (2, True), blank.err
     refused = cli("web", "use", "searxng")
     assert (refused.status, "address" in refused.err) == (2, True)
-    assert cli("web", "use", "searxng", "--address", "ftp://x").status == 2
+    strange = cli("web", "use", "searxng", "--address", "ftp://x")
+    assert (strange.status, "must be an address such as https://" in strange.err, "[^" in strange.err) == (2, True, False), strange.err
     assert cli("web", "use", "brave", "--api-key-env", "BRAVE_KEY", "--json").json["key_env"] == "BRAVE_KEY"
     assert "BRAVE_KEY" in cli("web", "show").out
     cli("web", "use", "off")
@@ -51,30 +53,18 @@ def test_the_grammar_names_what_there_is() -> None:
     assert (tuple(search.ENGINES), search.MOST) == (web.SERVICES, web.MOST)
 
 
-class Page(BaseHTTPRequestHandler):
+class Page(Handler):
     """One page for every address, and no robots.txt."""
 
     def do_GET(self) -> None:
         body = b"<title>Inside</title><h1>Inside</h1><p>Words of the house.</p>"
-        self.send_response(404 if self.path == "/robots.txt" else 200)
-        self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing is printed."""
+        self.answer(404 if self.path == "/robots.txt" else 200, body)
 
 
 @pytest.fixture
 def inside() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Page) as place:
+        yield place
 
 
 def test_a_page_of_the_own_network_is_fetched_by_a_rule_with_its_port_alone(cli: Cli, inside: str) -> None:

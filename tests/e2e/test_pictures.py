@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,6 +21,7 @@ from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.domain.chat import ChatReply, ToolCall
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, child
+from tests.support.servers.plain_http import Handler, serving
 
 OUT = BytesIO()
 Image.effect_noise((900, 600), 90).save(OUT, "PNG")
@@ -31,17 +29,12 @@ PICTURE = OUT.getvalue()
 MAKE = ToolCall(id="g1", name="generate_image", arguments={"prompt": "a red bicycle", "output_path": "art/bicycle.png"})
 
 
-class Painter(BaseHTTPRequestHandler):
+class Painter(Handler):
     """An images endpoint in OpenAI's form."""
 
     def _say(self, said: Any) -> None:
         self.rfile.read(int(self.headers.get("content-length") or 0))
-        body = json.dumps(said).encode()
-        self.send_response(200 if self.headers.get("authorization") == "Bearer paint-key" else 401)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer_json(200 if self.headers.get("authorization") == "Bearer paint-key" else 401, said)
 
     def do_GET(self) -> None:
         self._say({"data": [{"id": "painter"}]})
@@ -49,19 +42,11 @@ class Painter(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._say({"data": [{"b64_json": base64.b64encode(PICTURE).decode()}]})
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing is printed."""
-
 
 @pytest.fixture
 def painter() -> Iterator[str]:
-    made = ThreadingHTTPServer(("127.0.0.1", 0), Painter)
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{made.server_port}/v1"
-    made.shutdown()
-    made.server_close()
-    thread.join()
+    with serving(Painter) as place:
+        yield f"http://{place}/v1"
 
 
 def keep(desk: Desk, widget: QWidget, name: str) -> None:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import Role, ToolCall
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.domain.project import IngestStage
 from atelier_desk.engine import Atelier
+from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
+from atelier_desk.web import reader
+from atelier_desk.web.reader import Web
 from tests.engine.conftest import Opener
+from tests.support.runs import agent as agent_of
+from tests.support.sites import Reply, html, parsed_here, sites
 
 CART = '''def total(prices):
     """Add up what is in the cart."""
@@ -37,14 +48,16 @@ class Agent:
 
     def __init__(self, atelier: Atelier, *roots: Path) -> None:
         self.atelier, self.roots, self.state = atelier, roots, dict[str, Any]()
+        self.tells: Callable[[str], bool] = lambda place: True
         self.trusted: tuple[Path, ...] = ()
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
         return (await self.result(tool, **arguments)).data
 
     async def result(self, tool: str, **arguments: Any) -> ToolResult:
+        workspace = self.roots[0] if self.roots else None
         context = ToolContext(
-            "w", "r", "c", roots=self.roots, workspace=self.roots[0] if self.roots else None, state=self.state, trusted=self.trusted
+            "w", "r", "c", roots=self.roots, workspace=workspace, state=self.state, tells=self.tells, trusted=self.trusted
         )
         result = await self.atelier.registry.execute(tool, arguments, context)
         assert isinstance(result, ToolResult)
@@ -143,12 +156,136 @@ async def test_a_folder_swapped_for_a_link_is_not_read(open_atelier: Opener, cod
         assert (await agent("setup_project", root="own"))["success"]
         (workspace / "own").rename(workspace / "old")
         (workspace / "own").symlink_to(code)
-        assert (await agent("generate_embeddings", force=True))["code"] == "ingest_failed"
+        [project] = await atelier.projects.list()
+        await atelier.projects.ingest(project.id)
+        state = await atelier.projects.wait(project.id)
+        assert state is not None
+        assert state.stage is IngestStage.FAILED
         assert "wage" not in str(await agent("semantic_search", query="what a person is paid wage"))
         (workspace / "own" / "mine.py").write_text("hush")
         [found] = await atelier.projects.find("mine", limit=1)
         with pytest.raises(ToolError, match="cannot be opened"):
             await atelier.projects.source(found.entity.id)
+
+
+def searching(*calls: ToolCall) -> ScriptedModel:
+    return ScriptedModel([list(calls), "Done."])
+
+
+def results(model: ScriptedModel) -> dict[str, dict[str, Any]]:
+    """What a model was told, by the id of the call."""
+    return {message.tool_call_id or "": json.loads(message.content) for message in model.requests[-1].messages if message.role is Role.TOOL}
+
+
+TOOLS = ("semantic_search", "query_entities", "explore_relationships", "brain_search", "setup_project")
+
+
+def agent_with_tools(**changes: Any) -> AgentConfig:
+    return agent_of(**{"name": "Reader", "tools": TOOLS, "approval": "auto", **changes})
+
+
+async def test_a_rule_about_a_path_holds_for_what_is_found(open_atelier: Opener, code: Path) -> None:
+    (code / "private" / "wage.env.md").write_text("# Wage\n\nWhat a person is paid.\n")
+    model = searching(
+        ToolCall(id="read", name="setup_project", arguments={}),
+        ToolCall(id="words", name="semantic_search", arguments={"query": "what a person is paid", "limit": 1}),
+        ToolCall(id="all", name="brain_search", arguments={"query": "wage"}),
+        ToolCall(id="fields", name="query_entities", arguments={"entity": "Scope", "where": {"name": {"contains": "a"}}}),
+        ToolCall(id="counted", name="query_entities", arguments={"entity": "Scope", "where": {"name": "wage"}}),
+        ToolCall(id="around", name="explore_relationships", arguments={"entity_id": "wage"}),
+        ToolCall(id="seen", name="explore_relationships", arguments={"entity_id": "total"}),
+    )
+    async with open_atelier(model) as atelier:
+        await atelier.permissions.add(PermissionRule(text="read_file(private/**)", action=Action.DENY))
+        workflow = await atelier.workflows.create(workspace=(str(code),))
+        run = await atelier.runs.send(workflow.id, "Look.", agent=agent_with_tools())
+        await atelier.runs.wait(run)
+        found = results(model)
+        assert found["read"]["success"]
+        assert (await atelier.projects.find("what a person is paid"))[0].entity.path.startswith("private/"), "a person finds it"
+        assert ("private/" in str(found), "paid" in str(found), found["counted"]["total"]) == (False, False, 0)
+        assert [each["path"] for each in found["words"]["results"]] == ["public/cart.py"], "what may be read is not crowded out"
+        assert {each["name"] for each in found["fields"]["results"]} == {"total"}
+        assert (found["around"]["success"], found["seen"]["success"]) == (False, True)
+
+
+async def test_files_that_were_left_out_are_named_unless_a_rule_forbids(open_atelier: Opener, code: Path) -> None:
+    for name in (".env", "private/server.key", "public/torn.pdf"):
+        (code / name).write_text("%PDF-1.4 HERON=hunter2")
+    async with open_atelier() as atelier:
+        agent = Agent(atelier, code)
+        agent.tells = lambda place: "/private/" not in place
+        made = await agent("setup_project")
+        assert [each["path"] for each in made["left_out"]] == [".env"]
+        assert [each["path"] for each in made["not_read"]] == ["public/torn.pdf"]
+        assert "hunter2" not in str(made)
+        [project] = await atelier.projects.list()
+        assert {each.path for each in await atelier.projects.problems(project.id)} == {".env", "private/server.key", "public/torn.pdf"}
+
+
+async def test_a_project_begins_with_a_template(open_atelier: Opener, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    async with open_atelier() as atelier:
+        agent = Agent(atelier, tmp_path / "new")
+        made = await agent("create_project", name='Heron "1"', path="app", language="Python", template="basic")
+        assert (made["success"], sorted(made["files"])) == (True, ["app/.gitignore", "app/README.md", "app/main.py"])
+        assert (tmp_path / "new" / "app" / "main.py").read_text().splitlines()[1] == '    print("Hello from Heron 1")'
+        (tmp_path / "new" / "kept").mkdir()
+        (tmp_path / "new" / "kept" / "README.md").write_text("Mine.\n")
+        kept = await agent("create_project", name="kept", path="kept", template="basic")
+        assert (kept["files"], (tmp_path / "new" / "kept" / "README.md").read_text()) == (["kept/.gitignore"], "Mine.\n")
+        assert (await agent("create_project", name="bare", path="bare", template="empty"))["root"] == str(tmp_path / "new" / "bare")
+        assert "python" in (await agent("create_project", name="x", path="x", language="Klingon", template="basic"))["error"]
+        assert not (await agent("create_project", name="KEPT", path="y", template="basic"))["success"]
+        assert (await agent("create_project", name="away", path="../away", template="basic"))["code"] == "outside"
+        assert sorted(each.name for each in (tmp_path / "new").iterdir()) == ["app", "bare", "kept"]
+        workspace = await atelier.files.list("w")
+        assert {"app/main.py", "app/README.md"} <= {each.path for each in workspace}, "each can be undone"
+
+
+async def test_a_project_is_switched_unloaded_and_loaded_again(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        agent = Agent(atelier, code)
+        assert (await agent("setup_project", root="public", ingest=False, embeddings=False))["embeddings"] is False
+        assert (await agent("setup_project", root="private"))["project"] == "private"
+        assert (await agent("switch_project", name="PUBLIC"))["project"] == "public"
+        assert (await agent("generate_embeddings"))["texts"] == 0
+        assert (await agent("ingest_directory", path="public"))["changed"] == 1
+        assert (await agent("generate_embeddings", entity="Scope", force=True))["done"] == 2
+        assert "Scope" in (await agent("generate_embeddings", entity="Klass"))["error"]
+        assert (await agent("unload_project", name="public"))["loaded"] is False
+        assert "wage" in str(await agent("brain_search", query="wage"))
+        assert "total" not in str(await agent("brain_search", query="total"))
+        assert "Say which" in (await agent("semantic_search", query="total"))["error"], "it is the current one no longer"
+        assert (await agent("setup_project", root="public"))["unchanged"] == 1
+        assert "total" in str(await agent("brain_search", query="total"))
+        assert (await agent("unload_project", name="public"))["success"]
+        assert (await agent("load_project", path="public"))["project"] == "public"
+        assert {row["name"]: (row["loaded"], row["current"]) for row in (await agent("list_projects"))["projects"]} == {
+            "public": (True, True),
+            "private": (True, False),
+        }
+
+
+async def test_a_page_is_fetched_and_found(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "answer_of", parsed_here)
+    words = "Herons nest in the tallest trees of a wood, and come back to the same one each spring as long as nobody fells it. " * 5
+    async with open_atelier() as atelier, sites() as served:
+        served.pages["birds.org/"] = Reply(html("Birds", words, '<a href="/nests">nests</a>', '<a href="/gone">gone</a>'))
+        served.pages["birds.org/nests"] = Reply(html("Nests", words.replace("Herons", "Kingfishers").replace("trees", "banks")))
+        atelier.tool_services.web = Web(tmp_path / "web", atelier.clock, resolve=served.resolve, network=served)
+        agent = Agent(atelier)
+        kept = await agent("ingest_web_page", url="http://birds.org/", depth=1)
+        assert (kept["success"], [page["title"] for page in kept["pages"]]) == (True, ["Birds", "Nests"])
+        found = await agent.result("brain_search", query="where kingfishers nest")
+        assert (found.data["results"][0]["path"], found.tainted) == ("http://birds.org/nests", ("birds.org",))
+        again = await agent("ingest_web_page", url="http://birds.org/", depth=1)
+        [project] = await atelier.projects.list()
+        assert (again["entities"], project.name) == (kept["entities"], "Web pages")
+        assert len(await atelier.projects.files(project.id)) == 2
+        assert "Web pages" in (await agent("ingest_web_page", url="http://birds.org/", project="Birds"))["error"]
+        assert (await agent("forget_path", path="http://birds.org/nests"))["files"] == 1
+        assert "Kingfishers" not in str(await agent("brain_search", query="where kingfishers nest"))
 
 
 async def test_what_files_of_strangers_say_is_from_outside_and_of_trusted_folders_is_not(open_atelier: Opener, code: Path) -> None:

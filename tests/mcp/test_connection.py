@@ -187,7 +187,11 @@ async def test_a_program_that_is_not_there_and_a_folder_that_is_not(clock: Manua
 
 async def test_an_address_where_nothing_answers(clock: ManualClock) -> None:
     async with connected(McpServer(name="plain", transport="http", url="http://127.0.0.1:9/mcp"), clock) as connection:
-        assert (await refused(connection.tools())).code == "unreachable"
+        error = await refused(connection.tools())
+        assert (error.code, "nothing answers at this address and port" in str(error)) == ("unreachable", True)
+    async with connected(McpServer(name="plain", transport="http", url="http://no-such-host.invalid/mcp"), clock) as connection:
+        error = await refused(connection.tools())
+        assert (error.code, "no machine has this name" in str(error)) == ("unreachable", True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a killed parent is told to its children on Linux alone")

@@ -14,22 +14,14 @@ from atelier_desk.engine import Atelier
 from atelier_desk.mcp import oauth
 from atelier_desk.mcp.resolving import entry
 from tests.engine.conftest import Opener, open_atelier
-from tests.support.servers.mcp_guarded import Accounts, guarded
+from tests.support.servers.mcp_guarded import Accounts, guarded, signs_in
 
 __all__ = ["open_atelier"]
 
 
 @pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A person who signs in wherever they are sent."""
-    opened: list[str] = []
-
-    def visit(url: str) -> None:
-        opened.append(url)
-        httpx2.get(url, follow_redirects=True)
-
-    monkeypatch.setattr(oauth, "open_browser", visit)
-    return opened
+    return signs_in(monkeypatch)
 
 
 async def add(atelier: Atelier, url: str, secrets: dict[str, str] | None = None, **fields: Any) -> None:

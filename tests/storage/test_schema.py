@@ -12,14 +12,26 @@ from atelier_desk.storage import schema, tables
 from atelier_desk.storage.copies import archive
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.migrations import m0001_first_tables, m0002_attachments_and_taint, m0003_mcp_servers, m0005_projects
+from atelier_desk.storage.migrations import (
+    m0001_first_tables,
+    m0002_attachments_and_taint,
+    m0003_mcp_servers,
+    m0005_projects,
+    m0006_memory_bin,
+)
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from tests.support.clock import ManualClock
 
-TABLES = {**m0001_first_tables.TABLES, **m0003_mcp_servers.TABLES, **m0005_projects.TABLES, **m0005_projects.RELATIONS}
+TABLES = {
+    **m0001_first_tables.TABLES,
+    **m0003_mcp_servers.TABLES,
+    **m0005_projects.TABLES,
+    **m0005_projects.RELATIONS,
+    **m0006_memory_bin.TABLES,
+}
 NEXT = schema.latest() + 1
 """The version after the newest one."""
 
@@ -143,6 +155,6 @@ def test_versions_are_unique_and_without_gaps(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(schema, "_registry", dict(schema._registry))
     with pytest.raises(ValueError, match="version 1"):
         schema.migration(1, "again")(schema._registry[1].apply)
-    schema.migration(7, "too far")(schema._registry[1].apply)
+    schema.migration(NEXT + 1, "too far")(schema._registry[1].apply)
     with pytest.raises(ValueError, match="gaps"):
         schema.migrations()

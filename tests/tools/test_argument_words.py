@@ -10,6 +10,8 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from atelier_desk import i18n
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.mcp import McpServer
+from atelier_desk.domain.settings import MediaSettings, WebSettings
 from atelier_desk.i18n import _
 from atelier_desk.tools.argument_words import explain
 from atelier_desk.tools.default import create_default_tool_registry
@@ -59,6 +61,19 @@ def problem(**fields: Any) -> str:
 )
 def test_each_kind_of_problem(fields: dict[str, Any], told: str) -> None:
     assert problem(**fields) == told
+
+
+def test_nobody_has_to_read_an_expression() -> None:
+    with pytest.raises(ValidationError) as caught:
+        McpServer(name="x", command="y", env={"A B": "1"})
+    assert explain(caught.value).startswith("“A B” must be the name of a variable: letters")
+    with pytest.raises(ValidationError) as caught:
+        WebSettings(address="no address", key_env="2 words")
+    assert explain(caught.value).startswith("address must be an address such as https://example.org/v1, ")
+    assert "key_env must be the name of a variable" in explain(caught.value)
+    with pytest.raises(ValidationError) as caught:
+        MediaSettings(sees="model")
+    assert explain(caught.value) == "sees must be a provider and one of its models, as PROVIDER/MODEL."
 
 
 def test_only_the_first_problems_are_told() -> None:

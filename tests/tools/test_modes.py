@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.agent import ToolMode
+from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.engine.run.request.model_call import tools_tokens
 from atelier_desk.tools import modes
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
@@ -134,6 +134,27 @@ def test_what_the_system_message_says(registry: ToolRegistry) -> None:
     assert "- SpawnAgentTool: " in text(ToolMode.INVOKE)
     assert "SpawnAgentTool" not in text(ToolMode.INVOKE, 3).replace("(SpawnAgentTool", "")
     assert "CalculatorTool: " not in text(ToolMode.INVOKE)
+
+
+def test_tools_to_search_for_are_told_by_section_and_those_that_were_found_come_last(registry: ToolRegistry) -> None:
+    enabled = [*ENABLED, "read_file", "write_file"]
+    outside = modes.Search(SearchScope.OUTSIDE_CORE, ("write_file", "TodoTool"))
+    assert visible(registry, ToolMode.DIRECT, enabled, search=outside) == [
+        "TodoTool", "ReportTool", "where", *CONTROL, "search_tools", "write_file",
+    ]  # fmt: skip
+    every = modes.Search(SearchScope.ALL)
+    assert visible(registry, ToolMode.DIRECT, enabled, search=every) == ["where", *CONTROL, "search_tools"]
+
+    def text(mode: ToolMode, search: modes.Search) -> str:
+        return modes.tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=3, search=search)
+
+    planning = "- planning_ops: Plan actions, spawn agents, delegate and run tasks side by side (1 tool)"
+    files = "- file_ops: Read, write, edit, find, move, copy and delete files (2 tools)"
+    core = "- core_ops: Tasks, memory, calculation, questions to the user and reports (2 tools)"
+    assert text(ToolMode.DIRECT, outside).splitlines() == [modes.SEARCHED_NOTE, planning, files]
+    assert text(ToolMode.DIRECT, every).splitlines() == [modes.SEARCHED_NOTE, core, planning, files]
+    listed = text(ToolMode.INVOKE, outside)
+    assert [f"- {name}: " in listed for name in ("TodoTool", "where", "write_file", "read_file")] == [True, True, True, False]
 
 
 REGISTRY = create_default_tool_registry()

@@ -79,6 +79,18 @@ async def test_a_picture_comes_in_the_answer_or_by_its_address(make: Callable[..
     assert await maker.picture("a cat", "1:1") == PNG
 
 
+async def test_a_server_of_ones_own_that_makes_pictures_needs_no_key(make: Callable[..., Maker], served: Sites, here: str) -> None:
+    maker = make(images=f"http://{here}/v1", images_model="painter")
+    maker._vault.delete(entry("images"))
+    served.pages[f"{here}/v1/images/generations"] = answer({"data": [{"b64_json": base64.b64encode(PNG).decode()}]})
+    assert await maker.picture("a cat", "1:1") == PNG
+    assert "authorization" not in served.asked[-1].headers
+    served.pages[f"{here}/v1/models"] = answer({"error": "a key, please"}, 401)
+    with pytest.raises(ProviderError) as caught:
+        await maker.knows_model()
+    assert caught.value.code == "auth"
+
+
 @pytest.mark.parametrize(
     ("said", "code"),
     [

@@ -12,7 +12,7 @@ from atelier_desk.cli.files import read_text
 from atelier_desk.cli.output import Output
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.form import FieldKind, FormField
-from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text, in_words
+from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text
 from atelier_desk.form_words import GOES_TO, NOT_ENCRYPTED, REPLY_GOES_TO, SECRET, shown_host
 from atelier_desk.i18n import N_, _
 
@@ -142,7 +142,7 @@ class Answers:
         values = spec.form.defaults()
         for field in spec.form.fields:
             while True:
-                proposed = in_words(values[field.name]) if field.name in values else ""
+                proposed = field.in_words(values[field.name]) if field.name in values else ""
                 said = await self._out.ask(f"  {field.label}{f' [{proposed}]' if proposed else ''}: ")
                 value = field.read(said) if said and said.strip() else values.get(field.name)
                 problem = field.problem(value)

@@ -1,10 +1,14 @@
-"""Request headers on the command line, and the secrets among them, for providers and MCP servers alike."""
+"""Headers and other named values on the command line, and the secrets among them, for providers and MCP servers alike."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from atelier_desk.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.atelier import Atelier
 
 
 def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | None = None) -> tuple[dict[str, str], dict[str, str]]:
@@ -42,3 +46,30 @@ def need_keyring(persistent: bool, names: Iterable[str], said: str) -> None:
     name = next(iter(names), None)
     if name is not None and not persistent:
         raise UsageError(said, code="no_keyring", header=name)
+
+
+async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: Iterable[str] = ()) -> None:
+    """``need_keyring`` for secrets of an MCP server, by ``env:NAME`` or ``header:NAME``; ``headers`` are names of those that it takes."""
+    wanted, taken = list(secrets), set(headers)
+    kept = not wanted or await atelier.mcp.keeps_secrets()
+    for key in wanted:
+        name = key.partition(":")[2] or key
+        if name in taken and key.startswith("header:"):
+            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as --header '{header}: $VARIABLE'.")
+        else:
+            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
+        need_keyring(kept, [name], said)
+
+
+def name_and_value(text: str) -> tuple[str, str]:
+    """The parts of ``NAME=VALUE``.
+
+    Raises:
+        UsageError: it has no ``=``, or no name.
+    """
+    from atelier_desk.domain.errors import UsageError
+
+    name, found, value = text.partition("=")
+    if not found or not name.strip():
+        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(text[:40]))
+    return name.strip(), value.strip()

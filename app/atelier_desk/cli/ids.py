@@ -18,7 +18,8 @@ SHOWN = 5
 
 
 def add_id(parser: argparse._ActionsContainer, name: str, of: str, **options: object) -> None:
-    """Add an argument that takes the id of a ``workflow``, ``memory``, ``question`` or ``approval``, or its beginning."""
+    """Add an argument that takes the id of a ``workflow``, ``memory``, ``deleted memory``, ``question`` or ``approval``, or its
+    beginning."""
     options.setdefault("metavar", "ID")
     action = parser.add_argument(name, **options)  # type: ignore[arg-type]
     action.id_of = of  # type: ignore[attr-defined]
@@ -40,6 +41,7 @@ async def complete_ids(atelier: Atelier, arguments: argparse.Namespace) -> None:
     repositories: dict[str, Repository[Any]] = {
         "workflow": atelier.repos.workflows,
         "memory": atelier.repos.memories,
+        "deleted memory": atelier.repos.memory_bin,
         "question": atelier.repos.questions,
         "approval": atelier.repos.approvals,
     }

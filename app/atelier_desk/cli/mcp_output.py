@@ -25,8 +25,10 @@ def tell_found(out: Output, where: str, each: FoundServer) -> None:
         line(out, f"  {each.told}")
     line(out, _("  {what}: {place}", what=_("Command") if each.config.transport == "stdio" else _("Address"), place=each.config.place))
     hidden = _("(secret)")
+    asked = {ask.name for ask in each.open}
     for name, text in {**each.config.env, **each.config.headers}.items():
-        line(out, f"  {name} = {text or hidden}")
+        if name not in asked:
+            line(out, f"  {name} = {text or hidden}")
     for ask in each.open:
         line(out, _("  asks for {name}: {text}", name=ask.name, text=ask.told or "-"))
     for warning in each.warnings:

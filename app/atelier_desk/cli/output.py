@@ -100,6 +100,14 @@ def data(out: Output, value: Any) -> None:
     out.write(json.dumps(value, ensure_ascii=False, indent=None if out.json else 2, default=str) + "\n")
 
 
+def outcome(out: Output, value: Any, text: str) -> None:
+    """What came of a command: as JSON when ``--json`` was given, else in one line."""
+    if out.json:
+        data(out, value)
+    else:
+        line(out, text)
+
+
 def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...]) -> None:
     """Columns of text; cells are cut at 60 characters and never contain line breaks."""
     cells = [tuple(_cell(cell) for cell in row) for row in (header, *rows)]

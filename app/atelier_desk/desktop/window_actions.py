@@ -144,6 +144,21 @@ class WindowActions(WindowParts):
     def undo_delete(self) -> None:
         self.toasts.undo.undo()
 
+    @action(
+        "recently-deleted",
+        N_("Recently deleted…"),
+        group="workflow",
+        icon="trash-2",
+        keywords="bin trash restore bring back",
+        early="later",
+    )
+    def recently_deleted(self) -> None:
+        from atelier_desk.desktop.deleted import DeletedDialog
+
+        dialog = DeletedDialog(self.bridge, self)
+        dialog.opened.connect(self.sidebar.deeds.made)
+        dialog.open()
+
     @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
     def find_in_workflow(self) -> None:
         if self.presenter is not None:

@@ -24,6 +24,15 @@ class ToolMode(StrEnum):
     INVOKE = "invoke"
 
 
+class SearchScope(StrEnum):
+    """Which tools are searched for instead of being listed, each step with those before it: the tools of MCP servers; all that are not
+    basic; all but those of the sections no choice takes away."""
+
+    SERVERS = "servers"
+    OUTSIDE_CORE = "outside_core"
+    ALL = "all"
+
+
 class ToolDialect(StrEnum):
     """How calls are written on the wire; ``auto`` lets the model's profile decide."""
 

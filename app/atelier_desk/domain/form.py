@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 from pydantic import Field, JsonValue
 
 from atelier_desk.domain.base import Model
+from atelier_desk.i18n import _
 
 MOST_FIELDS = 50
 MOST_CHOICES = 200
+"""Of one form, and of one field: more could not be shown to a person."""
 LONGEST_VALUE = 4_000
 """Characters of one text."""
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)*")
@@ -87,6 +89,15 @@ class FormField(Model):
             return titled
         number = int(text) if re.fullmatch("[0-9]{1,3}", text) else 0
         return self.choices[number - 1].value if 1 <= number <= len(self.choices) else text
+
+    def in_words(self, value: Any) -> str:
+        """A value as a person reads it: choices by their titles, yes or no."""
+        titles = {each.value: each.title for each in self.choices}
+        if isinstance(value, str):
+            return titles.get(value, value)
+        if isinstance(value, list):
+            return ", ".join(titles.get(each, str(each)) if isinstance(each, str) else in_words(each) for each in value)
+        return in_words(value)
 
     def problem(self, value: Any) -> str:
         """What is wrong with a value, as a code that ``form_words`` has a sentence for; empty when nothing is. None is no value."""
@@ -163,6 +174,13 @@ class Form(Model):
 
 _YES = ("yes", "y", "true", "1", "on", "oui", "o", "vrai")
 _NO = ("no", "n", "false", "0", "off", "non", "faux")
+
+
+def in_words(value: Any) -> str:
+    """A value as a person reads it, of a field that is not known."""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return ", ".join(map(in_words, value)) if isinstance(value, list) else str(value)
 
 
 def _number(text: str, typed: str) -> Any:

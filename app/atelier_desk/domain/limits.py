@@ -40,6 +40,8 @@ PROJECT_NAME: Final = 128
 MEMORY_TAGS: Final = 20
 MEMORY_TAG: Final = 64
 MEMORY_CONTEXT_DAYS: Final = 7
+DELETED_DAYS: Final = 30
+"""Days for which a deleted workflow, version of a turn or memory can be brought back, as in the bins of mail programs and file stores."""
 
 TASK_NAME: Final = 128
 TASK_DESCRIPTION: Final = 1_000

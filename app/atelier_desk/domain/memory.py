@@ -83,6 +83,25 @@ class Memory(Model):
         return self.type is MemoryType.CONTEXT and bool(self.run_id and self.agent_source)
 
 
+class MergedInto(Model):
+    """What undoing a merge needs: the memory that stayed as it was before (``kept``) and after (``made``); whether a pin moved to it."""
+
+    kept: Memory
+    made: Memory
+    pinned: bool
+
+
+class DeletedMemory(Memory):
+    """A memory that was deleted and can be brought back.
+
+    Attributes:
+        merged: it went because it was made one with another.
+    """
+
+    deleted_at: Timestamp
+    merged: MergedInto | None = None
+
+
 @dataclass(frozen=True)
 class MemoryFilter:
     """Which memories a list or search looks at.

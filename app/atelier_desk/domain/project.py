@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pydantic import Field
 
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+
+FOUND_MAX = 100
+"""Results of one search."""
 
 
 class EntityKind(StrEnum):
@@ -70,6 +74,20 @@ class ProjectOffer(Model):
 
     folder: str
     name: str
+
+
+def free_name(wanted: str, known: Iterable[Project]) -> str:
+    """A name like the wanted one (never empty) that no project has: with a number behind it where it is taken."""
+    taken = {each.name.casefold() for each in known}
+    name, number = wanted or "project", 2
+    while name.casefold() in taken:
+        name, number = f"{wanted or 'project'} {number}", number + 1
+    return name
+
+
+def is_address(path: str) -> bool:
+    """Whether what stands in the place of a path is the address of a page."""
+    return path.startswith(("http://", "https://"))
 
 
 class Entity(Model):

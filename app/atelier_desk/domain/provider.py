@@ -15,6 +15,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, utc_now
 from atelier_desk.i18n import N_
 
+PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$"
 ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 """The name of a kind of model server; which there are says ``atelier_desk.llm.registry``."""
 
@@ -56,7 +57,7 @@ class ProviderConfig(Model):
         key_style: the header the key is sent in.
     """
 
-    name: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")
+    name: str = Field(min_length=1, max_length=64, pattern=PROVIDER_NAME)
     kind: ProviderKind
     base_url: str = Field(default="", max_length=2048)
     api_key_env: str = Field(default="", max_length=128)

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import Ancestor
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.form import Form
+from atelier_desk.domain.form import Form, in_words
 
 ACCEPT, DECLINE = "accept", "decline"
 """The options of what a server asks; skipping is its third end, ``cancel``."""
@@ -143,8 +143,11 @@ class UserQuestion(Model):
         """What was chosen and written, in words; empty while nothing was."""
         chosen = [option.label for option in self.spec.options if option.id in self.selected_options]
         if self.spec.form is not None:
-            named = {field.name: field.label for field in self.spec.form.fields}
-            values = [f"{named.get(name, name)}: {in_words(value)}" for name, value in values_of(self.text_response).items()]
+            fields = {field.name: field for field in self.spec.form.fields}
+            values = [
+                f"{fields[name].label}: {fields[name].in_words(value)}" if name in fields else f"{name}: {in_words(value)}"
+                for name, value in values_of(self.text_response).items()
+            ]
             return ", ".join([*chosen, *values])
         return ", ".join(filter(None, (*chosen, self.text_response)))
 
@@ -210,8 +213,3 @@ def form_text(values: Mapping[str, Any]) -> str:
 def form_answer(values: Mapping[str, Any]) -> QuestionAnswer:
     """A form as it was filled in, to be sent. Raises ``ValidationError`` when it is too long."""
     return QuestionAnswer(selected_options=(ACCEPT,), text_response=form_text(values))
-
-
-def in_words(value: Any) -> str:
-    """A value of a form as a person reads it."""
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -12,6 +12,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.permission import PermissionRule
+from atelier_desk.i18n import N_
 
 ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
 Keys = Annotated[str, Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$")]
@@ -32,13 +33,16 @@ def _with_host(text: str) -> str:
     """Refuse what looks like an address and has no host, or a port that none has."""
     parts = urlsplit(text)
     if text and (not parts.hostname or parts.port == 0):  # reading a port over 65535 raises
-        raise ValueError("an address has a host, and a port from 1 to 65535")
+        raise ValueError(N_("an address has a host, and a port from 1 to 65535"))
     return text
 
 
-Url = Annotated[str, Field(max_length=2_000, pattern=r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$"), AfterValidator(_with_host)]
+ADDRESS = r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$"
+NO_OR_VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
+PROVIDER_AND_MODEL = r"^([^/\s][^/]*/\S.*)?$"
+Url = Annotated[str, Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
 """The address of a server, without a name, password or query; empty for the usual one."""
-Variable = Annotated[str, Field(max_length=128, pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
+Variable = Annotated[str, Field(max_length=128, pattern=NO_OR_VARIABLE)]
 """The name of an environment variable; empty for none."""
 
 
@@ -71,7 +75,7 @@ class MediaSettings(Model):
         images_key_env, models_key_env: the variables with the keys; empty for keys in the keyring.
     """
 
-    sees: str = Field(default="", max_length=600, pattern=r"^([^/\s][^/]*/\S.*)?$")
+    sees: str = Field(default="", max_length=600, pattern=PROVIDER_AND_MODEL)
     images: Url = ""
     images_model: str = Field(default="", max_length=512)
     images_key_env: Variable = ""

@@ -367,6 +367,7 @@ class Atelier(Services):
         await self.workflows.purge_expired()
         self._background.append(asyncio.create_task(self.files.keep_clean()))
         await self.repos.memories.delete_expired()
+        await self.memories.purge_expired()
         self._background.append(asyncio.create_task(self.projects.go_on()))
 
     async def _finish_vectors(self) -> None:
@@ -432,6 +433,7 @@ class Atelier(Services):
         if not self._tools_loaded:
             await self.own_tools.load_confirmed()
             await self.mcp.load()
+            await self.projects.load()
             self._tools_loaded = True
 
     async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, accept_loss: bool) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.encodings import marked
 from atelier_desk.engine.run.mend import mended
 
-MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
-"""Byte order marks; that of UTF-32 begins with that of UTF-16."""
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _UNSHOWN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 """What a name may not bring into a line: line ends, control characters, and what turns the direction of the text."""
@@ -37,9 +34,9 @@ def shown_name(name: str) -> str:
 
 def decode(content: bytes) -> tuple[str, str]:
     """Bytes as text, and the encoding they were read in. Never fails: what is no text shows by ``binary``."""
-    for mark, encoding in MARKS:
-        if content.startswith(mark):
-            return content.decode(encoding, "replace"), encoding.removesuffix("-sig")
+    if found := marked(content):
+        mark, encoding = found
+        return content[len(mark) :].decode(encoding, "replace"), encoding.removesuffix("-le").removesuffix("-be")
     try:
         return content.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:

@@ -109,7 +109,9 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     }
     fields |= _numbers(found, notes)
     if not found.words("tools") and not isinstance(found.fields.get("tools"), Mapping):
-        notes.add(N_("It names no tools, which means all of them there: it gets those of the basic, file, command and context sections."))
+        notes.add(
+            N_("It names no tools, which means all of them there: it gets those of the basic, file, command, web and context sections.")
+        )
     left = [key for key in found.fields if key.casefold() not in _TAKEN | _HARMLESS | {"description"}]
     if left:
         notes.add(N_("Not taken: {names}"), names=", ".join(left)[:500])

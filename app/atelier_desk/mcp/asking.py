@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 MOST_SAMPLED = 100_000
 """Characters of what a server may send to a model."""
 LONGEST_URL = 4_000
+"""Characters of an address that a person is asked to open."""
 _FORMATS: tuple[Literal["email", "uri", "date", "date-time"], ...] = ("email", "uri", "date", "date-time")
 _SECRET = re.compile(
     r"pass\W*(?:word|wd|phrase|code)|\bpwd\b|secret(?!ar)|api\W*key|(?:access|auth\w*|bearer|refresh|session|personal|security)\W*token"

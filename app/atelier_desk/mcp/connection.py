@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState
+from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
 from atelier_desk.i18n import N_
-from atelier_desk.mcp import errors, http, listing, stdio
+from atelier_desk.mcp import errors, http, listing, stdio, templates
 from atelier_desk.mcp.resolving import Resolved
 from atelier_desk.mcp.serving import Answers, Serving, responses
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
@@ -44,8 +44,6 @@ PING_S = 10.0
 """Seconds a server has to say that it is there."""
 TOLD_EVERY_S = 0.1
 """Seconds between two words about how far a call is that are passed on: some servers say it thousands of times a second."""
-INSTRUCTIONS = 4_000
-"""Characters of what a server tells models of itself."""
 
 
 class Connection:
@@ -239,20 +237,20 @@ class Connection:
         return result
 
     async def tools(self) -> list[dict[str, Any]]:
-        """All tools as the server defines them, in its order; of several with one name the first.
-
-        Raises:
-            McpError: also when the definitions are more than ``listing.MOST_DEFINED``.
-        """
+        """All its tools; see ``listing.tools``. Raises ``McpError``."""
         return await self.request(lambda client: listing.tools(client, self.server.name))
 
     async def resources(self) -> list[dict[str, str]]:
-        """The resources it lists: ``uri``, ``name``, ``about``, ``media_type``. Raises ``McpError``."""
+        """The resources it lists; see ``listing.resources``. Raises ``McpError``."""
         return await self.request(listing.resources)
 
     async def prompts(self) -> list[McpPrompt]:
-        """The prompts it lists; of several that are called the same the first. Raises ``McpError``."""
+        """The prompts it lists; see ``listing.prompts_of``. Raises ``McpError``."""
         return await self.request(listing.prompts_of)
+
+    async def templates(self) -> list[McpTemplate]:
+        """The templates of resources it lists; see ``templates.templates``. Raises ``McpError``."""
+        return await self.request(templates.templates)
 
     async def client(self) -> Client:
         """The SDK's client of a running server. Raises ``McpError``."""
@@ -519,11 +517,8 @@ async def _listed_anew(error: Exception, client: Client) -> bool:
 
     if not isinstance(error, MCPError) or error.code != HEADER_MISMATCH or not _modern(client):
         return False
-    cursor: str | None = None
-    for _page in range(listing.MOST_PAGES):
-        cursor = (await client.list_tools(cursor=cursor)).next_cursor
-        if not cursor:
-            break
+    async for _page in listing.pages(client.list_tools):
+        pass
     return True
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
@@ -63,8 +66,24 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
         return McpError(said, code="protocol", server=server, detail=_short(_first(inner)))
     if isinstance(inner, TimeoutError):
         return McpError(N_("The MCP server {server} did not answer in time."), code="timeout", recoverable=True, server=server)
+    if (known := _unreachable(inner)) is not None:
+        return McpError(known, code="unreachable", recoverable=True, server=server)
     said = N_("The MCP server {server} cannot be reached: {detail}")
     return McpError(said, code="unreachable", recoverable=True, server=server, detail=_short(str(inner) or type(inner).__name__))
+
+
+def _unreachable(error: BaseException) -> str | None:
+    """What keeps a server from being reached, where it can be told: the HTTP library says it in words of its own, or in none."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, socket.gaierror):
+            return N_("The MCP server {server} cannot be reached: no machine has this name.")
+        if isinstance(seen, ConnectionRefusedError) or "All connection attempts failed" in str(seen):
+            return N_("The MCP server {server} cannot be reached: nothing answers at this address and port.")
+        if isinstance(seen, ssl.SSLError):
+            return N_("The MCP server {server} cannot be reached: no secure connection, its certificate or its TLS was refused.")
+        seen = seen.__cause__ or seen.__context__
+    return None
 
 
 def timed_out(server: str, seconds: float) -> McpError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import logging
@@ -15,18 +16,30 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 MOST_TRIED = 5
+"""Icons of one server that are looked at."""
 MOST_BYTES = 64 * 1024
 FETCH_S = 5.0
+"""Seconds for all that are fetched."""
 _DATA = "data:"
 _PLAIN = {"accept-encoding": "identity", "accept": "image/png, image/webp, image/jpeg, image/gif"}
 _LONGEST = MOST_BYTES * 4 // 3 + 200
+"""Characters of a picture in an address of its own (base64, RFC 2397)."""
 
 
 async def icon(info: Any, server: McpServer, client: httpx2.AsyncClient | None = None) -> bytes:
     """The first of a server's icons that can be had, as it is; empty for none. Whether it is a picture is for its reader to see.
 
-    A picture from elsewhere would tell others who uses the server: only its own address over https is asked, without its key.
+    A picture from elsewhere would tell others who uses the server: only its own address over https is asked, without its key, and nobody
+    waits for all of them longer than ``FETCH_S``.
     """
+    try:
+        async with asyncio.timeout(FETCH_S):
+            return await _first(info, server, client)
+    except TimeoutError:
+        return b""
+
+
+async def _first(info: Any, server: McpServer, client: httpx2.AsyncClient | None) -> bytes:
     for each in (getattr(info, "icons", None) or ())[:MOST_TRIED]:
         source = str(getattr(each, "src", ""))
         found = _of_data(source) if source.startswith(_DATA) else b""

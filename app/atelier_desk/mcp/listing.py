@@ -1,9 +1,11 @@
-"""The lists of a server, page by page: what is taken of them, and where one that never ends is cut off."""
+"""What a server lists of itself: tools, resources and prompts, page by page and no more than can be used."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from atelier_desk.domain.mcp import MOST_TOOLS, McpPrompt
 from atelier_desk.mcp import errors, prompts
@@ -13,70 +15,84 @@ if TYPE_CHECKING:
 
 MOST_PAGES = 50
 """Pages of one list; a server whose list never ends is cut off."""
+MOST_NAME = 256
+"""Characters of a tool's name."""
 MOST_URI = 2_000
+"""Characters of a resource's address."""
 MOST_DEFINED = 4 * 1024 * 1024
 """Characters of all definitions of a server's tools; they are kept, compared and stored."""
-_LONGEST_NAME = 256
+
+
+class Listed(Protocol):
+    """A page of a list, as the SDK has it."""
+
+    next_cursor: str | None
+
+
+L = TypeVar("L", bound=Listed)
+
+
+async def pages(ask: Callable[..., Awaitable[L]]) -> AsyncGenerator[L, None]:
+    """The pages of a list, at most ``MOST_PAGES``; ``ask`` takes the ``cursor`` of the one it gives, None for the first."""
+    cursor: str | None = None
+    for _page in range(MOST_PAGES):
+        page = await ask(cursor=cursor)
+        yield page
+        cursor = page.next_cursor
+        if not cursor:
+            return
 
 
 async def tools(client: Client, server: str) -> list[dict[str, Any]]:
-    """All tools as they are defined, in their order; of several with one name the first.
+    """All tools as the server defines them, in its order, at most ``MOST_TOOLS``; of several with one name the first.
 
     Raises:
-        McpError: the definitions are more than ``MOST_DEFINED``; it names the ``server``.
+        McpError: the definitions are more than ``MOST_DEFINED``.
     """
     if client.server_capabilities.tools is None:
         return []
     found: dict[str, dict[str, Any]] = {}
-    cursor: str | None = None
     room = MOST_DEFINED
-    for _page in range(MOST_PAGES):
-        listed = await client.list_tools(cursor=cursor)
-        for tool in listed.tools:
-            if not tool.name or len(tool.name) > _LONGEST_NAME or tool.name in found:
-                continue
-            found[tool.name] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-            room -= len(json.dumps(found[tool.name], ensure_ascii=False))
-            if room < 0:
-                raise errors.defines_too_much(server, MOST_DEFINED // 1024**2)
-            if len(found) >= MOST_TOOLS:
-                break
-        cursor = listed.next_cursor
-        if not cursor or len(found) >= MOST_TOOLS:
-            break
+    async with aclosing(pages(client.list_tools)) as listed:
+        async for page in listed:
+            for tool in page.tools:
+                if not tool.name or len(tool.name) > MOST_NAME or tool.name in found:
+                    continue
+                found[tool.name] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                room -= len(json.dumps(found[tool.name], ensure_ascii=False))
+                if room < 0:
+                    raise errors.defines_too_much(server, MOST_DEFINED // 1024**2)
+                if len(found) >= MOST_TOOLS:
+                    return list(found.values())
     return list(found.values())
 
 
 async def resources(client: Client) -> list[dict[str, str]]:
-    """The resources: ``uri``, ``name``, ``about``, ``media_type``."""
+    """The resources, at most ``MOST_TOOLS``: ``uri``, ``name``, ``about``, ``media_type``; of several with one address the first."""
     if client.server_capabilities.resources is None:
         return []
     found: dict[str, dict[str, str]] = {}
-    cursor: str | None = None
-    for _page in range(MOST_PAGES):
-        listed = await client.list_resources(cursor=cursor)
-        for each in listed.resources:
-            uri = str(each.uri)
-            if len(uri) <= MOST_URI:
-                said = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
-                found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in said.items()}})
-        cursor = listed.next_cursor
-        if not cursor or len(found) > MOST_TOOLS:
-            break
+    async with aclosing(pages(client.list_resources)) as listed:
+        async for page in listed:
+            for each in page.resources:
+                uri = str(each.uri)
+                if len(uri) <= MOST_URI:
+                    said = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
+                    found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in said.items()}})
+            if len(found) >= MOST_TOOLS:
+                break
     return list(found.values())[:MOST_TOOLS]
 
 
 async def prompts_of(client: Client) -> list[McpPrompt]:
-    """The prompts; of several that are called the same the first."""
+    """The prompts, at most ``MOST_PROMPTS``; of several that are called the same the first."""
     if client.server_capabilities.prompts is None:
         return []
     found: dict[str, McpPrompt] = {}
-    cursor: str | None = None
-    for _page in range(MOST_PAGES):
-        listed = await client.list_prompts(cursor=cursor)
-        for each in filter(None, map(prompts.listed, listed.prompts)):
-            found.setdefault(each.call, each)
-        cursor = listed.next_cursor
-        if not cursor or len(found) > prompts.MOST_PROMPTS:
-            break
+    async with aclosing(pages(client.list_prompts)) as listed:
+        async for page in listed:
+            for each in filter(None, map(prompts.listed, page.prompts)):
+                found.setdefault(each.call, each)
+            if len(found) >= prompts.MOST_PROMPTS:
+                break
     return list(found.values())[: prompts.MOST_PROMPTS]

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 LOGGED = 200
 """Messages of a server's log that are kept, the newest."""
 LONGEST_LINE = 1_000
+"""Characters of one message."""
+MOST_REQUESTS = 10
+"""Things that a server may ask for at once."""
+NOT_ONE = "The user can be asked only while exactly one call is open at this server."
 _REJECTED = -1
 """The protocol's code for what a person did not allow."""
 _INVALID = -32602
@@ -217,10 +221,6 @@ class Answers:
                 answers[key] = {"action": "cancel"}
                 notes.append(refusal)
         return answers, tuple(questions), " ".join(dict.fromkeys(notes))
-
-
-MOST_REQUESTS = 10
-NOT_ONE = "The user can be asked only while exactly one call is open at this server."
 
 
 def responses(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, InputResponse]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpTemplate
 from atelier_desk.i18n import N_
+from atelier_desk.mcp.listing import pages
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
 
 MOST_TEMPLATES = 200
 MOST_VARIABLES = 20
-MOST_PAGES = 50
+"""Parts of one address."""
 MOST_PROPOSED = 100
+"""Values that a server proposes for one part, and that are shown."""
 LONGEST = 2_000
 """Characters of an address, and of a value."""
 
@@ -26,14 +29,12 @@ async def templates(client: Client) -> list[McpTemplate]:
     if client.server_capabilities.resources is None:
         return []
     found: dict[str, McpTemplate] = {}
-    cursor: str | None = None
-    for _page in range(MOST_PAGES):
-        listed = await client.list_resource_templates(cursor=cursor)
-        for each in filter(None, map(_template, listed.resource_templates)):
-            found.setdefault(each.uri, each)
-        cursor = listed.next_cursor
-        if not cursor or len(found) > MOST_TEMPLATES:
-            break
+    async with aclosing(pages(client.list_resource_templates)) as listed:
+        async for page in listed:
+            for each in filter(None, map(_template, page.resource_templates)):
+                found.setdefault(each.uri, each)
+            if len(found) >= MOST_TEMPLATES:
+                break
     return list(found.values())[:MOST_TEMPLATES]
 
 

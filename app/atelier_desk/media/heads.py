@@ -10,6 +10,7 @@ Read = Callable[[int, int], bytes]
 """``read(offset, count)``: at most so many bytes from there."""
 _JPEG_MARKS = 400
 _TIFF_TAGS = 500
+"""Segments and tags that are looked at before the size must have come: camera files have some tens."""
 _STARTS = frozenset((0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF))
 """JPEG's frame headers (ISO 10918-1, table B.1)."""
 

@@ -57,8 +57,9 @@ def text_of(data: bytes, languages: str) -> dict[str, Any]:
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
         return {"error": "not_a_picture"}
     pages: list[dict[str, Any]] = []
+    begun = time.process_time()
     for number in range(PAGES if picture.format == "TIFF" else 1):
-        if number and (time.process_time() > PAGES_S or not _turned(picture, number)):
+        if number and (time.process_time() - begun > PAGES_S or not _turned(picture, number)):
             break
         found = _page(picture, languages)
         if "error" in found:

@@ -10,7 +10,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditEntry
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.mcp import McpEntry
-from atelier_desk.domain.memory import Memory
+from atelier_desk.domain.memory import DeletedMemory, Memory
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.project import Project
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
@@ -60,6 +60,9 @@ EXECUTIONS: Table[ToolExecution] = Table(
 )
 TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"})
 MEMORIES: Table[Memory] = Table("memory", Memory, links={"workflow_id": "workflow"}, order=("recency",))
+MEMORY_BIN: Table[DeletedMemory] = Table(
+    "memory_bin", DeletedMemory, links={"workflow_id": "workflow"}, json_fields={"merged"}, order=("recency",)
+)
 QUESTIONS: Table[UserQuestion] = Table("user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec", "lineage"})
 APPROVALS: Table[ApprovalRequest] = Table(
     "approval_request",
@@ -95,6 +98,7 @@ OWNED = (
     "prompt_frame",
     "memory_vector",
     "memory",
+    "memory_bin",
     "report",
     "run",
 )

@@ -10,6 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from atelier_desk.domain.mcp import VARIABLE
+from atelier_desk.domain.provider import PROVIDER_NAME
+from atelier_desk.domain.settings import ADDRESS, NO_OR_VARIABLE, PROVIDER_AND_MODEL
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 
 MOST = 3
@@ -39,6 +43,14 @@ _PROBLEMS = {
     "model_attributes_type": N_("{field} must be an object"),
     "string_pattern_mismatch": N_("{field} does not have the form {pattern}"),
 }
+_FORMS = {
+    VARIABLE: N_("{field} must be the name of a variable: letters, digits and underscores, and no digit first"),
+    NO_OR_VARIABLE: N_("{field} must be the name of a variable: letters, digits and underscores, and no digit first"),
+    ADDRESS: N_("{field} must be an address such as https://example.org/v1, without name, password and question mark"),
+    PROVIDER_AND_MODEL: N_("{field} must be a provider and one of its models, as PROVIDER/MODEL"),
+    PROVIDER_NAME: N_("{field} may have letters, digits, blanks, dots, dashes and underscores, and begins with a letter or digit"),
+}
+"""Forms that people get wrong, in words; nobody should have to read the expression."""
 _EXPECTED = {"literal_error": "expected", "enum": "expected", "union_tag_invalid": "expected_tags"}
 """Errors about one of several values, and the part of their context that lists these."""
 _VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s,]+")
@@ -65,6 +77,10 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
     place = [part for index, part in enumerate(item["loc"]) if index > 0 or part not in operations]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
     kind, context = str(item["type"]), item.get("ctx") or {}
+    if place and place[-1] == "[key]":  # a name in a table: what was written, and not where
+        field = f"“{shorten(str(item.get('input', '')), 60)}”"
+    if kind == "string_pattern_mismatch" and (said := _FORMS.get(str(context.get("pattern")))):
+        return _(said, field=field)
     if kind in _EXPECTED:
         return _one_of("operation" if kind == "union_tag_invalid" else field, str(context.get(_EXPECTED[kind], "")))
     if kind in ("string_too_long", "string_too_short", "too_long", "too_short"):

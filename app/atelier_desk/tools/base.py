@@ -89,6 +89,7 @@ class Tool(ABC):
         needs_workspace: it is offered only where the person granted a folder.
         state_of: the name under which a run keeps the tool's state; tools with one name share it. Empty: the tool's own.
         hands_on: its calls name other tools, or hand them on to sub-agents.
+        preset: the built-in agents have it, although they do not have all tools of its section.
         reaches_sections: an agent in sections mode reaches its tools with it.
         rest_hint: what the model should do to read what was cut from a long result.
         abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it.
@@ -114,6 +115,7 @@ class Tool(ABC):
     needs_workspace: ClassVar[bool] = False
     state_of: ClassVar[str] = ""
     hands_on: ClassVar[bool] = False
+    preset: ClassVar[bool] = False
     reaches_sections: ClassVar[bool] = False
     rest_hint: ClassVar[str] = "Ask for less: narrow the request or lower its limit."
     abilities: ClassVar[Mapping[str, str]] = {}

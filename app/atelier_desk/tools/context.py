@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
@@ -71,6 +72,7 @@ class ToolContext:
         idempotency_key: the same for every attempt at the same call; record ids are derived from it, so that a call that is run again
             after a kill finds what the first attempt made.
         enabled_tools: names the agent may call besides the control tools; None means every registered tool.
+        search_scope: which of them are searched for where they are too many to list.
         workspace: the folder where relative paths start, None when the person granted none.
         roots: all granted folders, ``workspace`` first.
         skills: those whose instructions stand in the conversation; the files of their folders may be read.
@@ -85,6 +87,7 @@ class ToolContext:
         allowed_hosts: the arguments about hosts of the rules that allow calls of the tool, such as ``domain:nas.lan:80``.
         barred_host: what a rule says of a host that the call comes to on its way only: ``deny``, ``ask`` or nothing. The host has its port
             behind it where that is not the usual one.
+        tells: whether the rules let a result tell of a file (its absolute path) or of a page (its address) that the call does not name.
         given: what the call's server asked for, when the call is made again with it.
         desk: who answers its server meanwhile; None outside of a run.
         progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
@@ -98,6 +101,7 @@ class ToolContext:
     depth: int = 0
     language: str = "en"
     enabled_tools: tuple[str, ...] | None = None
+    search_scope: SearchScope = SearchScope.SERVERS
     workspace: Path | None = None
     roots: tuple[Path, ...] = ()
     skills: tuple[SkillUse, ...] = ()
@@ -111,6 +115,7 @@ class ToolContext:
     attachments: Mapping[str, Attachment] = field(default_factory=dict)
     allowed_hosts: Callable[[], tuple[str, ...]] = tuple
     barred_host: Callable[[str], str] = lambda host: ""
+    tells: Callable[[str], bool] = lambda place: True
     given: GivenInput | None = None
     desk: ServerDesk | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None

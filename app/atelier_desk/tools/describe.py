@@ -10,6 +10,9 @@ from typing import Any, ClassVar
 from atelier_desk.tools.builtin import BuiltinTool
 from atelier_desk.tools.schema import operations_of
 
+NOT_WHEN = "Do not use it when:"
+"""How the line begins that says when other tools are the right ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class About:
@@ -30,7 +33,7 @@ class About:
 
 def describe(about: About, input_type: Any) -> str:
     """The text for the model."""
-    lines = [about.what, f"Use it when: {about.when}", f"Do not use it when: {about.when_not}"]
+    lines = [about.what, f"Use it when: {about.when}", f"{NOT_WHEN} {about.when_not}"]
     operations = operations_of(input_type)
     if operations[0].names:
         lines.append("Operations (* = required):")

@@ -8,13 +8,25 @@ belong to every agent in every mode.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from atelier_desk.domain.agent import ToolMode
+from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.tools.base import ToolCategory
 from atelier_desk.tools.control.base import ControlTool, Offer
 from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.sections import PLANNING, SERVERS
+from atelier_desk.tools.sections import CORE, PLANNING, SERVERS
+
+
+class Search(NamedTuple):
+    """How tools are reached by ``search_tools``.
+
+    Attributes:
+        scope: which tools are searched for.
+        found: those of them whose definitions are sent, the one found last at the end.
+    """
+
+    scope: SearchScope
+    found: tuple[str, ...] = ()
 
 
 def effective_mode(mode: ToolMode, *, depth: int, max_depth: int) -> ToolMode:
@@ -44,7 +56,7 @@ def visible_names(
     has_parent: bool,
     child_asks: bool,
     attached: bool = False,
-    found: Sequence[str] | None = None,
+    search: Search | None = None,
 ) -> list[str]:
     """The tools whose definitions go to the model, in the order they are sent: what the mode shows, then the control tools.
 
@@ -53,8 +65,8 @@ def visible_names(
         has_parent: the run is a sub-agent's; it can always ask its parent, and a root run has none to ask.
         child_asks: a sub-agent of the run waits for an answer; ``answer_child`` is offered only then.
         attached: the run was given an excerpt of something attached; ``read_attachment`` is offered only then.
-        found: the tools of MCP servers that ``search_tools`` found, when there are too many to list; they come last, so that what stands
-            before them stays as it was. None lists them all.
+        search: how tools are searched for when there are too many to list; those that were found come last, so that what stands before
+            them stays as it was. None lists them all.
     """
     usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
     match effective_mode(mode, depth=depth, max_depth=max_depth):
@@ -64,12 +76,12 @@ def visible_names(
             names = always_available(registry, usable)
         case _:
             names = []
-    offer = Offer(mode, has_parent=has_parent, child_asks=child_asks, attached=attached, searching=found is not None)
+    offer = Offer(mode, has_parent=has_parent, child_asks=child_asks, attached=attached, searching=search is not None)
     control = registry.get_tools_by_category(ToolCategory.CONTROL)
     added: list[str] = []
-    if found is not None:
-        of_servers = set(server_tools(registry, names))
-        names, added = [name for name in names if name not in of_servers], [name for name in found if name in of_servers]
+    if search is not None:
+        searched = set(searched_names(registry, names, search.scope))
+        names, added = [name for name in names if name not in searched], [name for name in search.found if name in searched]
     return names + [tool.name for tool in control if not isinstance(tool, ControlTool) or tool.offered(offer)] + added
 
 
@@ -78,35 +90,45 @@ def server_tools(registry: ToolRegistry, names: Sequence[str]) -> list[str]:
     return [name for name in names if (tool := registry.get_tool(name)) is not None and tool.section.startswith(SERVERS)]
 
 
+def searched_names(registry: ToolRegistry, names: Sequence[str], scope: SearchScope) -> list[str]:
+    """Those of the names, none a control tool's, that are searched for."""
+    if scope is SearchScope.SERVERS:
+        return server_tools(registry, names)
+    listed = registry.sections.always_available()
+    return [name for name in names if not _in_sections(registry, name, listed if scope is SearchScope.ALL else (CORE, *listed))]
+
+
 def tools_text(
-    registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int, found: Sequence[str] | None = None
+    registry: ToolRegistry, *, mode: ToolMode, enabled: Sequence[str], depth: int, max_depth: int, search: Search | None = None
 ) -> str:
-    """What the system message says about tools: those whose definitions are not sent, and what MCP servers say of theirs. ``found`` as for
+    """What the system message says about tools: those whose definitions are not sent, and what MCP servers say of theirs. ``search`` as for
     ``visible_names``."""
     usable = usable_names(registry, mode=mode, enabled=enabled, depth=depth, max_depth=max_depth)
     match effective_mode(mode, depth=depth, max_depth=max_depth):
         case ToolMode.INVOKE:
-            hidden = set(server_tools(registry, usable)) - set(found) if found is not None else set()
+            hidden = set(searched_names(registry, usable, search.scope)) - set(search.found) if search is not None else set()
             listed = registry.format_tool_list_for_context([name for name in usable if name not in hidden])
         case ToolMode.SECTIONS:
             listed = section_text(registry, usable)
         case _:
             listed = ""
-    searched = searched_text(registry, usable) if found is not None else ""
+    searched = searched_text(registry, searched_names(registry, usable, search.scope)) if search is not None else ""
     return "\n\n".join(filter(None, (listed, searched, servers_text(registry, usable))))
 
 
 SEARCHED_NOTE = (
-    "[TOOLS TO SEARCH FOR] These MCP servers have too many tools to list. Call search_tools to find what you need; what it finds can be "
-    "called from your next reply on."
+    "[TOOLS TO SEARCH FOR] You have these tools too; they are too many to list. Call search_tools to find what you need; what it finds can "
+    "be called from your next reply on."
 )
 
 
-def searched_text(registry: ToolRegistry, enabled: Sequence[str]) -> str:
-    """The servers whose tools are searched for, in a line each."""
+def searched_text(registry: ToolRegistry, searched: Sequence[str]) -> str:
+    """The sections, servers among them, of the tools that are searched for, in a line each."""
     lines = [SEARCHED_NOTE]
-    for section in section_list(registry, server_tools(registry, enabled)):
-        lines.append(f"- {section['id'].removeprefix(SERVERS)}: {section['description']} ({section['tool_count']} tools)")
+    for section in registry.sections.all():
+        count = sum(1 for tool in registry.get_tools_by_section(section.id) if tool.name in searched)
+        if count:
+            lines.append(f"- {section.id.removeprefix(SERVERS)}: {section.description} ({count} {'tool' if count == 1 else 'tools'})")
     return "\n".join(lines)
 
 

@@ -25,7 +25,11 @@ FILES = "file_ops"
 SHELL = "shell_ops"
 CONTEXT = "context_ops"
 WEB = "web_ops"
+FILE_READERS = (FILES, "read_file")
+PAGE_READER = "fetch_web_page"
+"""Whose rules about paths, and about hosts, hold for whatever else tells what files and pages say."""
 MEDIA = "media_ops"
+KNOWLEDGE = "rag_ops"
 SERVERS = "mcp:"
 """What the sections of MCP servers begin with."""
 
@@ -156,5 +160,5 @@ section(
     description=N_("Create, load, ingest and switch projects"),
     kind=ApprovalKind.DB_OP,
 )
-section("rag_ops", order=90, name=N_("Knowledge"), description=N_("Query and search the knowledge graph"), kind=ApprovalKind.DB_OP)
+section(KNOWLEDGE, order=90, name=N_("Knowledge"), description=N_("Query and search the knowledge graph"), kind=ApprovalKind.DB_OP)
 section(CUSTOM, order=1000, name=N_("Your own tools"), description=N_("Tools from the tools folder"))

@@ -6,6 +6,7 @@ import builtins
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Direction
 
 if TYPE_CHECKING:
@@ -74,17 +75,22 @@ class SkillReader(Protocol):
 class Projects(Protocol):
     """What tools do with projects; see the service of that name."""
 
+    @property
+    def some(self) -> bool:
+        """Whether there is a project."""
+        ...
+
     async def list(self) -> list[Project]: ...
 
     async def create(self, name: str, root: str = "", *, embedded: bool = True, watched: bool = True) -> Project: ...
 
-    async def change(self, project_id: str, *, loaded: bool | None = None) -> Project: ...
+    async def change(self, project_id: str, *, loaded: bool | None = None, embedded: bool | None = None) -> Project: ...
 
     async def delete(self, project_id: str) -> int: ...
 
     async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False) -> None: ...
 
-    async def embed(self, project_id: str) -> None: ...
+    async def embed(self, project_id: str, *, kinds: Sequence[EntityKind] = (), force: bool = False) -> None: ...
 
     async def stop(self, project_id: str) -> None: ...
 
@@ -99,7 +105,14 @@ class Projects(Protocol):
     async def entity(self, entity_id: str) -> Entity: ...
 
     async def query(
-        self, project_id: str, kind: EntityKind, where: Mapping[str, Any], order_by: str = "", limit: int = 50
+        self,
+        project_id: str,
+        kind: EntityKind,
+        where: Mapping[str, Any],
+        order_by: str = "",
+        limit: int = 50,
+        *,
+        reads: Callable[[str], bool] = ...,
     ) -> tuple[builtins.list[Entity], int]: ...
 
     async def find(
@@ -153,3 +166,13 @@ class ToolServices:
     projects: Projects | None = None
     hidden: tuple[Path, ...] = ()
     told: Callable[[str], None] = lambda _workflow_id: None
+
+    def need_projects(self) -> Projects:
+        """What keeps projects.
+
+        Raises:
+            ToolError: ``unsupported``, where there is none.
+        """
+        if self.projects is None:
+            raise ToolError("There are no projects here.", code="unsupported")
+        return self.projects

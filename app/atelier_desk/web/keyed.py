@@ -17,9 +17,10 @@ def entry(service: str) -> str:
 
 
 def credentials(
-    vault: KeyVault, service: str, title: str, key_env: str, header: str, before: str = ""
+    vault: KeyVault, service: str, title: str, key_env: str, header: str, before: str = "", *, needed: bool = True
 ) -> Callable[[], Awaitable[dict[str, str]]]:
-    """What gives the header with a service's key; raises ``ProviderError`` (code ``auth``) when there is none."""
+    """What gives the header with a service's key. When there is none it raises ``ProviderError`` (code ``auth``), or gives no header where
+    a key is not ``needed``."""
 
     from atelier_desk.llm.registry import any_server_type
 
@@ -30,6 +31,8 @@ def credentials(
         except ProviderError as error:  # by the name that people know, not by the keyring's
             error.params = {**error.params, "provider": title}
             raise
+        if not key and not needed:
+            return {}
         if not key:
             raise ProviderError(
                 N_("There is no key for {service}. Enter it in the settings (Web, or Pictures and 3D)."), code="auth", service=title

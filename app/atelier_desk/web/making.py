@@ -198,7 +198,8 @@ class _Service:
 
     def __init__(self, maker: Maker, name: str, title: str, address: str, key_env: str, timeouts: Timeouts) -> None:
         vault, clock = maker._vault, maker._clock
-        key = credentials(vault, name, title, key_env, "authorization", "Bearer ")
+        # A server of one's own that makes pictures often takes none; others say that they want one.
+        key = credentials(vault, name, title, key_env, "authorization", "Bearer ", needed=name != "images")
         self._http = HttpClient(address, provider=title, clock=clock, credentials=key, timeouts=timeouts)
         self.json: Callable[..., Awaitable[Any]] = self._http.json
 

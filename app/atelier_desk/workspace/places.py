@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +67,16 @@ def place(text: str, roots: Sequence[Path]) -> Place:
                 shown = (below or ".") if root == roots[0] else (root / below).as_posix()
                 return Place(root, below, shown)
     raise _outside(text, roots)
+
+
+def first_outside(texts: Iterable[str], roots: Sequence[Path]) -> ToolError | None:
+    """The error of the first path that names no place in the granted folders; None when all do. Links are not looked at."""
+    try:
+        for text in texts:
+            place(text, roots)
+    except ToolError as error:
+        return error
+    return None
 
 
 NO_WORKSPACE = (

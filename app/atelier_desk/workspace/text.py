@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass, replace
 
+from atelier_desk.domain.encodings import LOOKED_AT, marked
 from atelier_desk.domain.errors import ToolError
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_LOOKED_AT = 8_192
-"""Bytes in which a zero byte makes a file binary, as git decides it."""
 _ENDS = re.compile(r"\r\n|\n|\r")
 
 
@@ -74,7 +65,7 @@ class Text:
 
 def is_binary(data: bytes) -> bool:
     """Whether bytes are no text: a zero byte near the beginning, and no mark of UTF-16 or UTF-32."""
-    return not any(data.startswith(mark) for mark, _encoding in _MARKS) and b"\0" in data[:_LOOKED_AT]
+    return marked(data) is None and b"\0" in data[:LOOKED_AT]
 
 
 def decode(data: bytes) -> Text | None:
@@ -82,12 +73,12 @@ def decode(data: bytes) -> Text | None:
 
     Windows-1252 is tried before anything that guesses: guessing reads French in it as another language.
     """
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            try:
-                return Text(data[len(mark) :].decode(encoding), encoding, mark)
-            except UnicodeDecodeError:
-                return None
+    if found := marked(data):
+        mark, encoding = found
+        try:
+            return Text(data[len(mark) :].decode(encoding), encoding, mark)
+        except UnicodeDecodeError:
+            return None
     if is_binary(data):
         return None
     for encoding in ("utf-8", "cp1252"):

@@ -45,6 +45,7 @@ class Walk:
 
     Args:
         everything: also hidden files and those that ``.gitignore`` leaves out (``.git`` stays out); ``hidden``: hidden ones alone.
+        enters: whether to go into a folder of this name.
         seconds: after which it ends, as ``ENTRIES`` does; ``cut`` says so.
         stopped: asked again and again; true ends it.
     """
@@ -55,12 +56,14 @@ class Walk:
         *,
         everything: bool = False,
         hidden: bool = False,
+        enters: Callable[[str], bool] = lambda name: True,
         seconds: float = 20.0,
         stopped: Callable[[], object] = lambda: False,
     ) -> None:
         self._root = root
         self._everything = everything
         self._hidden = hidden
+        self._enters = enters
         self._ends = monotonic() + seconds
         self._stopped = stopped
         self._entries = 0
@@ -96,7 +99,7 @@ class Walk:
                 continue
             if found.kind == "file" or folders:
                 yield Entry(path, found)
-            if found.kind == "folder":
+            if found.kind == "folder" and self._enters(name):
                 further.append(path)
         if depth <= 1:
             return

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.projects.code import page as code_page
 from atelier_desk.desktop.projects.window import ProjectsWindow
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.errors import NotFoundError, UsageError
 from tests.support.fake_bridge import FakeAtelier, settle
-from tests.support.projects import ENTITIES, Projects
+from tests.support.projects import ENTITIES, STORE, TEXTS, Projects
 
 SAVE = ENTITIES[3]
 
@@ -26,7 +28,7 @@ async def test_the_source_opens_at_the_line_with_outline_and_calls(window: Proje
     await opened(window)
     code = window.code
     assert (code.text.first, code.text.last, code.text.line) == (9, 11, 9)
-    assert "line 9" in code.text.accessibleDescription() or "Store.save" in code.text.accessibleDescription()
+    assert code.text.accessibleDescription() == "Store.save, method, store.py:9"
     outline = code.outline
     assert [outline.topLevelItem(0).text(0), outline.topLevelItem(0).child(0).text(0)] == ["Store", "save"]
     assert outline.currentItem().text(0) == "save"
@@ -78,3 +80,62 @@ async def test_what_has_no_text_file_shows_what_was_read_of_it(window: ProjectsW
     await opened(window)
     assert window.code.text.toPlainText() == "words of the page"
     assert window.code.text.first == 0
+
+
+async def test_something_is_found_in_the_file(window: ProjectsWindow, qtbot: QtBot) -> None:
+    await opened(window)
+    code, find = window.code, window.code.find
+    window.find_here()
+    assert find.isVisible()
+    find.field.setText("NOTE")
+    assert (find.count.text(), len(code.text.found)) == ("1 / 6", 6)
+    qtbot.keyClick(find.field, Qt.Key.Key_Return)
+    assert (find.count.text(), code.text.line) == ("2 / 6", 7)
+    qtbot.keyClick(find.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    find.up.click()
+    assert find.count.text() == "6 / 6"
+    assert code.text.line == code.text.found[5].blockNumber() + 1
+    assert code.outline.currentItem().text(0) == "save", "finding does not choose"
+    marked = [each for each in code.text.extraSelections() if each.cursor.selectedText().casefold() == "note"]
+    assert len(marked) == 6
+    find.field.setText("nowhere")
+    assert (find.count.text(), find.up.isEnabled()) == ("Nothing found", False)
+    window._escape()
+    assert (find.isVisible(), window.isVisible(), code.text.found) == (False, True, [])
+    window.tabs.setCurrentIndex(0)
+    window.find_here()
+    assert window.tabs.currentIndex() == 1, "elsewhere it is the search of the project"
+
+
+async def test_what_is_shown_follows_the_file(window: ProjectsWindow, projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
+    await opened(window)
+    code = window.code
+    window.find_here()
+    code.find.field.setText("save")
+    text = f"# A new first line.\n{STORE}"
+    monkeypatch.setitem(TEXTS, "store.py", text)
+    projects.entities["m1"] = SAVE.model_copy(update={"start_line": 10, "end_line": 12})
+    await window.load()
+    await code.jobs.settled()
+    assert (code.text.toPlainText(), code.text.first, code.text.last) == (text, 10, 12)
+    assert (len(code.text.found), code.find.count.text()) == (1, "1 / 1")
+    assert code.outline.currentItem().text(0) == "save"
+    at = code.text.line
+    await window.load()
+    await code.jobs.settled()
+    assert code.text.line == at
+
+
+async def test_a_part_that_is_gone_leaves_its_file(window: ProjectsWindow, projects: Projects, atelier: FakeAtelier) -> None:
+    await opened(window)
+
+    def source(id: str) -> tuple[str, int, int]:
+        if id == SAVE.id:
+            raise NotFoundError("There is no entity {id}.", id=id)
+        return "# Nothing is left.\n", 1, 1
+
+    atelier.set("projects", "source", source)
+    atelier.set("projects", "entity", NotFoundError("There is no entity."))
+    await window.load()
+    await window.code.jobs.settled()
+    assert (window.code.text.toPlainText(), window.code.text.first) == ("# Nothing is left.\n", 0)

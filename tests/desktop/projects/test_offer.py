@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.folders.desk import FolderDesk
-from atelier_desk.desktop.projects.offer import OfferBar, too_much
+from atelier_desk.desktop.projects.offer import OfferBar
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.projects import Projects
 
@@ -38,12 +36,6 @@ class Place:
 @pytest.fixture
 def place(qtbot: QtBot) -> Place:
     return Place(qtbot)
-
-
-def test_a_whole_home_or_disk_is_not_offered() -> None:
-    assert too_much(str(Path.home()))
-    assert too_much("/")
-    assert not too_much("/work/other")
 
 
 async def test_yes_makes_a_project_and_reads_it(place: Place) -> None:

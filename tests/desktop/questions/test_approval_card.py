@@ -16,7 +16,7 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.call import Subjects
+from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.errors import ConflictError, ToolError
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.stream.event import ChunkType
@@ -160,6 +160,15 @@ async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: Appro
     entries[f"approval-scope-{name}"].trigger()
     await settle()
     assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": scope, "rules": rules})]
+
+
+async def test_the_server_of_a_tool_is_named_once_and_with_a_rule_that_stands_alone(scene: MakeScene) -> None:
+    shown = Presentation(title="files: Read a file")
+    s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP, presentation=shown))
+    await settle()
+    assert s.find("approval-title").text() == "Checker wants to use “Read a file” of the server files"
+    (entry,) = [action for action in s.card.scope_menu().actions() if action.objectName() == "approval-scope-tool"]
+    assert "files: Read a file" in entry.text()
 
 
 async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> None:

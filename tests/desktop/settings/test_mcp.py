@@ -152,6 +152,7 @@ async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Fi
     dialog.text.setPlainText('{"mcpServers": {"new one": {"command": "uvx", "args": ["x"], "env": {"TOKEN": "sentinel"}}}}')
     await settle()
     assert dialog.preview.text() == "uvx x\nTOKEN = (secret)"
+    assert dialog.text.geometry().top() - dialog.layout().itemAt(0).geometry().bottom() < 20, "the field stands at what it is for"
     find("mcp-import-take").click()
     await settle()
     assert page.dialog is None

@@ -14,7 +14,7 @@ from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, barred_host, facts, refusal, rules, verdict
+from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, barred_host, facts, refusal, rules, telling, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.policy.permissions.taint import merged
@@ -64,6 +64,25 @@ def test_hosts_on_the_way_are_held_against_the_rules_that_name_hosts() -> None:
     found = {host: barred_host(run, "fetch_web_page", "web_ops", host) for host in hosts}
     assert found == {"www.x.org": "deny", "x.org": "", "y.org": "ask", "a.y.org": "ask", "z.org": "", "p.org": "", "p.org:8443": "deny",
                      "WWW.X.ORG": "deny"}  # fmt: skip
+
+
+def test_what_a_result_may_tell_of_is_held_against_the_rules_that_name_paths_and_hosts(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "door").symlink_to(tmp_path / "private")
+    said = (
+        (Action.DENY, "read_file(private/**)"), (Action.ASK, "file_ops(*.sql)"), (Action.DENY, "semantic_search(drafts/**)"),
+        (Action.DENY, "write_file(public/**)"), (Action.ASK, "semantic_search"), (Action.DENY, "fetch_web_page(domain:x.org)"),
+        (Action.ALLOW, "read_file(private/known.md)"),
+    )  # fmt: skip
+    policy = ApprovalPolicy(rules=tuple(PermissionRule(text=text, action=action) for action, text in said))
+    run = replace(state(ApprovalMode.AUTO, workspace=(str(tmp_path),)), approvals=policy)
+    tells = telling(run, "semantic_search", "rag_ops")
+    paths = ("private/wage.py", "private/known.md", "door/wage.py", "all.sql", "drafts/a.md", "public/cart.py")
+    assert {path: tells(f"{tmp_path}/{path}") for path in paths} == dict.fromkeys(paths[:-1], False) | {"public/cart.py": True}
+    assert telling(run, "query_entities", "rag_ops")(f"{tmp_path}/drafts/a.md"), "a rule about another tool"
+    assert (tells("https://x.org/a"), tells("https://y.org/a")) == (False, True)
+    broken = replace(run, approvals=ApprovalPolicy(rules=(PermissionRule(text="read file", action=Action.DENY),)))
+    assert not telling(broken, "semantic_search", "rag_ops")(f"{tmp_path}/public/cart.py")
 
 
 def test_a_link_that_leads_out_is_not_inside(tmp_path: Path) -> None:

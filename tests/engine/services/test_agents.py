@@ -10,6 +10,7 @@ from atelier_desk import i18n
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW, FactoryGateway
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.tokens import estimate_request
@@ -30,9 +31,9 @@ async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier
         assert (assistant.name, assistant.config.provider, assistant.config.model) == ("Assistant", "local", STARTER)
         basics, files, reach = assistant.config.tools[:5], assistant.config.tools[5:-6], assistant.config.tools[-6:]
         assert basics == ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
-        hands = ("file_ops", "shell_ops", "context_ops")
+        hands = ("file_ops", "shell_ops", "context_ops", "rag_ops")
         assert list(files) == [tool.name for section in hands for tool in atelier.registry.get_tools_by_section(section)]
-        assert len(files) == 26
+        assert len(files) == 31
         assert reach == ("search_web", "fetch_web_page", "read_image", "list_images", "describe_image", "render_3d_asset")
         assert all(atelier.registry.has(name) for name in reach)
         assert (lead.name, lead.config.provider, lead.config.model, lead.config.tool_mode) == (
@@ -128,14 +129,18 @@ async def test_the_builtin_agent_speaks_the_language_of_the_screen(open_atelier:
 async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         lead = await atelier.agents.by_name("Team lead")
-        cost = await atelier.agents.prompt_cost(lead.config)
+        small = lead.config.model_copy(update={"provider": "gone", "model": "unheard of"})
+        cost = await atelier.agents.prompt_cost(small)
         assert set(cost) == set(ToolMode)
+        assert 0 < cost[ToolMode.DIRECT] < 2_000, "where there is no room to list them, tools are searched for"
+        config = small.model_copy(update={"model": "gpt-4o"})
+        cost = await atelier.agents.prompt_cost(config)
         assert 0 < cost[ToolMode.SECTIONS] < cost[ToolMode.DIRECT] / 2
-        bare = await atelier.agents.prompt_cost(lead.config.model_copy(update={"tools": ()}))
+        bare = await atelier.agents.prompt_cost(config.model_copy(update={"tools": ()}))
         assert bare[ToolMode.DIRECT] < 600
         assert bare[ToolMode.DIRECT] < cost[ToolMode.DIRECT]
-        reach = lead.config.tools[-6:]  # a part of its sections
-        by_section = lead.config.model_copy(update={"tools": reach, "sections": ("core_ops", "planning_ops", "gone_ops")})
+        reach = config.tools[-6:]  # a part of its sections
+        by_section = config.model_copy(update={"tools": reach, "sections": ("core_ops", "planning_ops", "gone_ops")})
         assert await atelier.agents.prompt_cost(by_section) == cost
 
 
@@ -143,11 +148,31 @@ async def test_what_the_form_shows_is_what_is_sent(open_atelier: Opener) -> None
     model = ScriptedModel(["hi"] * 3)
     async with open_atelier(model) as atelier:
         lead = await atelier.agents.by_name("Team lead")
-        cost = await atelier.agents.prompt_cost(lead.config)
+        config = lead.config.model_copy(update={"provider": "gone", "model": "unheard of"})
+        atelier.environment.gateway = FactoryGateway(lambda agent: model, window=DEFAULT_WINDOW)
+        cost = await atelier.agents.prompt_cost(config)
         for mode in ToolMode:
-            changed = lead.config.model_copy(update={"name": mode.value, "tool_mode": mode})
+            changed = config.model_copy(update={"name": mode.value, "tool_mode": mode})
             async for _event in atelier.run("x", agent=changed):
                 pass
             sent = model.requests[-1]
             bare = sent.model_copy(update={"messages": sent.messages[:1]})
             assert cost[mode] == estimate_request(bare)
+
+
+async def test_what_looks_into_projects_is_offered_once_there_is_one(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        lookup = [tool.name for tool in atelier.registry.get_tools_by_section("rag_ops")]
+        tools = (await atelier.agents.default()).config.tools
+        assert len(lookup) == 5
+        assert set(lookup) <= set(tools)
+        assert not set(lookup) & set(atelier.registry.configured(tools, ()))
+        refused = atelier.registry.refusal("semantic_search", [])
+        assert refused is not None
+        assert (refused.data["code"], "atelier projects create" in refused.data["error"]) == ("not_configured", True)
+        project = await atelier.projects.create("notes")
+        assert set(lookup) <= set(atelier.registry.configured(tools, ()))
+    async with open_atelier() as atelier:
+        assert set(lookup) <= set(atelier.registry.configured(tools, ())), "known again at the start"
+        await atelier.projects.delete(project.id)
+        assert not set(lookup) & set(atelier.registry.configured(tools, ()))

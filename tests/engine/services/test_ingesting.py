@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
+from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.repositories.projects import project_key
 from tests.engine.conftest import Opener, WordEmbedder
 
@@ -244,3 +248,151 @@ async def test_a_changed_file_is_read_by_itself(open_atelier: Opener, code: Path
                 (code / "fresh.py").write_text(f"def fresh():\n    return {asyncio.get_running_loop().time()}\n")
                 await asyncio.wait([asyncio.create_task(done.wait())], timeout=1)
         assert await named(atelier, project, "fresh")
+
+
+def drawn(text: str, size: tuple[int, int] = (900, 160)) -> bytes:
+    """A PNG that says something."""
+    picture = Image.new("RGB", size, "white")
+    ImageDraw.Draw(picture).text((20, 40), text, fill="black", font=ImageFont.load_default(64))
+    kept = BytesIO()
+    picture.save(kept, "PNG")
+    return kept.getvalue()
+
+
+async def test_pictures_are_found_by_their_text(open_atelier: Opener, tmp_path: Path) -> None:
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans" / "one.png").write_bytes(drawn("Invoice heron 4711"))
+    (tmp_path / "scans" / "dot.png").write_bytes(drawn("x", (16, 16)))
+    (tmp_path / "scans" / "torn.png").write_bytes(drawn("torn")[:200])
+    (tmp_path / "scans" / "note.gif").write_text("A text that calls itself a picture: kingfisher.\n")
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("scans", str(tmp_path / "scans"), watched=False)
+        await read(atelier, project)
+        [first, *_rest] = await atelier.projects.find("invoice of the heron")
+        assert (first.entity.kind, first.entity.path, first.entity.start_line) == (EntityKind.IMAGE, "one.png", 0)
+        assert "4711" in (await atelier.projects.entity(first.entity.id)).text
+        assert (await atelier.projects.find("kingfisher"))[0].entity.path == "note.gif"
+        [problem] = await atelier.projects.problems(project.id)
+        assert (problem.path, problem.skipped) == ("torn.png", False)
+        found, total = await atelier.projects.query(project.id, EntityKind.IMAGE, {}, "path")
+        assert ([each.path for each in found], total) == (["dot.png", "one.png"], 2)
+        await read(atelier, project)
+        assert (await atelier.projects.states())[project.id].unchanged == 4
+
+
+async def test_what_looks_like_a_secret_is_named_and_not_read(open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "keys"
+    (folder / ".ssh").mkdir(parents=True)
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\nheronheron\n-----END OPENSSH PRIVATE KEY-----\n"
+    for name in (".env", ".env.local", "server.pem", ".ssh/config", "id_ed25519", "backup.txt"):
+        (folder / name).write_text(key)
+    (folder / ".env.example").write_text("HERON=\n")
+    (folder / "store.py").write_text(f'KEY = """{key}"""\n')
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("keys", str(folder), watched=False)
+        await read(atelier, project)
+        problems = await atelier.projects.problems(project.id)
+        assert [each.path for each in problems] == [".env", ".env.local", ".ssh", "backup.txt", "id_ed25519", "server.pem"]
+        assert {(each.reason, each.skipped) for each in problems} == {("Left out: it looks as if it held a secret.", True)}
+        assert [each.path for each in await atelier.projects.files(project.id)] == ["store.py"]
+        (folder / "backup.txt").write_text("No key any more.\n")
+        await read(atelier, project)
+        assert "backup.txt" in {each.path for each in await atelier.projects.files(project.id)}
+
+
+async def test_vectors_are_made_of_one_kind_and_anew(open_atelier: Opener, code: Path) -> None:
+    embedder = Counting()
+    async with open_atelier(embedder=embedder) as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
+        await read(atelier, project)
+        assert embedder.texts == []
+        await atelier.projects.embed(project.id, kinds=[EntityKind.SECTION])
+        await atelier.projects.wait(project.id)
+        assert ["herons" in text for text in embedder.texts] == [True]
+        await atelier.projects.embed(project.id)
+        await atelier.projects.wait(project.id)
+        whole = len(embedder.texts)
+        assert whole == len(set(embedder.texts)) == (await atelier.projects.statistics(project.id)).vectors
+        await atelier.projects.embed(project.id, force=True)
+        await atelier.projects.wait(project.id)
+        assert len(embedder.texts) == 2 * whole
+
+
+@pytest.mark.parametrize("harm", ["truncated", "random", "foreign", "older", "empty", "gone"])
+async def test_a_damaged_index_is_made_anew_from_the_database(
+    open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    monkeypatch.setattr(keeper, "FILE_FROM", 1)
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "other.py").write_text("def kingfisher():\n    return 1\n")
+    async with open_atelier() as atelier:
+        other = await atelier.projects.create("else", str(tmp_path / "else"), watched=False)
+        await read(atelier, other)
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        root = atelier.datadir.root
+    file, foreign = (root / f"project-index-{project_key(each.id)}.bin" for each in (project, other))
+    kept = file.read_bytes()
+    async with open_atelier() as atelier:
+        (code / "use.py").write_text(USE.replace("main", "begin"))
+        await read(atelier, project)
+        before = await atelier.projects.find("check")
+        check = await named(atelier, project, "check")
+        around = await atelier.projects.explore(check, depth=5)
+    whole = file.read_bytes()
+    assert whole != kept
+    middle = len(whole) // 2
+    harmed = {
+        "truncated": whole[:middle],
+        "random": whole[:middle] + bytes(255 - byte for byte in whole[middle : middle + 64]) + whole[middle + 64 :],
+        "foreign": foreign.read_bytes(),
+        "older": kept,
+        "empty": b"",
+    }
+    if harm == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(harmed[harm])
+    async with open_atelier() as atelier:
+        assert await atelier.projects.find("check") == before
+        again = await atelier.projects.explore(check, depth=5)
+        assert (sorted(again.relations, key=str), len(again.neighbours)) == (sorted(around.relations, key=str), len(around.neighbours))
+        found = await atelier.projects.find("kingfisher", project_ids=[project.id], limit=100)
+        assert "kingfisher" not in {each.entity.name for each in found}
+        (code / "use.py").write_text(USE)
+        await read(atelier, project)
+    async with open_atelier() as atelier:
+        indexes = atelier.projects._indexes
+        made = []
+        monkeypatch.setattr(indexes, "_from_rows", lambda id: made.append(id))
+        assert (await atelier.projects.find("main", project_ids=[project.id]))[0].entity.name == "main"
+        assert made == [], "the file is whole again"
+
+
+async def test_two_projects_of_the_same_content_stay_apart(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
+    twin = tmp_path / "deeper" / "code"
+    shutil.copytree(code, twin)
+    async with open_atelier() as atelier:
+        first = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, first)
+        await atelier.projects.answer(str(tmp_path), yes=False)  # what was answered stays, as any setting
+        whole, alone = await atelier.projects.find("check", limit=100), await atelier.store.counts()
+        offered = await atelier.projects.answer(str(twin), yes=True)
+        assert offered is not None
+        await atelier.projects.wait(offered.id)
+        assert (first.name, offered.name) == ("code", "code 2")
+        ids = {}
+        for project in (first, offered):
+            found = await atelier.projects.find("check", project_ids=[project.id], limit=100)
+            assert {each.entity.project_id for each in found} == {project.id}
+            ids[project.id] = {each.entity.id for each in found}
+            around = await atelier.projects.explore(await named(atelier, project, "check"), depth=5)
+            assert {each.entity.project_id for each in around.neighbours} == {project.id}
+        assert not ids[first.id] & ids[offered.id]
+        assert len(ids[first.id]) == len(ids[offered.id])
+        (twin / "store.py").write_text("def changed():\n    pass\n")
+        await read(atelier, offered)
+        assert await atelier.projects.find("check", project_ids=[first.id], limit=100) == whole
+        await atelier.projects.delete(offered.id)
+        assert await atelier.projects.find("check", limit=100) == whole
+        assert await atelier.store.counts() == alone

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalScope
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.mcp import McpEntry, McpServer, McpState
 from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
@@ -121,6 +123,24 @@ async def test_what_a_server_says_of_a_tool_makes_no_call_freer(open_atelier: Op
         assert (asked.kind, asked.server, asked.effect, asked.always) == ("mcp", "plain", "network", ("mcp__plain__echo",))
 
 
+async def test_a_yes_for_the_whole_server_holds_for_its_calls_that_wait(open_atelier: Opener, plain: Make) -> None:
+    calls = [
+        ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"}),
+        ToolCall(id="c2", name="mcp__plain__more", arguments={}),
+    ]
+    async with open_atelier([calls, "Both."]) as atelier:
+        await added(atelier, plain(tools=[ECHO, tool("more")]))
+        assert await atelier.permissions.missing("mcp__plain") == "", "the server is here"
+        assert await atelier.permissions.missing("mcp__plai") == "plai"
+        config = FREE.model_copy(update={"approval": ApprovalMode.SELECTIVE})
+        async for _event in atelier.run("Go", agent=config):
+            pass
+        first, _second = await atelier.repos.approvals.pending()
+        await atelier.approvals.approve(first.id, scope=ApprovalScope.ALWAYS, rules=["mcp__plain"])
+        assert await atelier.repos.approvals.pending() == []
+        assert (await atelier.runs.wait(first.run_id)).status is RunStatus.COMPLETED
+
+
 async def test_a_tool_that_changed_since_it_was_approved_asks_whatever_rules_say(open_atelier: Opener, plain: Make) -> None:
     server = plain(tools=[ECHO])
     model = ScriptedModel([SAYS[0], "Refused.", SAYS[0], "Asked.", SAYS[0], "Done."])
@@ -139,7 +159,8 @@ async def test_a_tool_that_changed_since_it_was_approved_asks_whatever_rules_say
         assert events[-1].data["status"] == "waiting"
         (asked,) = await atelier.repos.approvals.pending()
         assert asked.reason == "altered"
-        assert all("files" not in each.description for each in model.requests[-1].tools if each.name == "mcp__plain__echo")
+        (echo,) = (each for each in model.requests[-1].tools if each.name == "mcp__plain__echo")
+        assert "files" not in echo.description
         rows = {row.tool: row for row in await atelier.mcp.tools("plain")}
         assert (rows["echo"].state, rows["more"].state) == ("changed", "new")
         assert "all your files" in rows["echo"].told

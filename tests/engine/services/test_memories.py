@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from tests.engine.conftest import Opener, WordEmbedder
+from tests.support.clock import ManualClock
 
 
 class OtherEmbedder(WordEmbedder):
@@ -65,6 +67,37 @@ async def test_editing_and_deleting_with_undo(open_atelier: Opener) -> None:
         assert len((await atelier.memories.search("egret")).hits) == 1
         with pytest.raises(NotFoundError):
             await atelier.memories.undo_delete(memory.id)
+
+
+async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_is_over(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        workflow = await atelier.workflows.create("x")
+        first = await atelier.memories.add("The server is called heron", tags=["infra"])
+        await clock.advance(1)
+        others = [await atelier.memories.add(f"Fact {n}", "decision", workflow.id) for n in range(2)]
+        await atelier.memories.delete(first.id)
+        await clock.advance(1)
+        # As an agent does: all of a type at once.
+        assert await atelier.memory_search.clear(MemoryType.DECISION, workflow.id) == 2
+        assert [each.id for each in await atelier.memories.deleted()][2] == first.id
+    async with open_atelier(clock=clock) as atelier:
+        assert {each.id for each in await atelier.memories.deleted()} == {first.id, *(each.id for each in others)}
+        again = await atelier.memories.undo_delete(first.id)
+        assert (again.content, again.tags, again.created_at) == (first.content, first.tags, first.created_at)
+        assert [hit.memory.id for hit in (await atelier.memories.search("heron")).hits] == [first.id]
+        await atelier.memories.undo_delete(others[0].id)
+        assert [each.id for each in await atelier.memories.list(workflow.id, MemoryScope.WORKFLOW)] == [others[0].id]
+        await atelier.memories.purge(others[1].id)
+        assert await atelier.memories.deleted() == []
+        with pytest.raises(NotFoundError):
+            await atelier.memories.undo_delete(others[1].id)
+        await atelier.memories.delete(first.id)
+        await atelier.memories.delete(others[0].id)
+        await atelier.workflows.delete(workflow.id)
+        assert [each.id for each in await atelier.memories.deleted()] == [first.id], "the workflow's come back with it"
+        await clock.advance(limits.DELETED_DAYS * 86_400 + 1)
+        assert await atelier.memories.purge_expired() == 2
+        assert await atelier.memories.deleted() == []
 
 
 @pytest.mark.parametrize(

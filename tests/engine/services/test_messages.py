@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.usage import summed
@@ -115,7 +116,7 @@ async def test_a_deleted_branch_is_gone_for_good_after_the_time_for_undo(open_at
         await atelier.workflows.purge_expired()
         await atelier.workflows.undo_delete_branch(workflow.id, second)
         await atelier.workflows.delete_branch(workflow.id, second)
-        await clock.advance(601)
+        await clock.advance(limits.DELETED_DAYS * 86_400 + 1)
         await atelier.workflows.purge_expired()
         with pytest.raises(NotFoundError):
             await atelier.workflows.undo_delete_branch(workflow.id, second)
@@ -149,7 +150,7 @@ async def test_a_message_sent_while_its_branch_is_deleted_follows_nothing_that_g
             for run in runs.values():
                 before = runs.get(run.previous_run_id or "")
                 assert run.deleted_at is not None or before is None or before.deleted_at is None
-            await clock.advance(601)
+            await clock.advance(limits.DELETED_DAYS * 86_400 + 1)
             await atelier.workflows.purge_expired()
             await turn(atelier, workflow.id, "fourth")
             assert (await said(atelier, workflow.id))[:2] == ["first", "One."]
@@ -171,7 +172,7 @@ async def test_what_was_spent_stays_when_branch_and_workflow_are_gone_for_good(o
         spent = summed(await atelier.usage.rows())
         assert (await atelier.workflows.get(workflow.id)).usage == spent.usage
         await atelier.workflows.delete_branch(workflow.id, second)
-        await clock.advance(601)
+        await clock.advance(limits.DELETED_DAYS * 86_400 + 1)
         await atelier.workflows.purge_expired()
         assert len(await atelier.repos.runs.list(workflow.id)) == 1
         rows = await atelier.usage.rows()
@@ -182,6 +183,6 @@ async def test_what_was_spent_stays_when_branch_and_workflow_are_gone_for_good(o
         assert more.requests == 3
         assert (await atelier.workflows.get(workflow.id)).usage == more.usage
         await atelier.workflows.purge(workflow.id)
-        rows = await atelier.usage.rows(days=1)
+        rows = await atelier.usage.rows(days=limits.DELETED_DAYS + 2)
         assert summed(rows) == more
         assert {row.workflow for row in rows} == {"(deleted)"}

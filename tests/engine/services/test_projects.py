@@ -54,3 +54,11 @@ async def test_a_granted_folder_is_offered_once(open_atelier: Opener, tmp_path: 
         await atelier.projects.wait(project.id)
         assert [each.path for each in await atelier.projects.files(project.id)] == ["birds.md"]
         assert await atelier.projects.offers() == []
+
+
+async def test_a_whole_home_or_disk_is_not_offered(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "home" / "shop").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    async with open_atelier() as atelier:
+        offered = await atelier.projects.offers(("/", str(tmp_path / "home"), str(tmp_path / "home" / "shop")))
+    assert [each.name for each in offered] == ["shop"]

@@ -138,7 +138,9 @@ async def test_a_deleted_workflow_comes_back_until_it_is_purged(open_atelier: Op
         await atelier.workflows.undo_delete(workflow.id)
         assert len(await atelier.workflows.list()) == 1
         await atelier.workflows.delete(workflow.id)
-        await clock.advance(3600)
+        await clock.advance((limits.DELETED_DAYS - 1) * 86_400)
+        assert await atelier.workflows.purge_expired() == 0
+        await clock.advance(86_401)
         assert await atelier.workflows.purge_expired() == 1
         with pytest.raises(NotFoundError):
             await atelier.workflows.get(workflow.id)

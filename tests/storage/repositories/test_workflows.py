@@ -22,7 +22,7 @@ from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestio
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.migrations import m0001_first_tables
+from atelier_desk.storage.migrations import m0001_first_tables, m0006_memory_bin
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
@@ -57,6 +57,8 @@ async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> N
     await repos.journal.save_partial(run.id, workflow.id, "m", "half", "")
     memory = Memory(type=MemoryType.DECISION, content=f"{word} remembered", workflow_id=workflow.id, embedder="e")
     await repos.memories.save(memory, np.ones(3))
+    gone = await repos.memories.save(Memory(type=MemoryType.DECISION, content="forgotten", workflow_id=workflow.id))
+    await repos.memories.delete(gone.id)
     await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), f"# {word} written")
 
 
@@ -140,7 +142,8 @@ async def test_purge_empties_every_table_and_touches_nothing_else(repos: Reposit
 
 
 def test_every_table_that_links_to_a_workflow_is_purged() -> None:
-    linked = {table for table, fields in m0001_first_tables.TABLES.items() if "workflow" in fields}
+    every = {**m0001_first_tables.TABLES, **m0006_memory_bin.TABLES}
+    linked = {table for table, fields in every.items() if "workflow" in fields}
     assert linked == set(OWNED)
 
 

@@ -10,6 +10,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
+import pytest
+
 
 @asynccontextmanager
 async def served(app: Any, port: int = 0) -> AsyncIterator[str]:
@@ -128,3 +131,15 @@ async def guarded(accounts: Accounts) -> AsyncIterator[str]:
     made.append(server.streamable_http_app(json_response=True))
     async with served(app, port):
         yield f"{base}/mcp"
+
+
+def signs_in(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """In the place of the browser, a person who signs in wherever they are sent; gives the addresses they were sent to."""
+    opened: list[str] = []
+
+    def visit(url: str) -> None:
+        opened.append(url)
+        httpx2.get(url, follow_redirects=True)
+
+    monkeypatch.setattr("atelier_desk.mcp.oauth.open_browser", visit)
+    return opened

@@ -14,6 +14,7 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.gateways.gateway import FactoryGateway
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.verdicts import Replayed
@@ -178,6 +179,8 @@ async def attacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     async with Atelier.open(
         folder / "data", fsync=False, model_factory=lambda agent: model, vault=KeyVault(environ={})
     ) as atelier:  # fmt: skip
+        # The lead has every tool there is: with a smaller window it would have to search for them.
+        atelier.environment.gateway = FactoryGateway(lambda agent: model, window=200_000)
         for each in world.tools():
             atelier.registry.register(each)
         careless = AgentConfig(

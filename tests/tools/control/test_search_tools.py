@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.mcp.results import Answer
 from atelier_desk.tools import mcp_tool
@@ -64,5 +65,51 @@ async def test_only_tools_of_servers_that_the_agent_has_are_found() -> None:
         return dict(outcome.data)
 
     assert [each["name"] for each in (await search("pull request"))["found"]] == ["mcp__git__merge"]
+    assert [each["name"] for each in (await search("git"))["found"]] == ["mcp__git__merge"]
     nothing = await search("calculate an expression")
     assert (nothing["found"], nothing["names"]) == ([], ["mcp__git__merge"])
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("read a file", "read_file"),
+        ("lire un fichier", "read_file"),
+        ("chercher sur le web", "search_web"),
+        ("remember a preference", "MemoryTool"),
+        ("mémoire", "MemoryTool"),
+        ("create a task", "TodoTool"),
+        ("ask the user a question", "UserQuestionTool"),
+        ("list files in a folder", "list_directory"),
+        ("run a shell command", "run_command"),
+        ("spawn an agent", "SpawnAgentTool"),
+        ("calculate", "CalculatorTool"),
+    ],
+)
+def test_ateliers_own_are_found_by_what_they_do_in_both_languages(query: str, first: str) -> None:
+    registry = create_default_tool_registry()
+    own = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.section]
+    assert search_tools.best(own, query)[0].name == first
+
+
+def test_the_name_of_a_section_gives_its_tools_and_what_hardly_fits_is_left_out() -> None:
+    registry = create_default_tool_registry()
+    own = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.section]
+    assert search_tools.best(own, "file_ops") == registry.get_tools_by_section("file_ops")
+    assert [each.name for each in search_tools.best(own, "remember a preference")] == ["MemoryTool"], (
+        "others say when to use that one instead"
+    )
+
+
+async def test_what_is_listed_is_not_found() -> None:
+    registry = create_default_tool_registry()
+    mine = ("TodoTool", "read_file", "get_working_directory")
+
+    async def names(scope: SearchScope) -> list[str]:
+        context = ToolContext(workflow_id="w", run_id="r", call_id="c", enabled_tools=mine, search_scope=scope)
+        outcome: Any = await registry.execute("search_tools", {"query": "zzz"}, context)
+        return list(outcome.data["names"])
+
+    assert await names(SearchScope.SERVERS) == []
+    assert await names(SearchScope.OUTSIDE_CORE) == ["read_file"]
+    assert await names(SearchScope.ALL) == ["TodoTool", "read_file"]

@@ -59,7 +59,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import read_text
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
     from atelier_desk.domain.agent import AgentConfig
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.engine.services.common import checks
@@ -73,31 +73,25 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         agent = await atelier.agents.save(config)
     else:
         agent = await atelier.agents.import_config(config, arguments.on_conflict)
-    if out.json:
-        data(out, agent.model_dump(mode="json"))
-    else:
-        line(out, f"{agent.id}  {agent.name}")
+    outcome(out, agent.model_dump(mode="json"), f"{agent.id}  {agent.name}")
     return 0
 
 
 async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
     from atelier_desk.engine.services.common import checks
 
     agent = await atelier.agents.by_name(arguments.name)
     schema = None if arguments.no_schema else await schema_from(out, arguments.schema)
     agent = await atelier.agents.save(checks.changed(agent.config, _("agent"), answer_schema=schema), agent.id)
-    if out.json:
-        data(out, agent.model_dump(mode="json"))
-    else:
-        line(out, f"{agent.id}  {agent.name}")
+    outcome(out, agent.model_dump(mode="json"), f"{agent.id}  {agent.name}")
     return 0
 
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     """What cannot be taken is said on standard error before anything is stored."""
     from atelier_desk.cli.files import read_text
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import data, outcome
 
     text = await read_text(out, arguments.file)
     read = await atelier.agents.read_file(text, "agent.md" if arguments.file == "-" else arguments.file)
@@ -111,20 +105,14 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         agent = await atelier.agents.save(read.config)
     else:
         agent = await atelier.agents.import_config(read.config, arguments.on_conflict)
-    if out.json:
-        data(out, {**agent.model_dump(mode="json"), "notes": notes})
-    else:
-        line(out, f"{agent.id}  {agent.name}")
+    outcome(out, {**agent.model_dump(mode="json"), "notes": notes}, f"{agent.id}  {agent.name}")
     return 0
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     agent = await atelier.agents.by_name(arguments.name)
     await atelier.agents.delete(agent.id)
-    if out.json:
-        data(out, {"removed": agent.name})
-    else:
-        line(out, _("Removed {name}", name=agent.name))
+    outcome(out, {"removed": agent.name}, _("Removed {name}", name=agent.name))
     return 0

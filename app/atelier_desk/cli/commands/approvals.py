@@ -38,7 +38,7 @@ def register(add: Adder) -> None:
         metavar="RULE",
         action="append",
         default=[],
-        help=_("with --scope run or always: what is allowed, for example 'tool(git log:*)'; may be repeated"),
+        help=_("with --scope run or always: what is allowed, for example 'tool(git log:*)' (repeatable)"),
     )
     reject = group.command("reject", _("reject a call"), "approvals:reject")
     add_id(reject, "id", "approval")
@@ -112,9 +112,6 @@ async def reject(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 def _done(out: Output, asked: ApprovalRequest) -> None:
     from atelier_desk.cli import approval_words
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
-    if out.json:
-        data(out, asked.model_dump(mode="json"))
-    else:
-        line(out, f"{asked.id}  {_(approval_words.STATES[asked.status.value])}")
+    outcome(out, asked.model_dump(mode="json"), f"{asked.id}  {_(approval_words.STATES[asked.status.value])}")

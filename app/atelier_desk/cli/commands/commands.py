@@ -81,10 +81,7 @@ async def _one(atelier: Atelier, given: str) -> RunningCommand:
 
 
 def _said(out: Output, command: RunningCommand, state: str) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
-    if out.json:
-        data(out, command.model_dump(mode="json"))
-    else:
-        line(out, f"{command.id}  {state}")
+    outcome(out, command.model_dump(mode="json"), f"{command.id}  {state}")
     return 0

@@ -138,13 +138,10 @@ async def kept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def clean(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     done = await atelier.files.clean()
-    if out.json:
-        data(out, {"freed_bytes": done.freed, "given_up": done.given_up})
-    else:
-        line(out, cleaned_words(done))
+    outcome(out, {"freed_bytes": done.freed, "given_up": done.given_up}, cleaned_words(done))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``atelier mcp``: servers of the Model Context Protocol, their tools and calls, and reading them out of other programs' files."""
+"""``atelier mcp``: servers of the Model Context Protocol, their tools, resources and calls."""
 
 from __future__ import annotations
 
@@ -6,19 +6,57 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk import figures
-from atelier_desk.cli.mcp_output import described, health_of, preview, tell_found, tell_health, tell_waiting
-from atelier_desk.cli.parser import DATABASE, TOOLS, Adder, number
+from atelier_desk.cli.commands import mcp_import
+from atelier_desk.cli.mcp_output import described, health_of, tell_health, tell_waiting
+from atelier_desk.cli.parser import DATABASE, ENGINE, TOOLS, Adder, number
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.mcp.reading.found import FoundServer
 
 
 def register(add: Adder) -> None:
     group = add.group("mcp", _("MCP servers: tools of other programs"))
+
+    def of_one(name: str, help: str, needs: str = ENGINE) -> argparse.ArgumentParser:
+        """A command whose first argument names a server."""
+        command = group.command(name, help, f"mcp:{name}", needs=needs)
+        command.add_argument("name", metavar="NAME")
+        return command
+
     group.command("list", _("all servers"), "mcp:list_", needs=TOOLS)
+    _register_add(group)
+    of_one("remove", _("forget a server and its secrets"))
+    test_ = of_one("test", _("start a server, and compare its tools with what was approved"))
+    test_.add_argument("--log", action="store_true", help=_("show what the server logs meanwhile"))
+    state = group.command("status", _("how servers stand; those that run are asked whether they still answer"), "mcp:status", needs=TOOLS)
+    state.add_argument("names", metavar="NAME", nargs="*", help=_("only these; all without one"))
+    of_one("restart", _("end a server and start it again"))
+    folders = of_one("roots", _("the folders a server may be told of"))
+    folders.add_argument("--add", metavar="DIR", action="append", default=[], help=_("let it know of a folder (repeatable)"))
+    folders.add_argument("--remove", metavar="DIR", action="append", default=[], help=_("let it know of a folder no more (repeatable)"))
+    offered = of_one("tools", _("a server's tools, and what of them is not as it was approved"), TOOLS)
+    offered.add_argument("--approve", metavar="TOOL", nargs="*", help=_("approve these as they are now; without names, all"))
+    offered.add_argument("--on", metavar="TOOL", action="append", help=_("give a tool to agents again (repeatable)"))
+    offered.add_argument("--off", metavar="TOOL", action="append", help=_("give a tool to no agent (repeatable)"))
+    made = of_one("calls", _("the newest calls of a server's tools"), DATABASE)
+    made.add_argument("--limit", metavar="N", type=number(int, least=1), default=20, help=_("how many (20)"))
+    of_one("resources", _("what a server has to read, and what it proposes"), TOOLS)
+    content = of_one("read", _("read a resource of a server"))
+    content.add_argument("uri", metavar="URI", help=_("its address; one with parts in braces gets them by --value"))
+    content.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("a part of the address (repeatable)"))
+    of_one("on", _("use a server again"))
+    of_one("off", _("use a server no more"))
+    of_one("login", _("sign in to a server in the browser"))
+    of_one("logout", _("forget a server's sign-in"))
+    of_one("give", _("give all tools of a server to an agent")).add_argument("agent", metavar="AGENT")
+    of_one("take", _("take a server's tools from an agent")).add_argument("agent", metavar="AGENT")
+    group.command("serve", _("be an MCP server for another program, over standard input and output"), "mcp:serve")
+    mcp_import.register(group)
+
+
+def _register_add(group: Adder) -> None:
     added = group.command("add", _("configure a server, and start it to see its tools"), "mcp:add_")
     added.add_argument("name", metavar="NAME")
     how = added.add_mutually_exclusive_group(required=True)
@@ -51,52 +89,6 @@ def register(add: Adder) -> None:
     added.add_argument("--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)"))
     added.add_argument("--agent", metavar="NAME", action="append", help=_("give its tools to this agent (repeatable)"))
     added.add_argument("--no-test", action="store_true", help=_("do not start it"))
-    remove = group.command("remove", _("forget a server and its secrets"), "mcp:remove")
-    test = group.command("test", _("start a server, and compare its tools with what was approved"), "mcp:test")
-    status = group.command("status", _("how servers stand; those that run are asked whether they still answer"), "mcp:status", needs=TOOLS)
-    status.add_argument("names", metavar="NAME", nargs="*")
-    restart = group.command("restart", _("end a server and start it again"), "mcp:restart")
-    test.add_argument("--log", action="store_true", help=_("show what the server logs meanwhile"))
-    roots = group.command("roots", _("the folders a server may be told of"), "mcp:roots")
-    roots.add_argument("--add", metavar="DIR", action="append", default=[], help=_("let it know of a folder (repeatable)"))
-    roots.add_argument("--remove", metavar="DIR", action="append", default=[], help=_("let it know of a folder no more (repeatable)"))
-    tools = group.command("tools", _("a server's tools, and what of them is not as it was approved"), "mcp:tools", needs=TOOLS)
-    tools.add_argument("--approve", metavar="TOOL", nargs="*", help=_("approve these as they are now; without names, all"))
-    tools.add_argument("--on", metavar="TOOL", action="append", help=_("give a tool to agents again (repeatable)"))
-    tools.add_argument("--off", metavar="TOOL", action="append", help=_("give a tool to no agent (repeatable)"))
-    calls = group.command("calls", _("the newest calls of a server's tools"), "mcp:calls", needs=DATABASE)
-    calls.add_argument("--limit", metavar="N", type=number(int, least=1), default=20, help=_("how many (20)"))
-    resources = group.command("resources", _("what a server has to read, and what it proposes"), "mcp:resources", needs=TOOLS)
-    read_ = group.command("read", _("read a resource of a server"), "mcp:read")
-    read_.add_argument("name", metavar="NAME")
-    read_.add_argument("uri", metavar="URI", help=_("its address; one with parts in braces gets them by --value"))
-    read_.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("a part of the address (repeatable)"))
-    on = group.command("on", _("use a server again"), "mcp:on")
-    off = group.command("off", _("use a server no more"), "mcp:off")
-    login = group.command("login", _("sign in to a server in the browser"), "mcp:login")
-    logout = group.command("logout", _("forget a server's sign-in"), "mcp:logout")
-    give = group.command("give", _("give all tools of a server to an agent"), "mcp:give")
-    take = group.command("take", _("take a server's tools from an agent"), "mcp:take")
-    for command in (remove, test, restart, roots, resources, tools, calls, on, off, login, logout, give, take):
-        command.add_argument("name", metavar="NAME")
-    for command in (give, take):
-        command.add_argument("agent", metavar="AGENT")
-    group.command("serve", _("be an MCP server for another program, over standard input and output"), "mcp:serve")
-    read = group.command(
-        "import", _("read servers out of a file, a link or this machine's programs; shows them, and adds with --add"), "mcp:import_"
-    )
-    read.add_argument(
-        "source",
-        metavar="FILE|LINK",
-        nargs="?",
-        help=_(
-            "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard input; without it, this machine"
-            " is searched"
-        ),
-    )
-    read.add_argument("--workspace", metavar="DIR", action="append", help=_("look in this folder, too (repeatable)"))
-    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these of them; without names, all"))
-    read.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("what a server asks for (repeatable)"))
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -115,24 +107,24 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.header_options import headers_of
+    from atelier_desk.cli.header_options import headers_of, name_and_value, need_mcp_keyring
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.mcp import McpServer
     from atelier_desk.engine.services.common import checks
+    from atelier_desk.engine.services.common.mcp_rules import checked
     from atelier_desk.mcp.reading.found import is_secret
 
     secrets: dict[str, str] = {}
     env: dict[str, str] = {}
     for given, hidden in [*((each, False) for each in arguments.env or ()), *((each, True) for each in arguments.secret or ())]:
-        name, value = _pair(given)
+        name, value = name_and_value(given)
         if hidden or is_secret(name, value):
             env[name], secrets[f"env:{name}"] = "", value
         else:
             env[name] = value
     headers, values = headers_of(arguments.header, named=lambda value: "$" in value)
     secrets |= {f"header:{name}": value for name, value in values.items()}
-    await _need_keyring(atelier, secrets)
     if arguments.client_secret:
         if not arguments.client_id:
             raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
@@ -141,12 +133,13 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         secrets["client:secret"] = arguments.client_secret
     line_ = arguments.line or [""]
     fields: dict[str, Any] = (
-        {"transport": "http", "url": arguments.url} if arguments.url else {"command": line_[0], "args": tuple(line_[1:])}
+        {"transport": "http", "url": arguments.url} if arguments.url is not None else {"command": line_[0], "args": tuple(line_[1:])}
     )
     config = checks.build(
         McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=arguments.folder, sandbox=arguments.sandbox,
         timeout_s=arguments.timeout, client_id=arguments.client_id, scopes=arguments.scopes, **fields,
     )  # fmt: skip
+    await need_mcp_keyring(atelier, (key for key in secrets if key != "client:secret"), checked(config).headers)
     agents = [await atelier.agents.by_name(name) for name in arguments.agent or ()]
     await atelier.mcp.save(config, secrets, new=True)
     for agent in agents:
@@ -164,13 +157,10 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     await atelier.mcp.remove(arguments.name)
-    if out.json:
-        data(out, {"removed": arguments.name})
-    else:
-        line(out, _("Removed {name}", name=arguments.name))
+    outcome(out, {"removed": arguments.name}, _("Removed {name}", name=arguments.name))
     return 0
 
 
@@ -183,7 +173,8 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         data(out, health_of(health))
     else:
         tell_health(out, arguments.name, health)
-        tell_waiting(out, await atelier.mcp.get(arguments.name))
+        if health.ok:
+            tell_waiting(out, await atelier.mcp.get(arguments.name))
         for each in await atelier.mcp.log(arguments.name) if arguments.log else ():
             line(out, " ".join(filter(None, (f"{each.time:%H:%M:%S}", each.level, each.logger, each.text))))
     return 0 if health.ok else 1
@@ -315,12 +306,13 @@ async def resources(atelier: Atelier, arguments: argparse.Namespace, out: Output
 
 
 async def read(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.header_options import name_and_value
     from atelier_desk.cli.output import data
     from atelier_desk.domain.errors import UsageError
 
     uri = arguments.uri
     if arguments.value or any(each.uri == uri for each in (await atelier.mcp.get(arguments.name)).known.templates):
-        uri = await atelier.mcp.fill(arguments.name, uri, dict(map(_pair, arguments.value or ())))
+        uri = await atelier.mcp.fill(arguments.name, uri, dict(map(name_and_value, arguments.value or ())))
     text, content, kind = await atelier.mcp.resource(arguments.name, uri)
     if out.json:
         data(out, {"uri": uri, "media_type": kind, "text": text, "bytes": len(content)})
@@ -340,13 +332,14 @@ async def off(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
 
 async def _switch(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     await atelier.mcp.switch(arguments.name, wanted)
-    if out.json:
-        data(out, {"name": arguments.name, "on": wanted})
-    else:
-        line(out, _("{name} is on.", name=arguments.name) if wanted else _("{name} is off.", name=arguments.name))
+    outcome(
+        out,
+        {"name": arguments.name, "on": wanted},
+        _("{name} is on.", name=arguments.name) if wanted else _("{name} is off.", name=arguments.name),
+    )
     return 0
 
 
@@ -366,13 +359,10 @@ async def login(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def logout(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     await atelier.mcp.sign_out(arguments.name)
-    if out.json:
-        data(out, {"signed_out": arguments.name})
-    else:
-        line(out, _("Signed out of {name}.", name=arguments.name))
+    outcome(out, {"signed_out": arguments.name}, _("Signed out of {name}.", name=arguments.name))
     return 0
 
 
@@ -385,15 +375,16 @@ async def take(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def _give(atelier: Atelier, arguments: argparse.Namespace, out: Output, wanted: bool) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     agent = await atelier.agents.by_name(arguments.agent)
     await atelier.mcp.give(arguments.name, agent.id, wanted)
     servers = (await atelier.agents.get(agent.id)).config.mcp_servers
-    if out.json:
-        data(out, {"agent": agent.name, "mcp_servers": list(servers)})
-    else:
-        line(out, _("MCP servers of {agent}: {names}", agent=agent.name, names=", ".join(servers) or _("none")))
+    outcome(
+        out,
+        {"agent": agent.name, "mcp_servers": list(servers)},
+        _("MCP servers of {agent}: {names}", agent=agent.name, names=", ".join(servers) or _("none")),
+    )
     return 0
 
 
@@ -411,85 +402,3 @@ async def serve(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 def _load_server() -> None:
     """The SDK takes two seconds to load."""
     import mcp.server.mcpserver  # noqa: F401
-
-
-async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    """Without ``--add`` nothing is stored: it is a preview."""
-    from atelier_desk.cli.agent_options import folders
-    from atelier_desk.cli.output import data, line
-    from atelier_desk.domain.errors import UsageError
-    from atelier_desk.engine.services.mcp_import import completed
-
-    found: list[tuple[str, FoundServer]] = []
-    bundle = ""
-    if arguments.source is None:
-        for file in await atelier.mcp_import.look(folders(out, arguments.workspace or [])):
-            if file.problem is not None:
-                out.note(f"{file.path}: {file.problem.localized(_)}", "warn")
-            found += [(f"{file.program}: {file.path}", each) for each in file.servers]
-    else:
-        servers, where, bundle = await _read(atelier, arguments.source, out)
-        found = [(where, each) for each in servers]
-    wanted = arguments.add
-    names = {each.name for _where, each in found}
-    if wanted and (unknown := [name for name in wanted if name not in names]):
-        raise UsageError(
-            N_("There is no {name} among them. Found: {names}."), name=", ".join(unknown), names=", ".join(sorted(names)) or "-"
-        )
-    if not found:
-        out.note(_("No MCP servers were found."))
-    if out.json and wanted is None:
-        data(out, [preview(where, each) for where, each in found])
-        return 0
-    added, values = [], dict(map(_pair, arguments.value or ()))
-    for where, each in found:
-        if wanted is None:
-            tell_found(out, where, each)
-        elif not wanted or each.name in wanted:
-            answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
-            missing = [ask.name for ask in each.open if ask.key not in answers]
-            if missing:
-                said = N_("The MCP server {server} needs values: {options}")
-                raise UsageError(said, server=each.name, options=" ".join(f"--value {name}=…" for name in missing))
-            await _need_keyring(atelier, completed(each, answers)[1])
-            status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
-            added.append(described(status))
-            if not out.json:
-                line(out, _("Added {name}.", name=status.name))
-    if wanted is None and found:
-        out.note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
-    elif out.json:
-        data(out, added)
-    return 0
-
-
-async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundServer], str, str]:
-    from atelier_desk.cli.files import path_of
-    from atelier_desk.mcp.reading.bundle import SUFFIXES
-
-    path = path_of(out, source) if len(source) < 1_000 and "\0" not in source else None
-    if source != "-" and path is not None and path.is_file():
-        return await atelier.mcp_import.read_file(str(path)), str(path), str(path) if path.suffix.lower() in SUFFIXES else ""
-    text = await out.read_input() if source == "-" else source
-    if source != "-" and ":" not in source and len(source.split()) == 1 and ("/" in source or "." in source):
-        from atelier_desk.cli.files import read_text
-
-        text = await read_text(out, source)  # says that there is no such file
-    return await atelier.mcp_import.read_text(text), _("your text"), ""
-
-
-async def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
-    from atelier_desk.cli.header_options import need_keyring
-
-    names = [key.partition(":")[2] or key for key in secrets]
-    said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
-    need_keyring(not names or await atelier.mcp.keeps_secrets(), names, said)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    from atelier_desk.domain.errors import UsageError
-
-    name, found, value = text.partition("=")
-    if not found or not name.strip():
-        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(name[:40]))
-    return name.strip(), value.strip()

@@ -88,14 +88,15 @@ async def models(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
     from atelier_desk.trial_words import trial_words
 
     found = await atelier.media.test(arguments.what)
-    if out.json:
-        data(out, {"answers": True, "model_listed": found.known, "balance": found.balance})
-    else:
-        line(out, trial_words(arguments.what, (await atelier.media.state()).settings.images_model, found))
+    outcome(
+        out,
+        {"answers": True, "model_listed": found.known, "balance": found.balance},
+        trial_words(arguments.what, (await atelier.media.state()).settings.images_model, found),
+    )
     return 1 if found.known is False else 0
 
 

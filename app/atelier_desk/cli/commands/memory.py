@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import TYPE_CHECKING
 
 from atelier_desk import figures
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, names, number
+from atelier_desk.domain import limits
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -65,8 +67,13 @@ def register(add: Adder) -> None:
     switch = group.command("switch", _("whether a workflow's agents use memory"), "memory:switch")
     add_id(switch, "workflow", "workflow")
     switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("only say it when left out"))
-    delete = group.command("delete", _("forget a memory"), "memory:delete")
+    delete = group.command("delete", _("forget a memory; it can be brought back for {n} days", n=limits.DELETED_DAYS), "memory:delete")
     add_id(delete, "id", "memory")
+    delete.add_argument("--for-good", action="store_true", help=_("at once and for good, also one that was deleted"))
+    deleted = group.command("deleted", _("memories that can be brought back, the last deleted first"), "memory:deleted", needs=DATABASE)
+    deleted.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    restore = group.command("restore", _("bring a deleted memory back; one of a merge is taken apart again"), "memory:restore")
+    add_id(restore, "id", "deleted memory")
     export = group.command("export", _("memories as JSON, to standard output"), "memory:export", needs=DATABASE)
     add_id(export, "--workflow", "workflow", help=_("of this workflow alone"))
     imported = group.command("import", _("bring exported memories back"), "memory:import_")
@@ -210,20 +217,49 @@ async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
 
 async def switch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     if arguments.state:
         await atelier.memories.set_on(arguments.workflow, arguments.state == "on")
     on = await atelier.memories.is_on(arguments.workflow)
-    if out.json:
-        data(out, {"on": on})
-    else:
-        line(out, _("on") if on else _("off"))
+    outcome(out, {"on": on}, _("on") if on else _("off"))
     return 0
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    _print(out, await atelier.memories.delete(arguments.id))
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import NotFoundError
+
+    memories = atelier.memories
+    if not arguments.for_good:
+        _print(out, await memories.delete(arguments.id))
+        return 0
+    with contextlib.suppress(NotFoundError):  # it may have been deleted before
+        await memories.delete(arguments.id)
+    await memories.purge(arguments.id)
+    if out.json:
+        data(out, {"deleted": arguments.id})
+    else:
+        line(out, _("Deleted for good: {name}", name=arguments.id))
+    return 0
+
+
+async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.memories.deleted(arguments.limit)
+    if out.json:
+        data(out, [memory.model_dump(mode="json") for memory in found])
+        return 0
+    rows = [
+        (each.id, f"{each.deleted_at:%Y-%m-%d %H:%M}", _("made one with another") if each.merged else "", each.content) for each in found
+    ]
+    table(out, rows, (_("id"), _("deleted"), _("why"), _("text")))
+    return 0
+
+
+async def restore(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    _print(out, await atelier.memories.undo_delete(arguments.id))
     return 0
 
 
@@ -234,18 +270,15 @@ async def export(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.files import read_text
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     counts = await atelier.memories.import_(await read_text(out, arguments.file), arguments.on_conflict)
-    if out.json:
-        data(out, counts)
-    else:
-        line(out, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
+    outcome(out, counts, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
     return 0
 
 
 async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     if arguments.pause:
         await atelier.memories.pause_reembed()
@@ -253,10 +286,7 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         await atelier.memories.resume_reembed()
     if arguments.status or arguments.pause or arguments.resume:
         state = await atelier.memories.reembed_state()
-        if out.json:
-            data(out, state)
-        else:
-            line(out, f"{state['state']}  {state['embedder']}  " + ngettext("{n} memory left", "{n} memories left", state["left"]))
+        outcome(out, state, f"{state['state']}  {state['embedder']}  " + ngettext("{n} memory left", "{n} memories left", state["left"]))
         return 0
     last = -1
 
@@ -268,17 +298,11 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         last = percent
 
     done = await atelier.memories.reembed(progress)
-    if out.json:
-        data(out, {"embedded": done})
-    else:
-        line(out, ngettext("{n} memory embedded", "{n} memories embedded", done))
+    outcome(out, {"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
     return 0
 
 
 def _print(out: Output, memory: Memory) -> None:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
-    if out.json:
-        data(out, memory.model_dump(mode="json"))
-    else:
-        line(out, f"{memory.id}  {memory.type.value}  {' '.join(memory.content.split())[:80]}")
+    outcome(out, memory.model_dump(mode="json"), f"{memory.id}  {memory.type.value}  {' '.join(memory.content.split())[:80]}")

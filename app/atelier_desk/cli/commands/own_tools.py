@@ -57,13 +57,10 @@ async def confirm(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def revoke(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     await atelier.own_tools.revoke(arguments.file)
-    if out.json:
-        data(out, {"revoked": arguments.file})
-    else:
-        line(out, _("Revoked {name}", name=arguments.file))
+    outcome(out, {"revoked": arguments.file}, _("Revoked {name}", name=arguments.file))
     return 0
 
 

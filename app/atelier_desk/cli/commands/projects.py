@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk import figures
 from atelier_desk.cli.parser import DATABASE, Adder, number
@@ -12,22 +12,17 @@ from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
-    from atelier_desk.domain.project import Entity, IngestState, Project
+    from atelier_desk.domain.project import IngestState, Project
     from atelier_desk.engine.atelier import Atelier
 
 RELATIONS = ("contains", "imports", "calls", "inherits", "mentions", "links_to")
 DIRECTIONS = ("out", "in", "both")
 KINDS = ("file", "scope", "import", "package", "document", "section", "page", "image")
+"""All three as ``domain.project`` has them, which takes too long to load for a help text."""
 LOOK_S = 0.2
+"""Seconds between two looks whether a reading is over."""
 SAID_S = 1.0
-STAGES = {
-    "reading": N_("reading"),
-    "relating": N_("relating"),
-    "embedding": N_("making vectors"),
-    "paused": N_("paused"),
-    "done": N_("done"),
-    "failed": N_("failed"),
-}
+"""Seconds between two lines about how far it is."""
 
 
 def register(add: Adder) -> None:
@@ -43,17 +38,17 @@ def register(add: Adder) -> None:
     ingest.add_argument("--force", action="store_true", help=_("read files again whose content is as it was"))
     _ways(ingest)
     search = group.command("search", _("find code and texts by words and meaning"), "projects:search")
-    search.add_argument("query", metavar="QUERY")
-    search.add_argument("--project", metavar="NAME", action="append", default=[], help=_("only in this project; may be repeated"))
-    search.add_argument("--kind", choices=KINDS, action="append", default=[])
-    search.add_argument("--limit", metavar="N", type=number(int, least=1), default=10)
-    search.add_argument("--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("least score, 0 to 1"))
+    search.add_argument("query", metavar="TEXT")
+    search.add_argument("--project", metavar="NAME", action="append", default=[], help=_("only in this project (repeatable)"))
+    search.add_argument("--kind", choices=KINDS, action="append", default=[], help=_("only what is of this kind (repeatable)"))
+    search.add_argument("--limit", metavar="N", type=number(int, least=1), default=10, help=_("most results (10)"))
+    search.add_argument("--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("least relevance, 0 to 1"))
     explore = group.command("explore", _("what calls, imports or contains what"), "projects:explore")
     explore.add_argument("entity", metavar="ENTITY", help=_("the id of a result, or a name"))
-    explore.add_argument("--relation", choices=RELATIONS, action="append", default=[])
-    explore.add_argument("--direction", choices=DIRECTIONS, default="both")
-    explore.add_argument("--depth", metavar="N", type=number(int, least=1), default=1)
-    explore.add_argument("--limit", metavar="N", type=number(int, least=1), default=50)
+    explore.add_argument("--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)"))
+    explore.add_argument("--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it"))
+    explore.add_argument("--depth", metavar="N", type=number(int, least=1), default=1, help=_("how many relations far, 1 to 5 (1)"))
+    explore.add_argument("--limit", metavar="N", type=number(int, least=1), default=50, help=_("most results (50)"))
     show = group.command("show", _("a project and what it holds, or the text of an entity"), "projects:show")
     show.add_argument("what", metavar="NAME|ID")
     forget = group.command("forget", _("remove what was read of a file or folder; the files stay"), "projects:forget")
@@ -123,6 +118,7 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
     from atelier_desk.domain.project import EntityKind
+    from atelier_desk.project_words import place_word, title_word
 
     ids = [(await atelier.projects.get(name)).id for name in arguments.project]
     found = await atelier.projects.find(
@@ -132,7 +128,7 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if out.json:
         data(out, [each.model_dump(mode="json") for each in found])
         return 0
-    rows = [(figures.number(each.score, 2, trim=True), each.entity.id, _name(each.entity), _place(each.entity)) for each in found]
+    rows = [(figures.number(each.score, 2, trim=True), each.entity.id, title_word(each.entity), place_word(each.entity)) for each in found]
     table(out, rows, (_("score"), _("id"), _("name"), _("place")))
     return 0
 
@@ -140,6 +136,7 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
     from atelier_desk.domain.project import Direction, RelationKind
+    from atelier_desk.project_words import RELATION_WORDS, place_word, title_word
 
     found = await atelier.projects.explore(
         await _entity_id(atelier, arguments.entity), relations=[RelationKind(each) for each in arguments.relation],
@@ -148,11 +145,11 @@ async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if out.json:
         data(out, found.model_dump(mode="json"))
         return 0
-    names = {each.entity.id: _name(each.entity) for each in found.neighbours} | {found.start.id: _name(found.start)}
+    names = {each.id: title_word(each) for each in (found.start, *(near.entity for near in found.neighbours))}
     rows = []
     for each in found.neighbours:
-        by = f"{names.get(each.by.source, '?')} {each.by.kind.value} {names.get(each.by.target, '?')}"
-        rows.append((str(each.depth), each.entity.id, _name(each.entity), by, _place(each.entity)))
+        by = f"{names.get(each.by.source, '?')} {_(RELATION_WORDS[each.by.kind])} {names.get(each.by.target, '?')}"
+        rows.append((str(each.depth), each.entity.id, title_word(each.entity), by, place_word(each.entity)))
     table(out, rows, (_("depth"), _("id"), _("name"), _("relation"), _("place")))
     if found.cut:
         out.note(_("There is more; --limit shows it."))
@@ -162,6 +159,7 @@ async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import NotFoundError
+    from atelier_desk.project_words import KIND_WORDS, RELATION_WORDS, folder_word, language_word, place_word, title_word
 
     try:
         project = await atelier.projects.get(arguments.what)
@@ -170,7 +168,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         if out.json:
             data(out, entity.model_dump(mode="json"))
         else:
-            out.note(f"{_name(entity)}  {_place(entity)}")
+            out.note(f"{title_word(entity)}  {place_word(entity)}")
             out.write(entity.text.rstrip("\n") + "\n")
         return 0
     statistics = await atelier.projects.statistics(project.id)
@@ -179,12 +177,14 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         shown = {name: each.model_dump(mode="json") for name, each in (("project", project), ("statistics", statistics))}
         data(out, {**shown, "problems": [each.model_dump() for each in problems]})
         return 0
-    line(out, f"{project.name}  {project.root}  {_when(project)}")
-    rows: list[tuple[str, dict[Any, int]]] = [
-        (_("entities"), dict(statistics.entities)), (_("relations"), dict(statistics.relations)), (_("languages"), statistics.languages)
-    ]  # fmt: skip
-    for title, counts in rows:
-        line(out, f"{title}: " + ", ".join(f"{name} {figures.number(count)}" for name, count in counts.items()))
+    line(out, f"{project.name}  {folder_word(project)}  {_when(project)}")
+    counted = (
+        (_("Holds"), {_(KIND_WORDS[kind]): count for kind, count in statistics.entities.items()}),
+        (_("Relations"), {_(RELATION_WORDS[kind]): count for kind, count in statistics.relations.items()}),
+        (_("Languages"), {language_word(language): count for language, count in statistics.languages.items()}),
+    )
+    for title, counts in counted:
+        line(out, _("{type}: {number}", type=title, number=", ".join(f"{name} {figures.number(n)}" for name, n in counts.items())))
     vectors = _("vectors: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
     line(out, ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}")
     for problem in problems:
@@ -193,29 +193,25 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
+    from atelier_desk.domain.errors import NotFoundError
+    from atelier_desk.domain.project import is_address
 
-    path = arguments.path if "://" in arguments.path else _path(out, arguments.path)
+    path = arguments.path if is_address(arguments.path) else _path(out, arguments.path)
     project = await _of_path(atelier, path)
     if project is None:
-        raise _in_no_project(path)
+        raise NotFoundError(N_("{path} lies in no project."), path=path)
     count = await atelier.projects.forget_path(project.id, path)
-    if out.json:
-        data(out, {"project": project.name, "files": count})
-    else:
-        line(out, ngettext("{n} file forgotten", "{n} files forgotten", count))
+    outcome(out, {"project": project.name, "files": count}, ngettext("{n} file forgotten", "{n} files forgotten", count))
     return 0
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     project = await atelier.projects.get(arguments.name)
     rows = await atelier.projects.delete(project.id)
-    if out.json:
-        data(out, {"project": project.name, "rows": rows})
-    else:
-        line(out, ngettext("{n} row removed", "{n} rows removed", rows))
+    outcome(out, {"deleted": project.name, "rows": rows}, _("The project {name} is deleted.", name=project.name))
     return 0
 
 
@@ -247,6 +243,8 @@ async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestState:
     """Say how far it is, on standard error, until it is over."""
+    from atelier_desk.project_words import state_word
+
     waiting = asyncio.ensure_future(atelier.projects.wait(project.id))
     loop, said = asyncio.get_running_loop(), asyncio.get_running_loop().time()
     try:
@@ -255,10 +253,7 @@ async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestSt
             state = (await atelier.projects.states()).get(project.id)
             if state is not None and not waiting.done() and loop.time() - said >= SAID_S:
                 said = loop.time()
-                done, total = figures.number(state.done), figures.number(state.total)
-                out.note(
-                    _("{stage}: {done} of {total}  {path}", stage=_(STAGES[state.stage.value]), done=done, total=total, path=state.path)
-                )
+                out.note(f"{state_word(state)}  {state.path}".rstrip())
     finally:
         waiting.cancel()
     found = waiting.result()
@@ -270,8 +265,10 @@ async def _of_path(atelier: Atelier, path: str) -> Project | None:
     """The project that a path lies in, the nearest; of a page, one that has it."""
     from pathlib import Path
 
+    from atelier_desk.domain.project import is_address
+
     projects = await atelier.repos.projects.list()
-    if "://" in path:
+    if is_address(path):
         for each in projects:
             if any(state.path == path for state in await atelier.repos.projects.files(each.id)):
                 return each
@@ -283,6 +280,7 @@ async def _of_path(atelier: Atelier, path: str) -> Project | None:
 async def _entity_id(atelier: Atelier, text: str) -> str:
     """An id, or the id of the one that has this name."""
     from atelier_desk.domain.errors import NotFoundError
+    from atelier_desk.project_words import title_word
     from atelier_desk.storage.repositories.projects import is_entity_id
 
     if is_entity_id(text):
@@ -291,14 +289,8 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
     named = [each.entity for each in found if text in (each.entity.name, each.entity.qualified, each.entity.path)]
     if len(named) == 1:
         return named[0].id
-    names = ", ".join(f"{_name(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _("none")
+    names = ", ".join(f"{title_word(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _("none")
     raise NotFoundError(N_("There is no single entity {name}. Nearest: {names}."), name=text[:80], names=names)
-
-
-def _in_no_project(path: str) -> Exception:
-    from atelier_desk.domain.errors import NotFoundError
-
-    return NotFoundError(N_("{path} lies in no project."), path=path)
 
 
 def _path(out: Output, text: str) -> str:
@@ -307,22 +299,11 @@ def _path(out: Output, text: str) -> str:
     return os.path.realpath(os.path.join(out.cwd, os.path.expanduser(text)))  # noqa: PTH111, PTH118
 
 
-def _name(entity: Entity) -> str:
-    return entity.qualified or entity.name
-
-
-def _place(entity: Entity) -> str:
-    return f"{entity.path}:{entity.start_line}" if entity.start_line else entity.path
-
-
 def _when(project: Project) -> str:
     return project.ingested_at.astimezone().strftime("%Y-%m-%d %H:%M") if project.ingested_at is not None else _("not yet")
 
 
 def _print(out: Output, project: Project) -> None:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
-    if out.json:
-        data(out, project.model_dump(mode="json"))
-    else:
-        line(out, f"{project.name}  {project.root}")
+    outcome(out, project.model_dump(mode="json"), f"{project.name}  {project.root}")

@@ -138,7 +138,7 @@ def _preset(name: str) -> Preset:
 
 
 async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.domain.provider import ProviderConfig
     from atelier_desk.engine.services.common import checks
@@ -167,17 +167,14 @@ async def add_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     config = await atelier.providers.save(config, new=True)
     if secrets:
         await atelier.providers.set_headers(config.name, secrets)
-    if out.json:
-        data(out, config.model_dump(mode="json"))
-    else:
-        line(out, _("Added {name}.", name=config.name))
+    outcome(out, config.model_dump(mode="json"), _("Added {name}.", name=config.name))
     if not arguments.no_test:
         tell_health(out, config.name, await atelier.providers.test(config.name))
     return 0
 
 
 async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
     from atelier_desk.domain.errors import UsageError
     from atelier_desk.engine.services.common import checks
 
@@ -194,21 +191,15 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     config = await atelier.providers.save(checks.changed(old, _("provider"), **changes))
     if secrets:
         await atelier.providers.set_headers(config.name, secrets)
-    if out.json:
-        data(out, config.model_dump(mode="json"))
-    else:
-        line(out, _("Changed {name}", name=config.name))
+    outcome(out, config.model_dump(mode="json"), _("Changed {name}", name=config.name))
     return 0
 
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     await atelier.providers.delete(arguments.name)
-    if out.json:
-        data(out, {"removed": arguments.name})
-    else:
-        line(out, _("Removed {name}", name=arguments.name))
+    outcome(out, {"removed": arguments.name}, _("Removed {name}", name=arguments.name))
     return 0
 
 

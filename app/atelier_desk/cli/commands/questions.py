@@ -23,7 +23,7 @@ def register(add: Adder) -> None:
     add_id(answer, "id", "question")
     answer.add_argument("--options", metavar="A,B", type=names, default=[], help=_("ids, labels or numbers of options"))
     answer.add_argument("--text", metavar="T", default="")
-    answer.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=_("a field of a server's form; repeat"))
+    answer.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help=_("a field of a server's form (repeatable)"))
     answer.add_argument("--accept", action="store_true", help=_("accept what a server asks, with its form as it stands"))
     answer.add_argument("--decline", action="store_true", help=_("decline what a server asks; skip cancels it"))
     skip = group.command("skip", _("skip a question"), "questions:skip")
@@ -106,9 +106,6 @@ async def skip(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 def _done(out: Output, asked: UserQuestion, state: str) -> None:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
-    if out.json:
-        data(out, asked.model_dump(mode="json"))
-    else:
-        line(out, f"{asked.id}  {state}")
+    outcome(out, asked.model_dump(mode="json"), f"{asked.id}  {state}")

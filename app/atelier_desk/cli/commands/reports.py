@@ -49,11 +49,8 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def accept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     report = await atelier.reports.accept(arguments.workflow, arguments.name)
-    if out.json:
-        data(out, report.model_dump(mode="json"))
-    else:
-        line(out, _("The report {name} is kept as it is now.", name=report.name))
+    outcome(out, report.model_dump(mode="json"), _("The report {name} is kept as it is now.", name=report.name))
     return 0

@@ -42,7 +42,7 @@ def register(add: Adder) -> None:
         action="append",
         default=[],
         dest="raised",
-        help=_("add to the limit an agent stopped at; limits: {limits} (may be repeated)", limits=", ".join(LIMITS)),
+        help=_("add to the limit an agent stopped at; limits: {limits} (repeatable)", limits=", ".join(LIMITS)),
     )
     parser.add_argument("--finish", action="store_true", help=_("an agent that stopped at a limit answers with what it has"))
     add_people_options(parser)

@@ -42,13 +42,10 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def get(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     value = _known(dict(_flat(await atelier.settings.get())), arguments.key)
-    if out.json:
-        data(out, value)
-    else:
-        line(out, _told(value))
+    outcome(out, value, _told(value))
     return 0
 
 

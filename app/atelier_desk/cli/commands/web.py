@@ -102,11 +102,8 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def clear(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     count = await atelier.web.clear_cache()
-    if out.json:
-        data(out, {"removed": count})
-    else:
-        line(out, ngettext("{count} page was removed.", "{count} pages were removed.", count, count=count))
+    outcome(out, {"removed": count}, ngettext("{count} page was removed.", "{count} pages were removed.", count, count=count))
     return 0

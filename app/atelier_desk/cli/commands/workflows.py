@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.cli.agent_options import add_model_options, add_profile_option, add_workspace_option, grant, workspace
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, number
+from atelier_desk.domain import limits
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _
 
@@ -60,8 +61,15 @@ def register(add: Adder) -> None:
     imported = group.command("import", _("bring an exported workflow back"), "workflows:import_")
     imported.add_argument("file", metavar="FILE")
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
-    delete = group.command("delete", _("remove a workflow and everything in it"), "workflows:delete")
+    days = limits.DELETED_DAYS
+    what = _("delete a workflow and everything in it; it can be brought back for {n} days", n=days)
+    delete = group.command("delete", what, "workflows:delete")
     add_id(delete, "id", "workflow")
+    delete.add_argument("--for-good", action="store_true", help=_("at once and for good, also one that was deleted"))
+    deleted = group.command("deleted", _("workflows that can be brought back"), "workflows:deleted", needs=DATABASE)
+    deleted.add_argument("--limit", metavar="N", type=number(int, least=1), default=100)
+    restore = group.command("restore", _("bring a deleted workflow back"), "workflows:restore")
+    add_id(restore, "id", "workflow")
     fork = group.command("fork", _("a new workflow with everything up to an event"), "workflows:fork")
     add_id(fork, "id", "workflow")
     fork.add_argument("--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event it keeps"))
@@ -88,7 +96,7 @@ def register(add: Adder) -> None:
     again.add_argument("--model", metavar="NAME", default="", help=_("answer with this model, this one time"))
     delete_branch = group.command(
         "delete-branch",
-        _("delete a version of a turn and what followed it; it can be brought back for ten minutes"),
+        _("delete a version of a turn and what followed it; it can be brought back for {n} days", n=days),
         "workflows:delete_branch",
     )
     add_id(delete_branch, "id", "workflow")
@@ -229,31 +237,44 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     workflow = await atelier.workflows.get(arguments.id)
-    removed = await atelier.workflows.purge(workflow.id)
-    if out.json:
-        data(out, {"deleted": workflow.id, "rows": removed})
+    if arguments.for_good:
+        removed = await atelier.workflows.purge(workflow.id)
+        outcome(out, {"deleted": workflow.id, "rows": removed}, _("Deleted for good: {name}", name=workflow.name))
     else:
-        line(out, _("Deleted {name}", name=workflow.name))
+        await atelier.workflows.delete(workflow.id)
+        outcome(out, {"deleted": workflow.id}, _("Deleted {name}", name=workflow.name))
     return 0
 
 
+async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.workflows.list(limit=arguments.limit, deleted=True)
+    if out.json:
+        data(out, [workflow.model_dump(mode="json") for workflow in found])
+        return 0
+    table(out, [(each.id, f"{each.deleted_at:%Y-%m-%d %H:%M}", each.name) for each in found], (_("id"), _("deleted"), _("name")))
+    return 0
+
+
+async def restore(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return _changed(await atelier.workflows.undo_delete(arguments.id), out)
+
+
 async def fork(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     forked = await atelier.runs.fork(arguments.id, arguments.at)
-    if out.json:
-        data(out, forked.model_dump(mode="json"))
-    else:
-        line(out, f"{forked.id}  {forked.name}")
+    outcome(out, forked.model_dump(mode="json"), f"{forked.id}  {forked.name}")
     return 0
 
 
 async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.agent_options import chosen_model
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
     from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.errors import NotFoundError
     from atelier_desk.engine.services.common import checks
@@ -279,10 +300,7 @@ async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if caps:
         changes["budget"] = choices.budget.model_copy(update=caps)
     workflow = await atelier.workflows.choose(workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id)
-    if out.json:
-        data(out, workflow.model_dump(mode="json"))
-    else:
-        line(out, f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")
+    outcome(out, workflow.model_dump(mode="json"), f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")
     return 0
 
 
@@ -301,24 +319,18 @@ async def pins(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 
 async def pin(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
-    if out.json:
-        data(out, message.model_dump(mode="json"))
-    else:
-        line(out, _("Pinned") if message.pinned else _("No longer pinned"))
+    outcome(out, message.model_dump(mode="json"), _("Pinned") if message.pinned else _("No longer pinned"))
     return 0
 
 
 async def branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     made = await atelier.messages.branch_here(arguments.message)
-    if out.json:
-        data(out, made.model_dump(mode="json"))
-    else:
-        line(out, f"{made.id}  {made.name}")
+    outcome(out, made.model_dump(mode="json"), f"{made.id}  {made.name}")
     return 0
 
 
@@ -355,14 +367,11 @@ async def _tell_again(atelier: Atelier, run_id: str, out: Output) -> None:
 
 
 async def delete_branch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
 
     act = atelier.workflows.undo_delete_branch if arguments.undo else atelier.workflows.delete_branch
     workflow = await act(arguments.id, arguments.run)
-    if out.json:
-        data(out, workflow.model_dump(mode="json"))
-    else:
-        line(out, _("The branch is there again") if arguments.undo else _("The branch was deleted"))
+    outcome(out, workflow.model_dump(mode="json"), _("The branch is there again") if arguments.undo else _("The branch was deleted"))
     return 0
 
 

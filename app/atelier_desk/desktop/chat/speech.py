@@ -11,8 +11,6 @@ from PySide6.QtCore import QObject, QProcess, Signal
 
 from atelier_desk.i18n import _, language
 
-PIPED = "spd-say"
-
 
 @dataclass(frozen=True, slots=True)
 class Voice:

@@ -8,11 +8,11 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from atelier_desk.desktop.projects.words import language_word
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.figures import NARROW, number
 from atelier_desk.i18n import _, ngettext
+from atelier_desk.project_words import language_word
 
 COLOURS = ("accent", "teal", "warn", "ok", "keyword", "err", "function")
 MOST = len(COLOURS)

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.folders.desk import FolderDesk
 
 
-def too_much(folder: str) -> bool:
-    """A whole home or disk is nobody's project."""
-    return Path(folder) == Path.home() or Path(folder).parent == Path(folder)
-
-
 class OfferBar(Translated, QFrame):
     """``project-offer``.
 
@@ -69,7 +64,7 @@ class OfferBar(Translated, QFrame):
     async def _look(self, folders: tuple[str, ...]) -> None:
         offers = await self.bridge.engine.projects.offers(folders)
         if folders == self._desk.folders:
-            wanted = (each.folder for each in offers if each.folder not in self._later and not too_much(each.folder))
+            wanted = (each.folder for each in offers if each.folder not in self._later)
             self._show(next(wanted, ""))
 
     def _show(self, folder: str) -> None:

@@ -12,13 +12,13 @@ from atelier_desk.desktop.panes.wording import ago, number, size
 from atelier_desk.desktop.projects.languages import LanguageBar
 from atelier_desk.desktop.projects.problems import ProblemList
 from atelier_desk.desktop.projects.progress import IngestProgress
-from atelier_desk.desktop.projects.words import KIND_WORDS, RELATION_WORDS, RUNNING, folder_word
 from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.steady import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.i18n import N_, _
+from atelier_desk.project_words import KIND_WORDS, RELATION_WORDS, RUNNING, folder_word
 
 COLUMN = 760
 FIGURES = (

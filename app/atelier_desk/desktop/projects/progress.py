@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.projects.words import RUNNING, state_word
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import ElidedLabel, Spinner, Translated, control, fill, label, say
 from atelier_desk.domain.project import IngestStage, IngestState
 from atelier_desk.i18n import N_
+from atelier_desk.project_words import RUNNING, state_word
 
 
 class IngestProgress(Translated, QWidget):

@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from atelier_desk.desktop.chat.search.hit_rows import draw_marked
 from atelier_desk.desktop.panes.rows import paint_ground, quiet
-from atelier_desk.desktop.projects.words import KIND_COLOURS, KIND_ICONS, describe, kind_word, place_word, title_word
+from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.theme import icons, theme
 from atelier_desk.domain.project import Found
+from atelier_desk.project_words import describe, kind_word, place_word, title_word
 from atelier_desk.storage.text import word_places
 
 FOUND = Qt.ItemDataRole.UserRole

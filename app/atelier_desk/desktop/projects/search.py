@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListView, QMenu, QPushBut
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.projects.graph.details import has_source
+from atelier_desk.desktop.projects.looks import KIND_ICONS
 from atelier_desk.desktop.projects.result_rows import FOUND, NEEDLE, ResultDelegate, spoken
-from atelier_desk.desktop.projects.words import KIND_ICONS, KIND_WORDS, place_word, title_word
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, Translated, control, fill, label, say
@@ -20,12 +20,15 @@ from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.project import Entity, EntityKind, Found, Project
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.project_words import KIND_WORDS, place_word, title_word
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 DELAY_MS = 220
+"""After the last key before it is searched: who types does not wait for answers to half a word."""
 MOST = 50
+"""Results that are shown."""
 
 
 class SearchPage(Translated, QWidget):

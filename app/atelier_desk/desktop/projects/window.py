@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSplitter, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
@@ -23,7 +23,6 @@ from atelier_desk.desktop.projects.list import ProjectList
 from atelier_desk.desktop.projects.overview import OverviewPage
 from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.search import SearchPage
-from atelier_desk.desktop.projects.words import RUNNING
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.window import fitting
 from atelier_desk.desktop.soon import Soon
@@ -32,6 +31,7 @@ from atelier_desk.desktop.widgets import EmptyState, Line, Translated, control, 
 from atelier_desk.desktop.widgets.words import text_of
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.project_words import RUNNING
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -46,7 +46,7 @@ TABS = (N_("Overview"), N_("Search"), N_("Graph"), N_("Source"))
 
 
 class ProjectsWindow(Translated, QWidget):
-    """``projects-window``. Ctrl+1 to Ctrl+4 are its pages, Ctrl+F the search, Ctrl+N a new project, Esc closes."""
+    """``projects-window``. Ctrl+1 to Ctrl+4 are its pages, Ctrl+F the search or, in a source, find, Ctrl+N a new project, Esc closes."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -132,11 +132,12 @@ class ProjectsWindow(Translated, QWidget):
         theme().changed.connect(self._restyle)
         self._restyle()
         keys: dict[str, Callable[[], object]] = {"Ctrl+N": self.new_project, "Esc": self._escape}
+        keys |= {"F3": partial(self.code.find.step, 1), "Shift+F3": partial(self.code.find.step, -1)}
         keys |= {f"Ctrl+{row + 1}": partial(self.tabs.setCurrentIndex, row) for row in range(len(TABS))}
         for key, action in keys.items():
             QShortcut(QKeySequence(key), self).activated.connect(action)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.activated.connect(self.open_search)
+        find.activated.connect(self.find_here)
 
     # -- what is shown ----------------------------------------------------------------------------------------------------------
 
@@ -162,6 +163,8 @@ class ProjectsWindow(Translated, QWidget):
         if project is not None:
             state = states.get(project.id)
             self.overview.show_state(state)
+            if state is None or state.stage not in RUNNING:
+                self.code.refresh()
             statistics, problems = await self._known(project.id, running=state is not None and state.stage in RUNNING)
             if project is self.project:
                 self.overview.show_project(project, statistics, problems)
@@ -193,12 +196,19 @@ class ProjectsWindow(Translated, QWidget):
         super().showEvent(event)
         self.reload()
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and hasattr(self, "code"):
+            self.code.refresh()  # somebody may have changed the file meanwhile
+
     def _escape(self) -> None:
-        """Esc lets go of the chosen node first, or empties the search, then closes."""
+        """Esc lets go of the chosen node first, empties the search or ends finding in a source, then closes."""
         if self.graph.view.hasFocus() and self.graph.view.chosen >= 0:
             self.graph.view.choose(-1)
         elif self.search.field.hasFocus() and self.search.field.text():
             self.search.field.clear()
+        elif self.code.find.isVisible():
+            self.code.find.leave()
         else:
             self.close()
 
@@ -206,6 +216,7 @@ class ProjectsWindow(Translated, QWidget):
         self.pages.setCurrentIndex(row)
         if row == 1:
             self.search.enter()
+        self.code.refresh()
 
     # -- pages ------------------------------------------------------------------------------------------------------------------
 
@@ -216,6 +227,13 @@ class ProjectsWindow(Translated, QWidget):
         self.search.look_in(self.project.id)
         self.tabs.setCurrentIndex(1)
         self.search.enter(text)
+
+    def find_here(self) -> None:
+        """Look for something: in the source that is shown, else in the project."""
+        if self.pages.currentWidget() is self.code and self.code.entity is not None:
+            self.code.find.enter()
+        else:
+            self.open_search()
 
     def open_graph(self, entity: Entity | None) -> None:
         """The graph, at an entity or as it was; an empty one begins with the whole project."""

@@ -17,7 +17,6 @@ from atelier_desk.domain.approval import (
     OnTimeout,
     RiskName,
 )
-from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.rule_words import REASONS, always_words
@@ -94,7 +93,8 @@ def title(request: ApprovalRequest) -> str:
             "{agent} wants to carry out a plan of {n} action", "{agent} wants to carry out a plan of {n} actions", count, agent=agent
         )
     if request.server:
-        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool_name(request), server=request.server)
+        tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence names it
+        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)
     return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
 
 
@@ -128,16 +128,6 @@ def section_name(section: str) -> str:
     """A section in the reader's words; an unknown one by its id."""
     known = SectionRegistry()
     return _(known.get(section).name) if known.has(section) else section
-
-
-def rule_text(rule: PermissionRule) -> str:
-    """A rule as a list shows it."""
-    if rule.text.startswith("section:"):
-        return _("All tools of “{name}”", name=section_name(rule.text.removeprefix("section:")))
-    if rule.text.startswith("mcp__") and "__" not in rule.text.removeprefix("mcp__"):
-        return _("All tools of the server {name}", name=rule.text.removeprefix("mcp__"))
-    name, bracket, _rest = rule.text.partition("(")
-    return rule.text if bracket or "*" in name else _("The tool {name}", name=bare_tool(name))
 
 
 def choices(request: ApprovalRequest) -> list[Choice]:

@@ -8,12 +8,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk import form_words
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Card, control, fill, label
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionSpec, QuestionType, values_of
@@ -216,8 +217,8 @@ class _Check(_Field):
 
 class _Choice(_Field):
     def build(self) -> None:
-        self._combo = control(QComboBox(self), f"question-field-{self.field.name}")
-        self._combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._combo = control(ComboBox(self), f"question-field-{self.field.name}")
+        self._combo.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._combo.setMinimumContentsLength(12)
         self._combo.addItem("", None)
         for choice in self.field.choices:

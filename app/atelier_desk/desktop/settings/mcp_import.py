@@ -46,7 +46,7 @@ class McpImportDialog(QDialog):
         )  # fmt: skip
         self.text = control(QPlainTextEdit(self), "mcp-import-text", look="mono", name=N_("What to read"))
         self.text.setTabChangesFocus(True)
-        self.text.setMaximumHeight(theme().px(140))
+        self.text.setMinimumHeight(theme().px(120))
         self.text.textChanged.connect(lambda: self.pasted.emit(self.text.toPlainText()))
         self.file = control(QPushButton(self), "mcp-import-file", N_("From a file…"), look="ghost", on=self._pick)
         self.search = control(QPushButton(self), "mcp-import-search", N_("Search this machine"), look="ghost", on=self.search_wanted.emit)
@@ -61,8 +61,9 @@ class McpImportDialog(QDialog):
         self.take = control(QPushButton(self), "mcp-import-take", N_("Look at it"), look="primary", on=self._take)
         cancel = control(QPushButton(self), "mcp-import-cancel", N_("Cancel"), look="ghost", on=self.reject)
         fill(
-            QVBoxLayout(self), about, self.text, fill(QHBoxLayout(), self.file, self.search, 1, spacing=8), (self.list, 1), self.preview,
-            self.problem, fill(QHBoxLayout(), self.by_hand, 1, cancel, self.take, spacing=8), margins=(24, 20, 24, 20), spacing=10,
+            QVBoxLayout(self), about, (self.text, 1), fill(QHBoxLayout(), self.file, self.search, 1, spacing=8), (self.list, 1),
+            self.preview, self.problem, fill(QHBoxLayout(), self.by_hand, 1, cancel, self.take, spacing=8),
+            margins=(24, 20, 24, 20), spacing=10,
         )  # fmt: skip
         self.resize(theme().px(640), theme().px(560))
         self.show_found([])
@@ -87,7 +88,8 @@ class McpImportDialog(QDialog):
         if each is not None and each.config is not None:
             hidden = _("(secret)")
             lines.append(visible(each.config.place)[0])
-            lines += [f"{name} = {visible(text)[0] or hidden}" for name, text in {**each.config.env, **each.config.headers}.items()]
+            asked, given = {ask.name for ask in each.open}, {**each.config.env, **each.config.headers}
+            lines += [f"{name} = {visible(text)[0] or hidden}" for name, text in given.items() if name not in asked]
             lines += [_("asks for {name}: {text}", name=ask.name, text=ask.told or "-") for ask in each.open]
             lines += [f"⚠ {warning.localized(_)}" for warning in each.warnings]
         elif each is not None and each.problem is not None:

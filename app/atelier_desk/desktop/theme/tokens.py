@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 SPACING: Final = (4, 8, 12, 16, 24, 32)
-TEXT_SIZES: Final = (12, 13, 14, 17)
-CODE_SIZE: Final = 13
-RADII: Final = (6, 8, 10, 14)
 CHAT_COLUMN: Final = 740
 """Widest the conversation gets, in logical pixels at 100 %."""
 SCALE_RANGE: Final = (80, 200)

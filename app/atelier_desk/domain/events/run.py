@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, SearchScope
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
@@ -191,8 +191,9 @@ class ModelReplied(Event):
     ``frame`` names the system message and the tool definitions that were sent (see ``PromptFrame``); ``with_tools`` is false for a last
     answer without tools, ``with_images`` for a model that got no pictures of tools; ``blind`` is true for one that is known to see none, so
     that words stood in place of those a person attached. ``based_on`` is the number of the run's newest event when the request was made;
-    0: the one before this. ``searched_tools`` is how many tools of MCP servers were searched for instead of being listed, because their
-    definitions would have taken ``searched_tokens``; 0 when they were listed.
+    0: the one before this. ``searched_tools`` is how many tools were searched for instead of being listed, because their definitions would
+    have taken ``searched_tokens``; 0 when all were listed. ``search_scope`` says which those were; a journal that does not say it is of a
+    time when they were the tools of MCP servers.
     """
 
     type: Literal["model_replied"] = "model_replied"
@@ -207,6 +208,7 @@ class ModelReplied(Event):
     based_on: int = 0
     searched_tools: int = 0
     searched_tokens: int = 0
+    search_scope: SearchScope = SearchScope.SERVERS
     usage: Usage = Usage()
     context_tokens: int = 0
     context_window: int = 0

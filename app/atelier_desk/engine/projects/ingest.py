@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.project import IngestStage, IngestState, Project
+from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, is_address
 from atelier_desk.engine.projects import scan
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.i18n import _
@@ -39,6 +39,8 @@ ROWS = 2_000
 """Rows of one transaction, about: others' writes wait for it some 150 ms."""
 AT_ONCE = 200
 """Files that are looked up one by one; for more all are read."""
+KEPT_S = 5.0
+"""Seconds after which files are written though they are few: the text of a picture takes that long to read."""
 TOLD = 500
 """Files whose symbols are told at once."""
 EMBEDDED = 64
@@ -63,6 +65,7 @@ class _Batch:
     writes: list[FileWrite] = field(default_factory=list)
     symbols: dict[str, str | None] = field(default_factory=dict)
     rows: int = 0
+    begun: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
 
 class Ingestion:
@@ -136,9 +139,9 @@ class Ingestion:
             raise
         return sum(len(write.entities) for write in batch.writes)
 
-    async def embed(self) -> None:
-        """Make missing vectors, alone."""
-        await self._embed(await self._indexes.get(self._project.id))
+    async def embed(self, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
+        """Make missing vectors, alone: of these kinds of entities, or of all without any; with ``force`` those that are there anew."""
+        await self._embed(await self._indexes.get(self._project.id), kinds, force=force)
 
     async def aclose(self) -> None:
         """End the process that relates."""
@@ -210,7 +213,7 @@ class Ingestion:
                 if answer.get("gone"):
                     continue
                 self._take(batch, answer)
-                if batch.rows >= ROWS:
+                if batch.rows >= ROWS or asyncio.get_running_loop().time() - batch.begun > KEPT_S:
                     if writing is not None:
                         await writing
                     writing = asyncio.create_task(self._write(index, batch, known))
@@ -319,20 +322,20 @@ class Ingestion:
 
     # -- embedding ------------------------------------------------------------------------------------------------------------------
 
-    async def _embed(self, index: ProjectIndex) -> None:
+    async def _embed(self, index: ProjectIndex, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
         """Make the vectors that are missing; each batch is kept at once."""
         embedder = self._embedder()
         if embedder is None:
             return
         await self._indexes.get(self._project.id)  # with the vectors of the embedder in use
-        missing = await in_tool_thread(index.without_vector)
+        missing = await in_tool_thread(lambda: index.without_vector(kinds, also_with=force))
         self._say(stage=IngestStage.EMBEDDING, done=0, total=len(missing), path="")
         import numpy as np
 
         digests = list(missing)
         for start in range(0, len(digests), EMBEDDED):
             batch = digests[start : start + EMBEDDED]
-            known = await self._repo.vectors(embedder.id, batch)
+            known = {} if force else await self._repo.vectors(embedder.id, batch)
             if known:
                 matrix = np.frombuffer(b"".join(known.values()), dtype="<f2").reshape(len(known), -1)
                 await in_tool_thread(index.set_vectors, [missing[each] for each in known], list(known), matrix)
@@ -341,7 +344,9 @@ class Ingestion:
             texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.said(list(ids))).items()} if ids else {}
             if texts:
                 vectors = await embedder.embed(list(texts.values()))
-                await self._repo.save_vectors(embedder.id, dict(zip(texts, vectors, strict=True)))
+                await self._repo.save_vectors(
+                    embedder.id, dict(zip(texts, vectors, strict=True)), anew_for=self._project.id if force else ""
+                )
                 await in_tool_thread(index.set_vectors, [missing[each] for each in texts], list(texts), vectors)
             self._say(done=min(start + EMBEDDED, len(digests)))
 
@@ -385,11 +390,6 @@ def _change(index: ProjectIndex, writes: Sequence[FileWrite]) -> None:
 def _relate(index: ProjectIndex, packages: list[Any], keys: list[str], edges: list[Edge]) -> None:
     index.put(packages)
     index.relate(keys, edges)
-
-
-def is_address(path: str) -> bool:
-    """Whether it is a page's address and no path."""
-    return path.startswith(("http://", "https://"))
 
 
 def _inside(path: str, below: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.project import IngestStage, IngestState, Project
+from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project
 from atelier_desk.engine.projects.ingest import Ingestion, Place
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_tool_thread
@@ -87,10 +87,10 @@ class Ingestions:
         else:
             self._begin(project, root, self._run(project, root, tuple(below), force, cut_off))
 
-    async def embed(self, project: Project) -> None:
-        """Make the vectors that are missing, alone."""
+    async def embed(self, project: Project, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
+        """Make the vectors that are missing, alone; see ``Ingestion.embed``."""
         if not self._closing and not self.at_work(project.id):
-            self._begin(project, Path(), self._run(project, None, (), False, False))
+            self._begin(project, Path(), self._run(project, None, tuple(kinds), force, False))
 
     def _begin(self, project: Project, root: Path, work: Coroutine[Any, Any, None]) -> None:
         self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
@@ -199,8 +199,8 @@ class Ingestions:
     async def _once(self, project: Project, root: Path | None, below: tuple[str, ...], force: bool, cut_off: bool) -> None:
         work = self._work(project, root)
         try:
-            if root is None:
-                await work.embed()
+            if root is None:  # vectors alone, of the kinds that stand in the place of paths
+                await work.embed(tuple(map(EntityKind, below)), force=force)
             else:
                 await work.run(below, force=force, whole=cut_off)
                 await self._mark(project, pending=False, ingested_at=self._clock.now())

@@ -19,6 +19,7 @@ SILENT_S = 60.0
 RELATING_S = 900.0
 """Seconds without an answer after which a process is ended: one file takes no longer, all files of a large project together may."""
 LINE = 256 * 1024 * 1024
+"""Bytes of one answer: all that is found in one file."""
 ENDED = N_("The process that reads files ended without an answer.")
 TOO_LONG = N_("Reading it took too long, or ended the process that read it.")
 

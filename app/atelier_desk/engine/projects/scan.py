@@ -16,8 +16,11 @@ from atelier_desk.workspace.walk import Entry, Walk
 FILES = 50_000
 """Files of one project."""
 SECONDS = 600.0
+"""For one look through the folders."""
 MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "__pypackages__"})
 """Folders of what was installed or made by programs, left out wherever no ignore file says so."""
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
+"""They come last: reading their text takes seconds, where a file of code takes milliseconds."""
 SECRET = N_("Left out: it looks as if it held a secret.")
 UNNAMED = N_("Left out: its name is not text (UTF-8).")
 
@@ -40,24 +43,32 @@ def scan(root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], ob
     found = Scan()
     seen: set[str] = set()
     for start in below or ("",):
-        walk = Walk(root, seconds=SECONDS, stopped=stopped)
+        walk = Walk(root, hidden=True, enters=_enters, seconds=SECONDS, stopped=stopped)
         for entry in _entries(root, walk, start):
             parts = entry.path.split("/")
-            if entry.path in seen or not MADE.isdisjoint(parts):
+            secret = next((number for number, part in enumerate(parts, 1) if looks_secret(part)), 0)
+            path = "/".join(parts[: secret or None])
+            if path in seen or not MADE.isdisjoint(parts):
                 continue
-            seen.add(entry.path)
-            if not can_be_kept(entry.path):
-                found.left_out[entry.path.encode(errors="backslashreplace").decode()] = UNNAMED
-            elif any(map(looks_secret, parts)):
-                found.left_out[entry.path] = SECRET
+            seen.add(path)
+            if not can_be_kept(path):
+                found.left_out[path.encode(errors="backslashreplace").decode()] = UNNAMED
+            elif secret:
+                found.left_out[path] = SECRET
+            elif entry.found.kind != "file" or any(part.startswith(".") for part in parts):
+                continue  # hidden files are the programs' own; they are looked at for the names of secrets alone
             elif len(found.files) < FILES:
                 found.files.append(entry.path)
             else:
                 found.cut = f"only the first {FILES} files are read"
                 return found
         found.cut = found.cut or walk.cut
-    found.files.sort()
+    found.files.sort(key=lambda path: (path.lower().endswith(PICTURES), path))
     return found
+
+
+def _enters(name: str) -> bool:
+    return not (name.startswith(".") or looks_secret(name) or name in MADE)
 
 
 def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Sequence[Entry]:
@@ -67,8 +78,8 @@ def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Sequence[Entry]:
             return ()
         if there is not None and there.kind != "folder":
             folder = start.rpartition("/")[0]
-            return [entry for entry in walk.files(folder, depth=1) if entry.path == start]
-        return list(walk.files(start))
+            return [entry for entry in walk.files(folder, folders=True, depth=1) if entry.path == start]
+        return list(walk.files(start, folders=True))
     except ToolError:
         if start:
             return ()

@@ -15,25 +15,44 @@ Parsing holds the interpreter, and works on what strangers wrote: the engine doe
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.engine.projects.scan import PICTURES, SECRET
 from atelier_desk.i18n import N_
+from atelier_desk.knowledge.parsing.charset import is_binary
 from atelier_desk.knowledge.projects import reading
 from atelier_desk.knowledge.projects.relating import Relator
+from atelier_desk.media.heads import size_of
 from atelier_desk.storage.repositories.projects import PROJECT_DIGITS, file_key_of
 from atelier_desk.workspace.root import ConfinedRoot
 
 FILE = 4 * 1024 * 1024
 """Bytes of the largest file that is read; documents and pictures, which say less in more, ``DOCUMENT``."""
 DOCUMENT = 32 * 1024 * 1024
-DOCUMENTS = (".pdf", ".docx", ".ipynb", ".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
+DOCUMENTS = (".pdf", ".docx", ".ipynb", *PICTURES)
+LANGUAGES = "fra+eng"
+"""Of the text in pictures: those whose data come with the program."""
+LEAST = 32
+"""Pixels of the shorter side below which a picture has no text: icons, bullets."""
+PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 TOO_LARGE = N_("Too large: {size} MB, and at most {most} MB are read.")
 NO_TEXT = N_("Not a text that can be read.")
 BROKEN = N_("Could not be read: {reason}")
+NO_OCR = "no_ocr"
+PICTURE = {
+    "bomb": N_("The picture has more than {most} million pixels: it is not unpacked."),
+    "not_a_picture": N_("Its name says that it is a picture, and its content is none."),
+    "broken": N_("The picture is damaged, or asks for too much memory."),
+    NO_OCR: N_("Text in pictures cannot be read here."),
+}
+"""What is said of a picture whose text was not read, by the code of ``media.reading``."""
 
 
 class Worker:
@@ -43,6 +62,7 @@ class Worker:
         self._root: ConfinedRoot | None = None
         self._key = "0" * PROJECT_DIGITS
         self._relator = Relator(self._key)
+        self._reads_pictures = _can_read_pictures()
 
     def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """What a request is answered with, line by line."""
@@ -77,10 +97,16 @@ class Worker:
                 size = self._root.look(path)
                 return _refused(TOO_LARGE, {"size": round(size.size / 1e6, 1) if size else 0, "most": most >> 20}, skipped=True)
             return _refused(BROKEN, {"reason": str(error)})
-        digest = reading.hash_of(data)
+        picture = path.lower().endswith(PICTURES) and is_binary(data[:8_192])
+        # Another hash where no text is read in pictures: they are looked at again once it can be.
+        digest = reading.hash_of(data) + ("" if not picture or self._reads_pictures else "-")
         if digest == known:
             return {"same": True}
         about = {"hash": digest, "size": len(data)}
+        if PRIVATE_KEY.match(data[:200]):
+            return {**about, **_refused(SECRET, {}, skipped=True)}
+        if picture:
+            return {**about, **self._picture(path, data)}
         try:
             if not reading.is_read(path, data):
                 return {**about, **_refused(NO_TEXT, {}, skipped=True)}
@@ -90,6 +116,25 @@ class Worker:
         except RecursionError:
             return {**about, **_refused(BROKEN, {"reason": "nested too deeply"})}
 
+    def _picture(self, path: str, data: bytes) -> dict[str, Any]:
+        """A picture by its text; where that cannot be read, by its name."""
+        from atelier_desk.media import reading as ocr
+
+        try:
+            size = size_of(lambda offset, count: data[offset : offset + count])
+            found = ocr.text_of(data, LANGUAGES) if size is None or min(size) >= LEAST else {"text": ""}
+        except Exception:  # whatever a damaged picture makes of the libraries; also MemoryError
+            found = {"error": "broken"}
+        code = found.get("error")
+        if code in (None, NO_OCR):
+            kept = reading.read_picture(file_key_of(self._key, path), path, found.get("text", ""))
+            return {**kept, "skipped": code is not None, "problem": (PICTURE[NO_OCR], {}) if code else None}
+        return _refused(PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb")
+
+
+def _can_read_pictures() -> bool:
+    return any(find_spec(each) is not None for each in ("tesserocr", "rapidocr"))
+
 
 def _refused(text: str, values: dict[str, Any], *, skipped: bool = False) -> dict[str, Any]:
     return {"problem": (text, values), "skipped": skipped, "kind": "", "language": "", "entities": [], "symbols": ""}
@@ -98,6 +143,7 @@ def _refused(text: str, values: dict[str, Any], *, skipped: bool = False) -> dic
 def main() -> None:
     """Answer requests until there are no more."""
     sys.setrecursionlimit(10_000)
+    os.environ["OMP_THREAD_LIMIT"] = "1"  # the text of pictures comes faster by one thread for each process than by several
     worker = Worker()
     out = sys.stdout.buffer
     for line in sys.stdin.buffer:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path as File
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -25,12 +26,13 @@ from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import pattern
-from atelier_desk.policy.permissions.decide import Level, decide, narrowest
+from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
 from atelier_desk.tools.base import Call, Effect, Tool
+from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.commands.judge import Judgement, judge
@@ -142,6 +144,31 @@ def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
             if read.argument and pattern.is_about_hosts(read.argument) and read.names(named) and pattern.covers_host(read.argument, host):
                 return action.value
     return ""
+
+
+def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
+    """Says of a file (absolute) or a page (its address) whether a result may tell of it: no rule forbids or asks about reading it, by this
+    tool or by the one that reads such things. Rules are read at the first question; when one cannot be, nothing may be told."""
+
+    @cache
+    def known() -> tuple[Level | None, _Disk]:
+        found = tuple(rule for rule in rules(state) if rule.action is not Action.ALLOW)
+        if not all(_is_readable(rule.text) for rule in found):
+            return None, _Disk(())
+        about = tuple(rule for rule in found if pattern.parse(rule.text).argument)
+        return Level(about, state.approvals), _Disk(state.workspace)
+
+    @lru_cache(maxsize=4096)
+    def tells(place: str) -> bool:
+        level, disk = known()
+        if level is None or not level.rules:
+            return level is not None
+        if "://" in place:
+            return not bars(level, Facts(tool=PAGE_READER, section=WEB, hosts=(Host(urlsplit(place).hostname or place),)))
+        named = Facts(tool=tool, section=section, paths=(disk.path(place),), path_tools=FILE_READERS, home=_slashed(_home()))
+        return not bars(level, named)
+
+    return tells
 
 
 def readable(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:

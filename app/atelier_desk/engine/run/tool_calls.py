@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.call import Presentation
@@ -33,7 +34,7 @@ from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import server_desk
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, unreachable
+from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, telling, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import searching
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
@@ -472,6 +473,7 @@ class ToolCalls:
             depth=state.depth,
             language=state.language,
             enabled_tools=tuple(enabled_names(env, state)),
+            search_scope=state.searched or SearchScope.SERVERS,
             workspace=Path(state.workspace[0]) if state.workspace else None,
             roots=tuple(map(Path, state.workspace)),
             skills=state.skills_used,
@@ -483,6 +485,7 @@ class ToolCalls:
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),
             barred_host=lambda host: barred_host(state, prepared.intent.tool, prepared.intent.section, host),
+            tells=telling(state, prepared.intent.tool, prepared.intent.section),
             given=self._given(prepared.call.id),
             desk=server_desk.CallDesk(env, self._handle, prepared.call.id),
             progress=progress,

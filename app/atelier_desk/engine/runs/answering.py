@@ -135,7 +135,8 @@ def _to_server(asked: UserQuestion, status: QuestionStatus, selected: tuple[str,
 
 
 def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[EventBody]:
-    """A yes for the run, or for good, holds for the tool's other calls that wait at this moment too, as far as its rules cover them."""
+    """A yes for the run, or for good, holds for the other calls that wait at this moment too, as far as its rules cover them: those of the
+    same tool, and of others those that were asked about for the same reason."""
     if decision.scope is ApprovalScope.ONCE:
         return []
     texts = {rule.text for rule in decision.rules}
@@ -148,7 +149,7 @@ def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[
             decided_by=decision.decided_by,
         )
         for other in now.requests
-        if other.tool == asked.tool and other.id != asked.id and _covers(texts, other)
+        if other.id != asked.id and (other.tool == asked.tool or other.reason == asked.reason) and _covers(texts, other)
     ]
 
 

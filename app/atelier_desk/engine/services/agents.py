@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain import answers, limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
-from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.services.builtin_agents import builtin_agents
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
@@ -101,12 +101,12 @@ class AgentService:
             UsageError, LimitError: it is no agent's file, or its instructions are too long.
         """
         from atelier_desk.engine.foreign_agents import ForeignAgent, Surroundings, is_foreign, read
-        from atelier_desk.tools.sections import CONTEXT, CORE, FILES, SHELL
+        from atelier_desk.tools.sections import CONTEXT, CORE, FILES, SHELL, WEB
 
         if not is_foreign(text, name):
             return ForeignAgent(checks.parse_json(AgentConfig, text, _("agent file")))
         registry, default = self._context.registry, (await self.default()).config
-        usual = [tool.name for section in (CORE, FILES, SHELL, CONTEXT) for tool in registry.get_tools_by_section(section)]
+        usual = [tool.name for section in (CORE, FILES, SHELL, WEB, CONTEXT) for tool in registry.get_tools_by_section(section)]
         providers = [provider.name for provider in await self._context.providers.list()]
         here = Surroundings(registry.get_all_tool_names(), usual, providers, default.provider, default.model)
         return read(text, name, here)
@@ -146,13 +146,18 @@ class AgentService:
         return await self.list()
 
     async def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, int]:
-        """Estimated prompt tokens of a run before anything is said, in each tool mode: system message and tool definitions."""
+        """Estimated prompt tokens of a run before anything is said, in each tool mode: system message and tool definitions, as far as they
+        are listed in the model's window."""
         from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
         from atelier_desk.engine.services.request.cost import prompt_cost
         from atelier_desk.llm.profiles import profile
 
         now, said = self._context.clock.now(), language()
-        window = profile("", config.model).context_window or DEFAULT_WINDOW
+        try:
+            known = (await self._context.models.info(config.provider, config.model)).context_window
+        except (AtelierError, TimeoutError):
+            known = profile("", config.model).context_window
+        window = known or DEFAULT_WINDOW
         return {mode: prompt_cost(self._context.registry, config, mode, language=said, now=now, window=window).total for mode in ToolMode}
 
     async def _named(self, name: str) -> Agent | None:

@@ -11,14 +11,11 @@ from atelier_desk.llm.registry import builtin_type
 if TYPE_CHECKING:
     from atelier_desk.tools.registry import ToolRegistry
 
-REACH = ("search_web", "fetch_web_page", "read_image", "list_images", "describe_image", "render_3d_asset")
-"""What they have of the web and of pictures: what looks. What makes pictures costs, and keeping pages wants the tools of projects."""
-
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
     """Configurations of the built-in agents, the default one first, each with the tools that its sections have now."""
-    from atelier_desk.llm.local.models import STARTER
-    from atelier_desk.tools.sections import CONTEXT, CORE, FILES, PLANNING, SHELL  # dear to load, and needed at the first start alone
+    from atelier_desk.llm.local.models import STARTER  # dear to load, as what follows, and needed at the first start alone
+    from atelier_desk.tools.sections import CONTEXT, CORE, FILES, KNOWLEDGE, MEDIA, PLANNING, SHELL, WEB
 
     assistant = _(
         "You are a helpful assistant. Plan longer work as tasks, use the tools you have instead of guessing, ask the user when "
@@ -30,7 +27,9 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
         "yourself. Check reports before you rely on them, keep the plan as tasks, ask the user when something essential is unclear, "
         "and answer in the user's language with one result of your own, not a pile of reports."
     )
-    hands = (FILES, SHELL, CONTEXT)
+    # Of the web and of pictures they have what looks: what makes pictures costs, and projects are made by people.
+    reach = [tool.name for section in (WEB, MEDIA) for tool in registry.get_tools_by_section(section) if tool.preset]
+    hands = (FILES, SHELL, CONTEXT, KNOWLEDGE)
     wanted = ((_("Assistant"), assistant, (CORE, *hands)), (_("Team lead"), team_lead, (CORE, *hands, PLANNING)))
     return [
         AgentConfig(
@@ -39,7 +38,7 @@ def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
             model=STARTER,
             temperature=0.2,
             system_prompt=prompt,
-            tools=(*(tool.name for section in sections for tool in registry.get_tools_by_section(section)), *REACH),
+            tools=(*(tool.name for section in sections for tool in registry.get_tools_by_section(section)), *reach),
         )
         for name, prompt, sections in wanted
     ]

@@ -39,11 +39,6 @@ class UndoneChange:
     change: Change
     problem: AtelierError | None = None
 
-    @property
-    def forcible(self) -> bool:
-        """Whether undoing it anyway would help: somebody else changed the file, and nothing worse is in the way."""
-        return self.problem is not None and self.problem.code == "changed"
-
 
 class FileService:
     """Changes of files. They are announced as ``file`` with the workflow's id."""

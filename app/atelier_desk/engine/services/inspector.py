@@ -210,7 +210,7 @@ def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolS
     how: dict[str, Any] = {"mode": agent.tool_mode, "enabled": enabled, "depth": state.depth, "max_depth": state.max_depth}
     asks = any(child.question for child in state.children)
     attached = state.has_more_to_read
-    how["found"] = searching.found(state)
+    how["search"] = searching.current(state)
     names = visible_names(registry, **how, has_parent=state.parent_run_id is not None, child_asks=asks, attached=attached)
     tools = model_call.with_skill_names(registry.get_definitions_by_names(names), state)
     return prompt.system_prompt(state, tools_text(registry, **how)), tools

@@ -24,7 +24,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.services.common import mcp_desk
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.common.mcp_content import McpContent
+from atelier_desk.engine.services.common.mcp_content import McpContent, listed
 from atelier_desk.engine.services.common.mcp_rules import (
     checked,
     existing_folders,
@@ -41,7 +41,7 @@ from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus,
 from atelier_desk.engine.services.common.mcp_watch import McpWatch
 from atelier_desk.i18n import N_, _
 from atelier_desk.llm.secrets import redact
-from atelier_desk.mcp import definitions, resolving
+from atelier_desk.mcp import definitions, icons, resolving
 from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.base import ServerAsks
@@ -458,7 +458,7 @@ class McpService:
             if self._checked.get(name) is client and not anew:
                 return
             tools = await connection.tools()
-            picture = await self._icon(client.server_info, connection.server)
+            picture = await icons.icon(client.server_info, connection.server)
             async with self._changing:
                 entry = await self._entry(name)
                 offered = client.server_capabilities
@@ -474,10 +474,10 @@ class McpService:
                     "icon": await in_tool_thread(icon_text, picture),
                 }
                 if offered.resources is not None:
-                    told["listed"] = await self._listed(connection)
-                    told["templates"] = await self._content.templates(connection)
+                    told["listed"] = await listed(connection.resources)
+                    told["templates"] = await listed(connection.templates)
                 if offered.prompts is not None or entry.known.offered:
-                    told["offered"] = await self._offered(connection)
+                    told["offered"] = await listed(connection.prompts)
                 if first:
                     told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
                 known = entry.known.model_copy(update=told)
@@ -485,35 +485,6 @@ class McpService:
                 if known != entry.known:
                     known = known.model_copy(update={"checked_at": self._context.clock.now()})
                     await self._keep(entry.model_copy(update={"known": known}))
-
-    @staticmethod
-    async def _icon(info: Any, server: McpServer) -> bytes:
-        """Its icon; nobody waits long for one."""
-        from atelier_desk.mcp import icons
-
-        try:
-            async with asyncio.timeout(icons.FETCH_S):
-                return await icons.icon(info, server)
-        except TimeoutError:
-            return b""
-
-    @staticmethod
-    async def _listed(connection: Connection) -> tuple[dict[str, str], ...]:
-        """Its resources; a server that cannot list them still has its tools."""
-        try:
-            return tuple(await connection.resources())
-        except McpError as error:
-            log.warning("%s", error)
-            return ()
-
-    @staticmethod
-    async def _offered(connection: Connection) -> tuple[McpPrompt, ...]:
-        """Its prompts; a server that cannot list them still has its tools."""
-        try:
-            return tuple(await connection.prompts())
-        except McpError as error:
-            log.warning("%s", error)
-            return ()
 
     async def _register(self, entry: McpEntry) -> None:
         """Bring the registry in line with what was approved."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
 from atelier_desk.web.keyed import entry, has_key
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class MediaService:
             return
         known = [each.name for each in await self._context.repos.providers.list()]
         if name not in known:
-            names = ", ".join(known) or "-"
+            names = ", ".join(known) or _("none")
             raise UsageError(N_("There is no provider named {name}. There are: {names}."), name=name, names=names)
 
     async def test(self, what: str, settings: MediaSettings | None = None, keys: Mapping[str, str] | None = None) -> MediaTrial:
@@ -90,11 +90,16 @@ class MediaService:
 
         if what not in ("images", "models"):
             raise UsageError(N_("What can be tried: images, models."))
+        tried = settings or (await self._context.settings.get()).media
+        if what == "images" and not (tried.images and tried.images_model):
+            raise UsageError(N_("No service that makes pictures is set up: enter its address and model first."), code="not_configured")
+        if what == "models" and tried.models == "off":
+            raise UsageError(N_("No service that makes 3D models is set up: choose one first."), code="not_configured")
         vault = self._context.vault
         if keys:  # those that are typed and not kept, besides those that are
             vault = await asyncio.to_thread(self._lent, keys)
         trial = Maker(vault, self._context.clock, self._context.web_pages)
-        trial.settings = settings or (await self._context.settings.get()).media
+        trial.settings = tried
         if what == "images":
             return MediaTrial(known=await trial.knows_model())
         return MediaTrial(balance=await trial.balance())

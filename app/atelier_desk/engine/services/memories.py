@@ -7,7 +7,6 @@ import builtins
 import itertools
 import json
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-UNDO_KEPT = 50
-"""Deleted memories that can be brought back until the program ends."""
 EDITABLE = frozenset({"content", "tags", "importance", "type", "expires_at"})
 REEMBED = "reembed"
 """The id under which the progress of re-embedding is announced on topic ``memory``."""
@@ -57,7 +54,6 @@ class MemoryService(MemoryCare):
 
     def __init__(self, context: ServiceContext) -> None:
         super().__init__(context)
-        self._deleted: OrderedDict[str, Memory] = OrderedDict()
         self._task: asyncio.Task[int] | None = None
         self.reembedding: tuple[int, int] | None = None
 
@@ -167,21 +163,12 @@ class MemoryService(MemoryCare):
         return await self._index(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
 
     async def delete(self, memory_id: str) -> Memory:
-        """Forget a memory; gives it, and ``undo_delete`` brings it back while the program runs."""
+        """Forget a memory; gives it. ``undo_delete`` brings it back for ``DELETED_DAYS``."""
         memory = await self.get(memory_id)
         await self._context.repos.memories.delete(memory_id)
         await self._context.memory_search.remove([memory_id])
-        self._deleted[memory_id] = memory
-        while len(self._deleted) > UNDO_KEPT:
-            self._deleted.popitem(last=False)
         self._context.bus.changed("memory", memory_id)
         return memory
-
-    async def undo_delete(self, memory_id: str) -> Memory:
-        memory = self._deleted.pop(memory_id, None)
-        if memory is None:
-            raise NotFoundError(N_("The deleted memory {id} can no longer be brought back."), id=memory_id)
-        return await self._index(memory)
 
     async def describe(self, workflow_id: str | None = None) -> dict[str, Any]:
         """How many there are, by type and tag; with a workflow its own and the general ones."""

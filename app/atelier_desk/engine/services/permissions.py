@@ -101,7 +101,8 @@ class PermissionService:
                     N_("There is no section {name}. Sections: {names}"), code="unknown", name=read.section, names=", ".join(sections)
                 )
             return ""
-        if read.name in sections or any(glob.word_covers(read.name, tool) for tool in tools):
+        of_server = f"{read.name}__" if read.name.startswith(MCP) else ""
+        if read.name in sections or any(glob.word_covers(read.name, tool) or (of_server and tool.startswith(of_server)) for tool in tools):
             return ""
         if read.name.startswith(MCP):
             server = read.name.removeprefix(MCP).partition("__")[0]

@@ -6,13 +6,14 @@ import builtins
 import contextlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.project import (
+    FOUND_MAX,
     Direction,
     Entity,
     EntityKind,
@@ -24,6 +25,8 @@ from atelier_desk.domain.project import (
     ProjectOffer,
     ProjectStatistics,
     RelationKind,
+    free_name,
+    is_address,
 )
 from atelier_desk.engine.projects.ingesting import Ingestions
 from atelier_desk.engine.services.common import checks
@@ -45,7 +48,6 @@ log = logging.getLogger(__name__)
 
 NO_FOLDER = N_("There is no folder {path}.")
 INSIDE_DATA = N_("{path} holds Atelier's own data: it cannot become a project.")
-FOUND_MAX = 100
 EXPLORED_MAX = 5_000
 DEPTH_MAX = 5
 TEXT = 50_000
@@ -62,6 +64,12 @@ class ProjectService:
         self._repo = context.repos.projects
         self._indexes = ProjectIndexes(self._repo, context.datadir.root, self._embedder)
         self._ingestions = Ingestions(self._repo, self._indexes, self._embedder, context.clock, self._announce, (context.datadir.root,))
+        self.some = False
+        """Whether there is a project; told from ``load`` on."""
+
+    async def load(self) -> None:
+        """Learn whether there are projects, so that agents are offered what looks into them only when there are."""
+        self.some = bool(await self._repo.list())
 
     async def list(self) -> list[Project]:
         """All projects by name."""
@@ -98,6 +106,7 @@ class ProjectService:
         while project_key(project.id) in keys:
             project = Project(**{**dict(project), "id": Project(name=wanted).id})
         await self._repo.save(project)
+        self.some = True
         self._announce(project.id)
         return project
 
@@ -126,6 +135,7 @@ class ProjectService:
         await self._repo.get(project_id)
         await self._ingestions.forget(project_id)
         count = await self._repo.delete(project_id)
+        await self.load()
         await self._indexes.forget(project_id)
         self._announce(project_id)
         return count
@@ -157,39 +167,41 @@ class ProjectService:
         await self._ingestions.wait(project_id)
         return self._ingestions.states.get(project_id)
 
-    async def embed(self, project_id: str) -> None:
-        """Make the missing vectors of a project in the background.
+    async def embed(self, project_id: str, *, kinds: Sequence[EntityKind] = (), force: bool = False) -> None:
+        """Make the missing vectors of a project in the background, of these kinds of entities or of all; with ``force`` also those that are
+        there, anew. ``IngestState.done`` says of how many texts in the end.
 
         Raises:
             UsageError: no embedder is chosen in the settings.
         """
         if self._embedder() is None:
             raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
-        await self._ingestions.embed(await self._repo.get(project_id))
+        await self._ingestions.embed(await self._repo.get(project_id), kinds, force=force)
 
     async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
-        """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about."""
+        """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about.
+        A whole home or disk is nobody's project, nor is Atelier's own data."""
         if not folders:
             workflows = await self._context.repos.workflows.list(limit=limits.LIST_MAX)
             folders = [folder for workflow in workflows for folder in workflow.workspace]
         answered = (await self._context.settings.get()).project_answers
         known = await self._repo.list()
-        own = self._context.datadir.root
 
         def fresh() -> builtins.list[Path]:
             found = dict.fromkeys(Path(folder).resolve() for folder in folders)
             roots = [Path(each.root) for each in known if each.root]
-            data = own.resolve()
+            home = Path.home().resolve()
             return [
                 each
                 for each in found
                 if each.is_dir()
                 and str(each) not in answered
                 and not any(each.is_relative_to(root) for root in roots)
-                and not (each == data or data in each.parents)
+                and each not in (home, Path(each.anchor))
+                and not self._is_own(each)
             ]
 
-        return [ProjectOffer(folder=str(each), name=_free(each.name or "project", known)) for each in await in_tool_thread(fresh)]
+        return [ProjectOffer(folder=str(each), name=free_name(each.name, known)) for each in await in_tool_thread(fresh)]
 
     async def answer(self, folder: str, yes: bool) -> Project | None:
         """Keep what a person said about a folder; with yes it becomes a project, which is read in the background.
@@ -205,7 +217,7 @@ class ProjectService:
             known = await self._repo.list()
             project = next((each for each in known if each.root == real), None)
             if project is None:
-                project = await self.create(_free(Path(real).name or "project", known), real)
+                project = await self.create(free_name(Path(real).name, known), real)
             await self.ingest(project.id)
         self._announce(project.id if project is not None else "")
         return project
@@ -250,10 +262,10 @@ class ProjectService:
         return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
 
     async def entity(self, entity_id: str) -> Entity:
-        """An entity with its text.
+        """An entity with its text (of a scope as its file is now, at most ``TEXT`` characters).
 
         Raises:
-            NotFoundError: there is none; for a name, the message names those that have it, or near ones.
+            NotFoundError: there is none.
         """
         project, index = await self._home(entity_id)
         found = await self._repo.entities([entity_id], project.id, text=True) if index.get(entity_id) is not None else []
@@ -293,9 +305,17 @@ class ProjectService:
         return await search(self._repo, self._indexes, self._embedder(), asked, wanted, kinds, limit, threshold)
 
     async def query(
-        self, project_id: str, kind: EntityKind, where: Mapping[str, Any], order_by: str = "", limit: int = 50
+        self,
+        project_id: str,
+        kind: EntityKind,
+        where: Mapping[str, Any],
+        order_by: str = "",
+        limit: int = 50,
+        *,
+        reads: Callable[[str], bool] = lambda path: True,
     ) -> tuple[builtins.list[Entity], int]:
-        """Entities of a kind that meet conditions, and how many do; see ``knowledge.projects.query``.
+        """Entities of a kind that meet conditions, and how many do; see ``knowledge.projects.query``. Of those whose path is not to be read
+        nothing is said.
 
         Raises:
             UsageError: a field or an operator that there is not.
@@ -303,13 +323,15 @@ class ProjectService:
         checks.page(limit, most=FOUND_MAX)
         await self._repo.get(project_id)
         index = await self._indexes.get(project_id)
-        found = await in_tool_thread(lambda: filtered([each for each in index.all() if each.kind == kind], where, order_by))
+        found = await in_tool_thread(
+            lambda: filtered([each for each in index.all() if each.kind == kind and reads(each.path)], where, order_by)
+        )
         return await self._repo.entities([each.id for each in found[:limit]], project_id), len(found)
 
     async def forget_path(self, project_id: str, path: str) -> int:
         """Forget what was read of a file or of the files in a folder, until they are read again; gives how many files."""
         project = await self._repo.get(project_id)
-        below = path if path.startswith(("http://", "https://")) else _below(project, path)
+        below = path if is_address(path) else _below(project, path)
         await self._ingestions.stop(project_id)
         index = await self._indexes.get(project_id)
         gone = [each.path for each in await self._repo.files(project_id) if _lies_in(each.path, below)]
@@ -387,22 +409,16 @@ class ProjectService:
             return found
 
         folder = await in_tool_thread(real)
-        own = self._context.datadir.root.resolve()
-        if folder == own or own in folder.parents:
+        if self._is_own(folder):
             raise UsageError(INSIDE_DATA, path=root)
         return str(folder)
 
+    def _is_own(self, folder: Path) -> bool:
+        """Whether a folder, without links, lies in Atelier's own data."""
+        return folder.is_relative_to(self._context.datadir.root.resolve())
+
     def _announce(self, project_id: str) -> None:
         self._context.bus.changed("projects", project_id)
-
-
-def _free(name: str, known: Sequence[Project]) -> str:
-    """A name that no project has."""
-    taken = {each.name.casefold() for each in known}
-    found, number = name, 2
-    while found.casefold() in taken:
-        found, number = f"{name} {number}", number + 1
-    return found
 
 
 def _below(project: Project, path: str) -> str:

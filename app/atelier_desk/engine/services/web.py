@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import WebSettings
+from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.web.browser.installed import find, is_root
 from atelier_desk.web.keyed import entry, has_key
@@ -16,6 +17,8 @@ from atelier_desk.web.search import ENGINES, Hit, Searcher
 
 TRIAL = "weather"
 """What a test searches for."""
+QUERY = 400
+"""Characters of what is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,8 @@ class WebService:
         self._context.bus.changed("settings", "web")
 
     async def search(self, query: str, limit: int = 8) -> list[Hit]:
-        """Search as agents do."""
-        return await self._context.searcher.search(query, limit)
+        """Search as agents do. Raises also ``UsageError`` for a blank query."""
+        return await self._context.searcher.search(checks.text(query, _("What to search for"), QUERY), limit)
 
     async def test(self, settings: WebSettings, key: str = "") -> list[Hit]:
         """Search by settings that are not stored, and store nothing.

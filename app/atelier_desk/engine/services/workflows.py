@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
     from atelier_desk.storage.repositories import SearchHit
 
-UNDO_WINDOW_S = 600
-"""Seconds after which a deleted workflow may be purged for good by ``purge_expired``."""
 DRAFT = limits.MESSAGE
 
 
@@ -273,10 +271,9 @@ class WorkflowService:
         self._changed(workflow_id)
         return removed
 
-    async def purge_expired(self, *, older_than_s: float = UNDO_WINDOW_S) -> int:
-        """Purge the workflows, and the branches of others, that were deleted more than ``older_than_s`` seconds ago; gives how many
-        workflows."""
-        oldest = self._context.clock.now() - timedelta(seconds=older_than_s)
+    async def purge_expired(self) -> int:
+        """Purge the workflows, and the branches of others, that were deleted more than ``DELETED_DAYS`` ago; gives how many workflows."""
+        oldest = self._context.clock.now() - timedelta(days=limits.DELETED_DAYS)
         expired = [each for each in await self.list(limit=limits.LIST_MAX, deleted=True) if each.deleted_at and each.deleted_at <= oldest]
         for workflow in expired:
             await self.purge(workflow.id)

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_LOOKED_AT = 8_192
-"""Bytes in which a zero byte makes a file binary, as git decides it."""
+from atelier_desk.domain.encodings import LOOKED_AT, marked
+
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _WESTERN = re.compile(r"[\x80-\x9f]|[^\W\d_a-zA-Z]{4,}")
 """What Windows-1252 makes of another alphabet: long runs of accented letters."""
@@ -21,8 +13,8 @@ _WESTERN = re.compile(r"[\x80-\x9f]|[^\W\d_a-zA-Z]{4,}")
 
 def is_binary(head: bytes) -> bool:
     """Whether the beginning of a file is of no text: a zero byte without a mark of UTF-16 or UTF-32, or many control characters."""
-    head = head[:_LOOKED_AT]
-    if any(head.startswith(mark) for mark, _encoding in _MARKS):
+    head = head[:LOOKED_AT]
+    if marked(head):
         return False
     return b"\0" in head or len(_CONTROL.findall(head)) * 20 > len(head)
 
@@ -32,9 +24,9 @@ def decode(data: bytes) -> str:
 
     Windows-1252 comes before guessing, which reads French in it as another language; it is left when its letters make no words.
     """
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace")
+    if found := marked(data):
+        mark, encoding = found
+        return data[len(mark) :].decode(encoding, "replace")
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -54,7 +54,7 @@ class Edges:
         return {**{name: own[kept] for name, own in self.columns.items()}, "source": source[kept], "target": target[kept]}
 
     def prepare(self, rows: int) -> None:
-        """Sort them for ``around``."""
+        """Sort them for ``of``, where there are so many rows."""
         import numpy as np
 
         for direction, name in ((Direction.OUT, "source"), (Direction.IN, "target")):

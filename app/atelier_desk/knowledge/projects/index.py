@@ -136,14 +136,14 @@ class ProjectIndex:
         with self.lock:
             self._add_edges(edges)
 
-    def without_vector(self) -> dict[str, list[int]]:
-        """By digest, the rows of the texts that have no vector."""
+    def without_vector(self, kinds: Sequence[EntityKind] = (), *, also_with: bool = False) -> dict[str, list[int]]:
+        """By digest, the rows of the texts that have no vector (``also_with``: or have one), of these kinds of entities or of all."""
         with self.lock:
             found: dict[str, list[int]] = {}
             if self.vectors is not None:
                 has = self.vectors.has(len(self.entries))
                 for row, entry in enumerate(self.entries):
-                    if entry is not None and entry.digest and not has[row]:
+                    if entry is not None and entry.digest and (also_with or not has[row]) and (not kinds or entry.kind in kinds):
                         found.setdefault(entry.digest, []).append(row)
             return found
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from atelier_desk.domain.project import EntityKind
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.parsing.charset import decode
-from atelier_desk.knowledge.parsing.parse import GRAMMARS_VERSION, language_of, parse
+from atelier_desk.knowledge.parsing.parse import GRAMMARS_VERSION, language_of, parse, parse_image
 from atelier_desk.knowledge.parsing.symbols import Bound, FileSymbols, Imported, Symbol, Target, symbols
 from atelier_desk.knowledge.projects.rows import to_json
 from atelier_desk.knowledge.projects.texts import WORDS, digest, terms
@@ -30,7 +30,7 @@ BODY = 12 * WORDS
 """Characters of a section whose words are searched."""
 SECTION = 8_000
 """Characters of a document's section that are kept: some documents cannot be read line by line."""
-FORM = 1
+FORM = 2
 """Changes with what this module makes of a file."""
 MOST = 20_000
 """Entities of one file."""
@@ -75,6 +75,11 @@ def read_page(key: str, address: str, title: str, data: bytes) -> dict[str, Any]
     """The same of a page of the web, by its Markdown."""
     made = _rows(key, address, parse("page.md", data), data, page=title or address)
     return {**made, "kind": "page", "problem": None}
+
+
+def read_picture(key: str, path: str, said: str) -> dict[str, Any]:
+    """The same of a picture, by the text that was read in it."""
+    return _rows(key, path, parse_image(said), b"")
 
 
 def _rows(key: str, path: str, found: Parsed, data: bytes, *, page: str = "") -> dict[str, Any]:
@@ -122,11 +127,12 @@ def _file(key: str, path: str, found: Parsed, page: str) -> EntityRow:
     if page:
         kind = EntityKind.PAGE
     text = found.text[:SECTION] if found.kind == "image" else ""
+    lines = 0 if found.kind == "image" else found.lines
     outline = " ".join(scope.name for scope in found.scopes if scope.parent < 0) or " ".join(section.title for section in found.sections)
     said = text or outline[:2_000]
     vector = digest(kind, name, "", "", said) if said else ""
     return EntityRow(
-        file_entity(key), kind, found.kind, name, path, path, found.language, 1 if found.lines else 0, found.lines,
+        file_entity(key), kind, found.kind, name, path, path, found.language, 1 if lines else 0, lines,
         "", "", said, "", vector, terms(name, path, "", words(said)),
     )  # fmt: skip
 

@@ -53,6 +53,13 @@ def decide(levels: Sequence[Level], facts: Facts) -> Verdict:
     return max((_of_level(level, facts) for level in levels), key=lambda verdict: verdict.action.strictness)
 
 
+def bars(level: Level, facts: Facts) -> bool:
+    """Whether a rule about what a call touches forbids it or asks about it. Rules about a tool as a whole are not looked at: those were
+    held against the call that this is a result of."""
+    named = (one for action in (Action.DENY, Action.ASK) for one in level.read.about(action, facts) if one.read.argument)
+    return _first(named, facts) is not None
+
+
 def _of_level(level: Level, facts: Facts) -> Verdict:
     for action in (Action.DENY, Action.ASK):
         found = _first(level.read.about(action, facts), facts)

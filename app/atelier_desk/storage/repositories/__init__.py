@@ -18,6 +18,7 @@ from atelier_desk.storage.repositories.configuration import (
     SettingsRepository,
 )
 from atelier_desk.storage.repositories.memories import MemoryRepository
+from atelier_desk.storage.repositories.memory_bin import MemoryBinRepository
 from atelier_desk.storage.repositories.projects import ProjectRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
@@ -36,6 +37,7 @@ __all__ = [
     "AuditRepository",
     "ExecutionRepository",
     "McpServerRepository",
+    "MemoryBinRepository",
     "MemoryRepository",
     "MessageRepository",
     "ModelRepository",
@@ -65,6 +67,7 @@ class Repositories:
         self.store = store
         self.datadir = datadir
         self.memories = MemoryRepository(store)
+        self.memory_bin = MemoryBinRepository(store)
         self.workflows = WorkflowRepository(store, datadir, self.memories)
         self.artefacts = Artefacts(datadir)
         self.messages = MessageRepository(store)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.branches import branch_of
-from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
+from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType, MergedInto
 from atelier_desk.domain.text import shorten
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.language import language
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
-from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.repositories.memory_bin import binned, unbinned
+from atelier_desk.storage.rows import plain_time, record, to_json
 from atelier_desk.storage.stems import Entry, has_tags, pack, with_tags
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.text import content_words, search_text
@@ -102,7 +103,8 @@ class MemoryRepository(Repository[Memory]):
         if not memories:
             return
         rows, entries = await self._prepared([memory for memory, _vector, _same in memories])
-        statements = [guard(workflow_id) for workflow_id in dict.fromkeys(memory.workflow_id for memory, *_ in memories) if workflow_id]
+        statements = [unbinned([memory.id for memory, *_ in memories])]
+        statements += [guard(workflow_id) for workflow_id in dict.fromkeys(memory.workflow_id for memory, *_ in memories) if workflow_id]
         for (memory, vector, same), written in zip(memories, rows, strict=True):
             statements.append(written)
             kept = record("memory_vector", [memory.id, memory.embedder])
@@ -251,8 +253,8 @@ class MemoryRepository(Repository[Memory]):
         links = await RunRepository(self._store).links(workflow_id)
         return any(link.id == run_id for link in links) and run_id not in branch_of(links, by)
 
-    async def delete(self, memory_id: str) -> None:
-        """Delete a memory and its vectors.
+    async def delete(self, memory_id: str, merged: MergedInto | None = None) -> None:
+        """Delete a memory and its vectors; it can be brought back from the bin. ``merged``: it was made one with another.
 
         Raises:
             NotFoundError: there is none.
@@ -260,15 +262,17 @@ class MemoryRepository(Repository[Memory]):
         row = self.table.record(memory_id)
         await self._delete_rows(
             Statement(errors.throw_not_found(self.what), {"guarded": row}),
+            binned("id = $row", {"row": row}, self._store, to_json(merged) if merged is not None else None),
             Statement("DELETE memory_vector WHERE memory = $row RETURN NONE", {"row": row}),
             Statement("DELETE $row RETURN NONE", {"row": row}),
             changed=[memory_id],
         )
 
     async def clear(self, type: MemoryType, workflow_id: str | None) -> int:
-        """Delete all memories of a type in a workflow, or for None the general ones. Returns how many there were."""
+        """Delete all memories of a type in a workflow, or for None the general ones; the bin has them then. Returns how many there were."""
         params = {"type": type.value, "workflow": record("workflow", workflow_id or "")}
-        return await self._delete_where(f"type = $type AND {_home(workflow_id)}", params)
+        condition = f"type = $type AND {_home(workflow_id)}"
+        return await self._delete_where(condition, params, binned(condition, params, self._store))
 
     async def delete_expired(self) -> int:
         """Delete what has expired by now. Returns how many there were."""
@@ -400,11 +404,12 @@ class MemoryRepository(Repository[Memory]):
         for follower in self._followers:
             follower.deleted(memory_ids)
 
-    async def _delete_where(self, condition: str, params: dict[str, Any]) -> int:
-        """Delete memories by a condition that is a constant of the code, in one transaction."""
+    async def _delete_where(self, condition: str, params: dict[str, Any], *before: Statement) -> int:
+        """Delete memories by a condition that is a constant of the code, in one transaction that begins with what is to be done before."""
         with self.changing():
             ids, *_ = await self._store.transact(
                 Statement(f"SELECT VALUE id FROM memory WHERE {condition}", params),  # noqa: S608
+                *before,
                 Statement(f"DELETE memory_vector WHERE memory IN (SELECT VALUE id FROM memory WHERE {condition}) RETURN NONE", params),  # noqa: S608
                 Statement(f"DELETE memory WHERE {condition} RETURN NONE", params),
                 stamp(),

@@ -333,8 +333,8 @@ class ProjectRepository(Repository[Project]):
         rows = await self._store.query("SELECT digest, vector FROM $rows", rows=wanted)
         return {row["digest"]: row["vector"] for row in rows}
 
-    async def save_vectors(self, embedder: str, vectors: Mapping[str, np.ndarray]) -> None:
-        """Keep vectors by the digest of their text."""
+    async def save_vectors(self, embedder: str, vectors: Mapping[str, np.ndarray], *, anew_for: str = "") -> None:
+        """Keep vectors by the digest of their text; ``anew_for`` a project: in place of those that are there."""
         rows = [
             {
                 "id": record("text_vector", [embedder, digest]),
@@ -345,7 +345,11 @@ class ProjectRepository(Repository[Project]):
             for digest, vector in vectors.items()
         ]
         if rows:
-            await self._store.write(Statement("INSERT IGNORE INTO text_vector $rows RETURN NONE", {"rows": rows}))
+            if not anew_for:
+                await self._store.write(Statement("INSERT IGNORE INTO text_vector $rows RETURN NONE", {"rows": rows}))
+                return
+            text = "INSERT INTO text_vector $rows ON DUPLICATE KEY UPDATE vector = $input.vector RETURN NONE"
+            await self._store.write(*self._changing(anew_for), Statement(text, {"rows": rows}))
 
     async def drop_unused_vectors(self, keep: str = "") -> int:
         """Delete the vectors of texts that no entity has any more, and with ``keep`` those of other embedders. Returns how many."""

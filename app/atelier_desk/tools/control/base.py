@@ -18,7 +18,7 @@ _SENT = ("type", "enum", "items", "properties", "required")
 @dataclass(frozen=True, slots=True)
 class Offer:
     """When definitions are sent: ``has_parent`` in a sub-agent's run, ``child_asks`` while a sub-agent of the run waits for an answer,
-    ``attached`` when a message has an excerpt of something attached, ``searching`` when servers have too many tools to list."""
+    ``attached`` when a message has an excerpt of something attached, ``searching`` when there are too many tools to list."""
 
     mode: ToolMode
     has_parent: bool

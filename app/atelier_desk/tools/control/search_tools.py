@@ -1,4 +1,4 @@
-"""search_tools: finds tools of MCP servers, where they are too many for all their definitions to be sent."""
+"""search_tools: finds tools where they are too many for all their definitions to be sent."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from atelier_desk.domain.text import shorten
-from atelier_desk.i18n import N_
+from atelier_desk.i18n import N_, in_every_language
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool, Offer
+from atelier_desk.tools.describe import NOT_WHEN
+from atelier_desk.tools.modes import searched_names
 from atelier_desk.tools.sections import SERVERS
 
 NAME = "search_tools"
@@ -26,8 +28,11 @@ _NAME_WEIGHT = 3
 """How much more a word of a tool's name counts than one of its description."""
 _K1, _B = 1.2, 0.5
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
+_WEAK = 0.3
+"""Of the best score; what fits less shares but a common word with the query."""
 _TOLD = 300
 _PARAMETERS = 20
+"""Characters of a description, and names of parameters, that are told of each."""
 
 
 class SearchToolsInput(Input):
@@ -41,7 +46,7 @@ class SearchTools(ControlTool):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = N_("Search of tools")
-    purpose: ClassVar[str] = N_("Finds tools of MCP servers that have too many to list")
+    purpose: ClassVar[str] = N_("Finds tools that are too many to list")
     icon: ClassVar[str] = "search"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look for tools: {query}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for tools: {query}")}
@@ -49,7 +54,7 @@ class SearchTools(ControlTool):
     state_of: ClassVar[str] = NAME
     input: ClassVar[Any] = SearchToolsInput
     what: ClassVar[str] = (
-        "Find tools of MCP servers by words of what they do, or by name. What is found can be called from your next reply on."
+        "Find tools of yours that are not listed, by words of what they do or by name. What is found can be called from your next reply on."
     )
 
     def offered(self, offer: Offer) -> bool:
@@ -59,10 +64,10 @@ class SearchTools(ControlTool):
         registry = self.services.registry
         enabled = context.enabled_tools
         known = registry.get_all_tool_names() if registry is not None and enabled is None else enabled or ()
-        tools = [tool for name in known if registry is not None and (tool := registry.get_tool(name)) and tool.section.startswith(SERVERS)]
+        names = searched_names(registry, known, context.search_scope) if registry is not None else []
+        tools = [tool for name in names if registry is not None and (tool := registry.get_tool(name))]
         found = best(tools, input.query)
         if not found:
-            names = [tool.name for tool in tools]
             more = {"more": len(names) - MOST_NAMED} if len(names) > MOST_NAMED else {}
             return ToolResult.ok(
                 found=[], names=names[:MOST_NAMED], hint="Nothing fits. Search with other words, or for one of these names.", **more
@@ -76,8 +81,12 @@ class SearchTools(ControlTool):
 
 
 def best(tools: Sequence[Tool], query: str) -> list[Tool]:
-    """Those that share words with the query, the best first; equals in their own order. A tool's very name gives that tool alone."""
-    named = [tool for tool in tools if query.strip() in (tool.name, getattr(tool, "own_name", ""))]
+    """Those that share words with the query, the best first; equals in their own order. The very name of a tool, or of a
+    section, gives that alone; what shares little with the query is left out."""
+    wanted = query.strip()
+    named = [tool for tool in tools if wanted in (tool.name, getattr(tool, "own_name", ""))] or [
+        tool for tool in tools if wanted in (tool.section, tool.section.removeprefix(SERVERS))
+    ]
     if named:
         return named
     asked = set(words(query))
@@ -94,7 +103,8 @@ def best(tools: Sequence[Tool], query: str) -> list[Tool]:
                 score += rare * times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * each.total() / average))
         if score:
             scores.append((-score, place))
-    return [tools[place] for _score, place in sorted(scores)]
+    least = _WEAK * min(scores, default=(0.0, 0))[0]
+    return [tools[place] for score, place in sorted(scores) if score <= least]
 
 
 def words(text: str) -> list[str]:
@@ -106,7 +116,10 @@ def words(text: str) -> list[str]:
 def _counts(tool: Tool) -> Counter[str]:
     definition = tool.definition()
     properties = definition.parameters.get("properties")
-    counted = Counter(words(" ".join((tool.title, definition.description, *(properties if isinstance(properties, dict) else ())))))
+    # When not to use a tool is said with words of what others do.
+    told = [line for line in definition.description.splitlines() if not line.startswith(NOT_WHEN)]
+    names = properties if isinstance(properties, dict) else ()
+    counted = Counter(words(" ".join((in_every_language(tool.title), in_every_language(tool.purpose), *told, *names))))
     for word in words(getattr(tool, "own_name", tool.name)):
         counted[word] += _NAME_WEIGHT
     return counted
@@ -125,9 +138,12 @@ def _told(tool: Tool) -> dict[str, Any]:
     parameters = tool.definition().parameters
     required = parameters.get("required") or ()
     names = [name if name in required else f"{name}?" for name in parameters.get("properties") or {}]
+    where = ("server", tool.section.removeprefix(SERVERS)) if tool.section.startswith(SERVERS) else ("section", tool.section)
+    # Of Atelier's own the first line says what they do; when to use them stands in the definition.
+    text = tool.description if where[0] == "server" else tool.description.partition("\n")[0]
     return {
         "name": tool.name,
-        "server": tool.section.removeprefix(SERVERS),
-        "description": shorten(" ".join(tool.description.split()), _TOLD),
+        where[0]: where[1],
+        "description": shorten(" ".join(text.split()), _TOLD),
         "takes": ", ".join([*names[:_PARAMETERS], "…"] if len(names) > _PARAMETERS else names),
     }

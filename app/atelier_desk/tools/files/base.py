@@ -20,7 +20,7 @@ from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.validation import closest
 from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.places import NO_WORKSPACE, PATH, Place, place
+from atelier_desk.workspace.places import NO_WORKSPACE, PATH, Place, first_outside, place
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import Text, decode
 
@@ -56,12 +56,7 @@ class FileTool(DescribedTool):
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
         """The error of the first path that leads nowhere in the workspace by its spelling; links are looked at when the call runs."""
-        try:
-            for path in call.subjects.paths:
-                place(path, roots)
-        except ToolError as error:
-            return error
-        return None
+        return first_outside(call.subjects.paths, roots)
 
     def root(self, where: Place, context: ToolContext) -> ConfinedRoot:
         return self.files(context).root(where.root)

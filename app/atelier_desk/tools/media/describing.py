@@ -39,6 +39,7 @@ class DescribeImage(MediaTool):
     risk: ClassVar[Risk] = Risk.LOW
     idempotent: ClassVar[bool] = True
     timeout_s: ClassVar[float] = 240.0
+    preset: ClassVar[bool] = True
     input: ClassVar[Any] = DescribeInput
     about: ClassVar[About] = About(
         what="Has a model that sees say what a picture of the workspace shows. The picture is sent to that model.",

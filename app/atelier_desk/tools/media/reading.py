@@ -56,6 +56,7 @@ class ReadImage(MediaTool):
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     timeout_s: ClassVar[float] = OCR_S + 15
+    preset: ClassVar[bool] = True
     input: ClassVar[Any] = ReadImageInput
     rest_hint: ClassVar[str] = "Read a part of the picture."
     about: ClassVar[About] = About(
@@ -106,6 +107,7 @@ class ListImages(MediaTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Listed the pictures in {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
+    preset: ClassVar[bool] = True
     input: ClassVar[Any] = ListImagesInput
     rest_hint: ClassVar[str] = "Use a pattern, or a folder further down."
     about: ClassVar[About] = About(

@@ -59,6 +59,7 @@ class Render3dAsset(MakingTool):
     effect: ClassVar[Effect] = Effect.WRITE
     idempotent: ClassVar[bool] = True
     timeout_s: ClassVar[float] = RENDER_S + 20
+    preset: ClassVar[bool] = True
     input: ClassVar[Any] = RenderInput
     about: ClassVar[About] = About(
         what="Draws a 3D model of the workspace (OBJ, GLB, STL, PLY) from the sides named, and saves each as PNG. The pictures are shown.",

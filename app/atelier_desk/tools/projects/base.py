@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -42,14 +43,12 @@ class ProjectTool(DescribedTool):
 
     @property
     def projects(self) -> Projects:
-        if self.services.projects is None:
-            raise ToolError("There are no projects here.", code="unsupported")
-        return self.services.projects
+        return self.services.need_projects()
 
     async def visible(self, context: ToolContext) -> list[Project]:
         """The projects of which the agent may read at least a part: those without a folder, and those whose folder lies in a granted one
         or holds one."""
-        roots = _real(context)
+        roots = _real(context.roots)
         return [each for each in await self.projects.list() if not each.root or any(_meet(Path(each.root), root) for root in roots)]
 
     async def named(self, name: str, context: ToolContext) -> Project:
@@ -64,7 +63,7 @@ class ProjectTool(DescribedTool):
             if wanted and (each.name.casefold() == wanted.casefold() or each.id == wanted):
                 return each
         if not wanted:
-            roots = _real(context)
+            roots = _real(context.roots)
             inside = [each for each in known if each.root and any(Path(each.root) == root for root in roots)] or known
             if len(inside) == 1:
                 return inside[0]
@@ -96,14 +95,31 @@ class ProjectTool(DescribedTool):
     async def outside(self, entities: Iterable[Entity], context: ToolContext) -> tuple[str, ...]:
         """What others had written: the hosts of the pages among the entities, and the files that lie in no trusted folder."""
         roots = {each.id: each.root for each in await self.visible(context)}
-        trusted = _without_links(context.trusted)
+        trusted = _real(context.trusted)
         return tuple(dict.fromkeys(filter(None, (_outside(each, roots.get(each.project_id, ""), trusted) for each in entities))))
 
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
-        """Those of the entities that stand in granted folders, in pages, or in no file at all."""
-        roots = {each.id: each.root for each in await self.visible(context)}
-        granted = _real(context)
-        return [each for each in entities if each.project_id in roots and _readable(each, roots[each.project_id], granted)]
+        """Those of the entities that the agent may read: see ``reader``."""
+        reads = {each.id: self.reader(each, context) for each in await self.visible(context)}
+        return [each for each in entities if each.project_id in reads and reads[each.project_id](each.path)]
+
+    def reader(self, project: Project, context: ToolContext) -> Callable[[str], bool]:
+        """Says of a path of the project whether the agent may read what stands there: in granted folders, in pages, or in no file at all,
+        and no rule about paths or hosts forbids it or asks about it."""
+        granted, root = _real(context.roots), Path(project.root)
+
+        @cache
+        def reads(path: str) -> bool:
+            if not path:
+                return True
+            if "://" in path:
+                return context.tells(path)
+            if not project.root:
+                return True
+            whole = root / path
+            return any(whole.is_relative_to(each) for each in granted) and context.tells(str(whole))
+
+        return reads
 
 
 def real(where: Place, context: ToolContext) -> str:
@@ -113,7 +129,7 @@ def real(where: Place, context: ToolContext) -> str:
         ToolError: ``outside`` when a link leads out of the granted folders.
     """
     found = os.path.realpath(where.root / where.path)
-    if not any(Path(found).is_relative_to(each) for each in _real(context)):
+    if not any(Path(found).is_relative_to(each) for each in _real(context.roots)):
         raise ToolError("{path} leads out of the workspace by a link.", code="outside", path=where.shown)
     return found
 
@@ -145,12 +161,6 @@ def kind_of(name: str) -> EntityKind:
     raise ToolError("There is no entity {name}. There are: {names}.", code="not_found", name=name[:60], names=", ".join(KINDS))
 
 
-def _readable(entity: Entity, root: str, granted: list[Path]) -> bool:
-    if not root or not entity.path or "://" in entity.path:
-        return True
-    return any((Path(root) / entity.path).is_relative_to(each) for each in granted)
-
-
 def _outside(entity: Entity, root: str, trusted: list[Path]) -> str:
     if "://" in entity.path:
         return urlsplit(entity.path).hostname or entity.path
@@ -160,11 +170,8 @@ def _outside(entity: Entity, root: str, trusted: list[Path]) -> str:
     return "" if any(file.is_relative_to(each) for each in trusted) else shorten(str(file), limits.TAINT)
 
 
-def _real(context: ToolContext) -> list[Path]:
-    return _without_links(context.roots)
-
-
-def _without_links(folders: Iterable[Path]) -> list[Path]:
+def _real(folders: Iterable[str | Path]) -> list[Path]:
+    """Folders without links."""
     return [Path(os.path.realpath(folder)) for folder in folders]
 
 

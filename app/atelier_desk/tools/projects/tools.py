@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import IngestStage, Project
+from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, free_name
 from atelier_desk.i18n import N_, _
-from atelier_desk.tools.base import Call, Effect, Input, ToolContext, ToolResult
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.projects.base import ProjectTool, kind_of, real
-from atelier_desk.workspace.places import PATH, place
+from atelier_desk.tools.files.base import author
+from atelier_desk.tools.projects.base import KINDS, ProjectTool, kind_of, real
+from atelier_desk.tools.projects.templates import LANGUAGES, basic
+from atelier_desk.workspace.diffs import file_change
+from atelier_desk.workspace.places import PATH, first_outside
 
 Name = Field(min_length=1, max_length=128, description="The project's name.")
 INGEST_S = 3_600.0
 LOOK_S = 0.5
 FILES = 500
+LISTED = 20
+"""Files that a result names of those that were not read, and of those that were left out on purpose."""
 
 
 class _Changing(ProjectTool):
@@ -32,12 +42,7 @@ class _Changing(ProjectTool):
     timeout_s: ClassVar[float] = INGEST_S
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
-        try:
-            for path in call.subjects.paths:
-                place(path, roots)
-        except ToolError as error:
-            return error
-        return None
+        return first_outside(call.subjects.paths, roots)
 
     def folder(self, text: str, context: ToolContext) -> str:
         """A granted folder as a project has it."""
@@ -54,6 +59,35 @@ class _Changing(ProjectTool):
     async def read(self, project: Project, paths: Sequence[str], context: ToolContext, *, force: bool = False) -> ToolResult:
         """Read files of a project and wait for it; stopping the call pauses it."""
         await self.projects.ingest(project.id, paths, force=force)
+        state = await self.followed(project, context)
+        statistics = await self.projects.statistics(project.id)
+        reads = self.reader(project, context)
+        problems = [each for each in await self.projects.problems(project.id) if reads(each.path)]
+        listed = {
+            "not_read": [{"path": each.path, "reason": each.reason} for each in problems if not each.skipped],
+            "left_out": [{"path": each.path, "reason": each.reason} for each in problems if each.skipped],
+        }
+        return ToolResult(
+            {
+                "success": True,
+                "project": project.name,
+                "changed": state.changed,
+                "unchanged": state.unchanged,
+                "removed": state.removed,
+                "entities": {kind.value: count for kind, count in statistics.entities.items()},
+                "relations": {kind.value: count for kind, count in statistics.relations.items()},
+                **{name: files[:LISTED] for name, files in listed.items() if files},
+                **{f"{name}_count": len(files) for name, files in listed.items() if len(files) > LISTED},
+            },
+            state={"project": project.id},
+        )
+
+    async def followed(self, project: Project, context: ToolContext) -> IngestState:
+        """Wait until a project is no longer being read, saying how far it is.
+
+        Raises:
+            ToolError: ``ingest_failed`` when it was not read to its end.
+        """
         waiting = asyncio.ensure_future(self.projects.wait(project.id))
         try:
             while not waiting.done():
@@ -69,28 +103,16 @@ class _Changing(ProjectTool):
         state = waiting.result()
         if state is None or state.stage is not IngestStage.DONE:
             raise ToolError("It was not finished: {reason}", code="ingest_failed", reason=(state.error if state else "") or "it was paused")
-        statistics = await self.projects.statistics(project.id)
-        problems = [{"path": each.path, "reason": each.reason} for each in await self.projects.problems(project.id, limit=10)]
-        return ToolResult(
-            {
-                "success": True,
-                "project": project.name,
-                "changed": state.changed,
-                "unchanged": state.unchanged,
-                "removed": state.removed,
-                "entities": {kind.value: count for kind, count in statistics.entities.items()},
-                "relations": {kind.value: count for kind, count in statistics.relations.items()},
-                **({"not_read": problems} if problems else {}),
-            },
-            state={"project": project.id},
-        )
+        return state
 
 
 class CreateInput(Input):
     name: str = Name
     path: str = Field(default=".", max_length=PATH, description="Its folder in the workspace.")
-    language: str = Field(default="", max_length=60, description="Only a remark for the answer: what is found decides.")
-    template: Literal["", "empty"] = Field(default="", description="Only empty: nothing is written into the folder.")
+    language: str = Field(default="", max_length=60, description=f"For the first file of a template: {', '.join(LANGUAGES)}.")
+    template: Literal["", "empty", "basic"] = Field(
+        default="", description="empty makes the folder; basic also a README.md, a .gitignore and a first file. Nothing is overwritten."
+    )
 
 
 @builtin(order=800)
@@ -102,16 +124,56 @@ class CreateProject(_Changing):
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[Any] = CreateInput
     about: ClassVar[About] = About(
-        what="Makes a project of a folder of the workspace, so that it can be looked things up in.",
-        when="you want a project with a name of its own, and to read it later with ingest_directory.",
-        when_not="you want it read at once: setup_project does both.",
-        example={"name": "shop", "path": "."},
+        what="Makes a project of a folder of the workspace, to look things up in; with a template it makes the folder too.",
+        when="you begin something new, or want a project with a name of its own, and to read it later with ingest_directory.",
+        when_not="the folder is there and you want it read at once: setup_project does both.",
+        example={"name": "shop", "path": "shop", "language": "python", "template": "basic"},
     )
 
+    def describe(self, input: CreateInput) -> Call:
+        """A call with a template changes files, and is asked about as such."""
+        call = super().describe(input)
+        if not input.template:
+            return call
+        paths = tuple(dict.fromkeys((input.path, *(f"{input.path}/{name}" for name in self._content(input)))))
+        return replace(call, kind=ApprovalKind.FILE_OP, risk=Risk.MEDIUM, subjects=Subjects(paths=paths))
+
     async def run(self, input: CreateInput, context: ToolContext) -> ToolResult:
+        if any(each.name.casefold() == input.name.casefold() for each in await self.projects.list()):
+            raise ToolError("There is a project with the name {name} already.", code="conflict", name=input.name)
+        if input.template == "basic" and input.language and input.language.casefold() not in LANGUAGES:
+            raise ToolError(
+                "There is no template for {language}. There are: {names}.",
+                code="not_found",
+                language=input.language,
+                names=", ".join(LANGUAGES),
+            )
+        parts = await in_tool_thread(self._begin, input, context) if input.template else []
         made = await self.make(input.name, self.folder(input.path, context))
         said = {"language": input.language} if input.language else {}
-        return ToolResult({"success": True, "project": made.name, "root": made.root, **said}, state={"project": made.id})
+        files = {"files": [part.path for part in parts]} if parts else {}
+        answer = {"success": True, "project": made.name, "root": made.root, **said, **files}
+        return ToolResult(answer, state={"project": made.id}, parts=tuple(parts))
+
+    @staticmethod
+    def _content(input: CreateInput) -> dict[str, str]:
+        return basic(input.name, input.language.casefold()) if input.template == "basic" else {}
+
+    def _begin(self, input: CreateInput, context: ToolContext) -> list[FileChange]:
+        """Make the folder and those files of the template that are not there; each can be undone. Runs in a thread."""
+        files = self.services.files
+        if files is None:
+            raise ToolError("Files cannot be used here.", code="no_workspace")
+        folder = self.place(input.path, context)
+        if folder.path and files.root(folder.root).look(folder.path) is None:
+            files.make_folder(author(context), folder)
+        parts = []
+        for name, text in self._content(input).items():
+            where, data = folder.below(name), text.encode()
+            if files.root(where.root).look(where.path) is None:
+                files.write(author(context), where, data, expected=None, new=True)
+                parts.append(file_change(where.shown, None, data))
+        return parts
 
 
 class SetupInput(Input):
@@ -141,18 +203,21 @@ class SetupProject(_Changing):
         known = await self.projects.list()
         project = next((each for each in known if each.root == root), None)
         if project is None:
-            name, names, number = Path(root).name or "project", {each.name.casefold() for each in known}, 2
-            free = name
-            while free.casefold() in names:
-                free, number = f"{name} {number}", number + 1
-            project = await self.make(free, root, embedded=input.embeddings)
+            project = await self.make(free_name(Path(root).name, known), root, embedded=input.embeddings)
+        elif not project.loaded:
+            project = await self.projects.change(project.id, loaded=True)
         if not input.ingest:
-            return ToolResult({"success": True, "project": project.name, "root": root}, state={"project": project.id})
+            said = {"success": True, "project": project.name, "root": root, "embeddings": project.embedded}
+            return ToolResult(said, state={"project": project.id})
         return await self.read(project, (), context)
 
 
 class PathInput(Input):
     path: str = Field(min_length=1, max_length=PATH, description="Folder or file of the workspace.")
+
+
+class ForgetInput(Input):
+    path: str = Field(min_length=1, max_length=PATH, description="Folder or file of the workspace, or the address of a page.")
 
 
 @builtin(order=804)
@@ -255,7 +320,8 @@ class UnloadProject(_Changing):
     async def run(self, input: NameInput, context: ToolContext) -> ToolResult:
         project = await self.named(input.name, context)
         await self.projects.change(project.id, loaded=False)
-        return ToolResult.ok(project=project.name, loaded=False)
+        said = {"success": True, "project": project.name, "loaded": False}
+        return ToolResult(said, state={"project": ""} if context.state.get("project") == project.id else None)
 
 
 class IngestCodeInput(Input):
@@ -311,8 +377,8 @@ class IngestDirectory(_Changing):
 
 
 class EmbeddingsInput(Input):
-    entity: str = Field(default="", max_length=60, description="Counts those of one entity alone: Scope, Section … All are made.")
-    force: bool = Field(default=False, description="Read the files again first.")
+    entity: str = Field(default="", max_length=60, description=f"Only of these: {', '.join(KINDS)}. All without it.")
+    force: bool = Field(default=False, description="Make those anew that are there, too.")
 
 
 @builtin(order=816)
@@ -330,15 +396,15 @@ class GenerateEmbeddings(_Changing):
     )
 
     async def run(self, input: EmbeddingsInput, context: ToolContext) -> ToolResult:
-        if input.entity:
-            kind_of(input.entity)
+        kinds = [kind_of(input.entity)] if input.entity else []
         project = await self.named("", context)
-        if input.force:
-            await self.read(project, (), context, force=True)
-        await self.projects.embed(project.id)
+        if not project.embedded:
+            project = await self.projects.change(project.id, embedded=True)  # else no search would look at them
         await self.projects.wait(project.id)
+        await self.projects.embed(project.id, kinds=kinds, force=input.force)
+        state = await self.followed(project, context)
         statistics = await self.projects.statistics(project.id)
-        return ToolResult.ok(project=project.name, texts=statistics.texts, vectors=statistics.vectors)
+        return ToolResult.ok(project=project.name, done=state.done, texts=statistics.texts, vectors=statistics.vectors)
 
 
 @builtin(order=818)
@@ -348,16 +414,28 @@ class ForgetPath(_Changing):
     purpose: ClassVar[str] = N_("Removes what was read of a file or folder from its project; the files stay")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Forget what was read of {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[Any] = PathInput
+    input: ClassVar[Any] = ForgetInput
     about: ClassVar[About] = About(
-        what="Removes what was read of a file or folder from its project. The files themselves stay.",
+        what="Removes what was read of a file, folder or page from its project. The files themselves stay.",
         when="something should not be found any more.",
         when_not="files were deleted: reading the folder again notices that.",
         example={"path": "old"},
     )
 
-    async def run(self, input: PathInput, context: ToolContext) -> ToolResult:
+    async def run(self, input: ForgetInput, context: ToolContext) -> ToolResult:
+        if input.path.startswith(("http://", "https://")):
+            return await self._forget_page(input.path, context)
         where = self.place(input.path, context)
         project = await self.of_place(where, context)
         count = await self.projects.forget_path(project.id, real(where, context))
         return ToolResult.ok(project=project.name, files=count)
+
+    async def _forget_page(self, address: str, context: ToolContext) -> ToolResult:
+        names = []
+        for project in await self.visible(context):
+            if (await self.projects.query(project.id, EntityKind.PAGE, {"path": address}, "", 1))[1]:
+                await self.projects.forget_path(project.id, address)
+                names.append(project.name)
+        if not names:
+            raise ToolError("No project holds the page {url}.", code="not_found", url=address)
+        return ToolResult.ok(project=", ".join(names), files=len(names))

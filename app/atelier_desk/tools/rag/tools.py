@@ -8,32 +8,47 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import Direction, Entity, Found, Project, RelationKind
+from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, Found, Project, RelationKind
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
+from atelier_desk.storage.repositories.projects import is_entity_id
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, kind_of, told
+from atelier_desk.tools.sections import KNOWLEDGE
 
 MOST = 50
+"""Results of one search or query."""
+NONE = (
+    "There is no project yet. The user can have a folder read as one in the Projects window (atelier projects create), and agents with "
+    "setup_project can make one of the workspace."
+)
 AROUND = 60
 """Entities of one exploration."""
 
 
 class RagTool(ProjectTool):
-    section: ClassVar[str] = "rag_ops"
+    section: ClassVar[str] = KNOWLEDGE
     icon: ClassVar[str] = "search"
     idempotent: ClassVar[bool] = True
+
+    def lacks(self) -> str:
+        projects = self.services.projects
+        return NONE if projects is not None and not projects.some else ""
 
     async def search(
         self, query: str, projects: Sequence[Project], entity: str, limit: int, threshold: float, context: ToolContext
     ) -> ToolResult:
         kinds = [kind_of(entity)] if entity else []
         ids = [each.id for each in projects]
-        found = await self.projects.find(query, project_ids=ids, kinds=kinds, limit=limit, threshold=threshold) if ids else []
-        shown = {each.id for each in await self.readable([hit.entity for hit in found], context)}
-        hits = [hit for hit in found if hit.entity.id in shown]
+        hits: list[Found] = []
+        for most in (limit, FOUND_MAX):
+            found = await self.projects.find(query, project_ids=ids, kinds=kinds, limit=most, threshold=threshold) if ids else []
+            shown = {each.id for each in await self.readable([hit.entity for hit in found], context)}
+            hits = [hit for hit in found if hit.entity.id in shown][:limit]
+            if len(found) < most or len(hits) == limit:
+                break  # else what the agent may not read stood in the way of what it may
         outside = await self.outside([hit.entity for hit in hits], context)
         note = {"note": OUTSIDE} if any("://" in hit.entity.path for hit in hits) else {}
         return ToolResult({"success": True, "count": len(hits), **note, "results": [_hit(hit) for hit in hits]}, tainted=outside)
@@ -116,12 +131,11 @@ class QueryEntities(RagTool):
     async def run(self, input: QueryInput, context: ToolContext) -> ToolResult:
         kind = kind_of(input.entity)
         project = await self.named("", context)
-        found, total = await self.projects.query(project.id, kind, input.where, input.order_by, input.limit)
-        shown = await self.readable(found, context)
-        hidden = {"hidden": len(found) - len(shown)} if len(shown) < len(found) else {}
-        rows = [told(each) for each in shown]
-        outside = await self.outside(shown, context)
-        return ToolResult({"success": True, "project": project.name, "total": total, **hidden, "results": rows}, tainted=outside)
+        reads = self.reader(project, context)
+        found, total = await self.projects.query(project.id, kind, input.where, input.order_by, input.limit, reads=reads)
+        rows = [told(each) for each in found]
+        outside = await self.outside(found, context)
+        return ToolResult({"success": True, "project": project.name, "total": total, "results": rows}, tainted=outside)
 
 
 class SearchInput(Input):
@@ -200,13 +214,14 @@ class ExploreRelationships(RagTool):
 
     async def _id(self, text: str, context: ToolContext) -> str:
         """The id of what a model names: an id, or a name that only one entity has."""
-        if len(text) == 26 and set(text) <= set("0123456789abcdef"):
+        if is_entity_id(text):
             return text
         project = await self.named("", context)
         near: list[str] = []
+        reads = self.reader(project, context)
         for kind in (KINDS["Scope"], KINDS["File"], KINDS["Document"], KINDS["Section"], KINDS["Package"]):
             for field in ("qualified", "name"):
-                found, total = await self.projects.query(project.id, kind, {field: text}, "", 5)
+                found, total = await self.projects.query(project.id, kind, {field: text}, "", 5, reads=reads)
                 if total == 1:
                     return found[0].id
                 near += await self._places(found, context)

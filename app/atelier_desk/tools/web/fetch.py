@@ -31,13 +31,13 @@ _ONE_S = 180.0
 
 class FetchInput(Input):
     url: PageUrl
-    depth: int = Field(default=0, ge=0, le=DEPTH, description="0: this page; 1: the pages of the same site that it links to as well; …")
-    max_pages: int = Field(default=10, ge=1, le=PAGES, description="Most pages, with depth.")
-    include_patterns: list[str] = Field(default=[], max_length=_PATTERNS, description="Follow only links like one of these: */docs/*")
-    exclude_patterns: list[str] = Field(default=[], max_length=_PATTERNS, description="Follow no links like one of these.")
-    extract_links: bool = Field(default=False, description="Give the page's links too.")
-    force: bool = Field(default=False, description="Fetch it again, also when it was fetched a short while ago.")
-    offset: int = Field(default=0, ge=0, description="Character to read on from: next_offset of the answer before.")
+    depth: int = Field(default=0, ge=0, le=DEPTH, description="0: this page; 1: also those of the site it links to; …")
+    max_pages: int = Field(default=10, ge=1, le=PAGES, description="With depth.")
+    include_patterns: list[str] = Field(default=[], max_length=_PATTERNS, description="Links to follow, such as */docs/*")
+    exclude_patterns: list[str] = Field(default=[], max_length=_PATTERNS, description="Links not to follow.")
+    extract_links: bool = Field(default=False, description="Give its links too.")
+    force: bool = Field(default=False, description="Fetch anew, not from the cache.")
+    offset: int = Field(default=0, ge=0, description="Character to begin at: next_offset of the answer before.")
 
 
 _WITH_BROWSER = N_("Read the page {url} (if it needs JavaScript, {browser} runs it, apart from yours)")
@@ -52,17 +52,18 @@ class FetchWebPage(WebTool):
     purpose: ClassVar[str] = N_("Fetches pages of the web as text")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the page {url}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked into the page {url}")}
+    preset: ClassVar[bool] = True
     input: ClassVar[Any] = FetchInput
     rest_hint: ClassVar[str] = "Read on with offset."
     about: ClassVar[About] = About(
-        what="Fetches a page of the web and gives its text as Markdown with title, author and date; PDF as text.",
-        when="you have an address and need what the page says. Name the addresses you used in your answer.",
-        when_not="you have no address yet (search_web where you have it), or the file is in the workspace.",
-        example={"url": "https://docs.python.org/3/library/asyncio.html"},
+        what="Fetches a web page and gives its text as Markdown with title, author and date; PDF as text.",
+        when="you have an address and need what the page says. Name the addresses you used.",
+        when_not="you have no address (search_web, if you have it), or the file is in the workspace.",
+        example={"url": "https://docs.python.org/3/"},
         limits=(
-            f"{PAGE} characters of a page at once; next_offset says where to go on",
-            f"depth {DEPTH} and {PAGES} pages; links to other sites are not followed, robots.txt is obeyed, one request a second a site",
-            "a page that is made by JavaScript is shown by an installed browser, where the user has one and allows it",
+            f"{PAGE} characters at once",
+            f"depth {DEPTH}, {PAGES} pages of one site, one a second, robots.txt obeyed",
+            "JavaScript runs only where the user has and allows a browser",
             "the user's own network only where a rule allows it with its port",
         ),
     )

@@ -49,38 +49,34 @@ class IngestWebPage(WebTool):
         limits=(f"{PAGES} pages with depth",),
     )
 
-    @property
-    def projects(self) -> Projects:
-        if self.services.projects is None:
-            raise ToolError("There are no projects here.", code="unsupported")
-        return self.services.projects
-
     def describe(self, input: IngestInput) -> Call:
         seconds = 300.0 + (CRAWL_S if input.depth else 0)
         return replace(super().describe(input), subjects=Subjects(hosts=(host_of(input.url),)), timeout_s=seconds)
 
     async def run(self, input: IngestInput, context: ToolContext) -> ToolResult:
-        project = await self._project(input.project)
+        projects = self.services.need_projects()
+        project = await self._project(projects, input.project)
         context.progress(5, _("Asking {host}", host=host_of(input.url)))
         crawl = Crawl(input.depth, PAGES if input.depth else 1)
         found = await self.web.crawl(input.url, crawl, own_network(context), context.progress)
         kept = [page for page in found.pages if page.markdown]
         if not kept:
             raise ToolError("{url} has no text that could be kept.", code="not_a_page", url=input.url)
-        count = await self.projects.add_pages(project.id, [(page.url, page.title, page.markdown) for page in kept])
+        count = await projects.add_pages(project.id, [(page.url, page.title, page.markdown) for page in kept])
         failed = {"not_fetched": [{"url": url, "error": error} for url, error in found.failed]} if found.failed else {}
         pages = [{"url": page.url, "title": page.title} for page in kept]
         return ToolResult(
             {"success": True, "project": project.name, "entities": count, "pages": pages, **failed}, parts=tuple(map(source, kept))
         )
 
-    async def _project(self, name: str) -> Project:
+    @staticmethod
+    async def _project(projects: Projects, name: str) -> Project:
         wanted = name or HOME
-        known = await self.projects.list()
+        known = await projects.list()
         for each in known:
             if each.name.casefold() == wanted.casefold():
                 return each
         if name:
             names = ", ".join(each.name for each in known) or "none"
             raise ToolError("There is no project {name}. There are: {names}.", code="not_found", name=name, names=names)
-        return await self.projects.create(HOME)
+        return await projects.create(HOME)

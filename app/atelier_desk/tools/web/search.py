@@ -31,6 +31,7 @@ class SearchWeb(WebTool):
     icon: ClassVar[str] = "search"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the web for “{query}”")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Searched the web for “{query}”")}
+    preset: ClassVar[bool] = True
     input: ClassVar[Any] = SearchInput
     about: ClassVar[About] = About(
         what="Searches the web and gives title, address, excerpt and, where it is known, the date of each page.",

@@ -20,10 +20,13 @@ from atelier_desk.web.dialing import Dialer
 BYTES = 40 * 1024 * 1024
 """Of everything that comes in for one page."""
 CONNECTIONS = 200
+"""Of one page, one after the other or at once."""
 _HEAD = 32 * 1024
 _BODY = 1024 * 1024
+"""Bytes of what a browser sends: of a request's head, and of its body where it is not encrypted."""
 _CONNECT_S = 10.0
 _SILENCE_S = 20.0
+"""Seconds in which nothing comes, after which a connection is over."""
 _PIECE = 64 * 1024
 _HOP = frozenset(
     ("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding",

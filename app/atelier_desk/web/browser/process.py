@@ -24,8 +24,11 @@ _SUPERVISED = not getattr(sys, "frozen", False)
 """Whether the launcher of commands stands between, which ends what hides too: it needs an interpreter."""
 _MEMORY = 4 * 1024**3
 _PROCESSES = 64
+"""Bytes and processes that a browser may take with all it starts; the launcher ends it beyond."""
 _ENDS_S = 7.0
+"""Seconds a browser has to end when it is told to; then it is killed."""
 _SAID = 2_000
+"""Bytes at the end of what it printed in which the reason is looked for."""
 _PREFIX = "atelier-browser-"
 _OLD_S = 24 * 3600.0
 """Seconds after which nobody is at work in a folder: a page is shown within one minute."""

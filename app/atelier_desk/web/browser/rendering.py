@@ -20,7 +20,9 @@ START_S = 15.0
 QUIET_S = 15.0
 """Seconds that a page has until it asks for nothing more; what is there then is what is read."""
 READ_S = 10.0
+"""Seconds that the browser has to write out what it shows."""
 REQUESTS = 300
+"""Of one page; what it asks for beyond is not fetched."""
 _TAKEN = frozenset(("Document", "Stylesheet", "Script", "XHR", "Fetch", "EventSource", "Other", "Preflight"))
 """Kinds of requests that can change the text of a page; pictures, sounds, letters and reports are not fetched."""
 

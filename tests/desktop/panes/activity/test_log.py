@@ -79,6 +79,13 @@ def test_filter_and_export() -> None:
     }  # fmt: skip
 
 
+def test_a_row_names_the_server_of_a_call_once() -> None:
+    log = ActivityLog()
+    named = {"tool": "mcp__files__read", "server": "files", "arguments": {}, "presentation": {"title": "files: Read a file"}}
+    log.feed(event(1, ChunkType.TOOL_START, call_id="c1", **named))
+    assert entry_title(log.entries[0]) == "files · Read a file"
+
+
 def test_a_row_does_not_repeat_its_title_and_a_call_that_says_nothing_of_its_progress_has_none() -> None:
     log = ActivityLog()
     said = {"title": "Question to you", "summary": {"text": "Question to you: {question}", "params": {"question": "Which wood?"}}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +13,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButton, QWidget
 
+from atelier_desk import i18n
 from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.context.parts import PartsBar
 from atelier_desk.desktop.theme import theme
@@ -58,6 +60,18 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
     assert "50 tokens, 50 %" in parts.accessibleDescription()
     assert parts.whole == "400 tokens · 40 % of the window"
     assert not parts.grab().isNull()
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "32 tools searched for"), ("fr", "32 outils trouvés par recherche")])
+async def test_tools_that_were_searched_for_are_said(pane: ContextPane, atelier: FakeAtelier, language: str, said: str) -> None:
+    def request(run_id: str, seq: int) -> Any:
+        return replace(past.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
+
+    atelier.set("inspector", "request", request)
+    i18n.set_language(language)
+    pane.show_run("root", 3)
+    await settle()
+    assert said in named(pane, PartsBar, "context-parts").whole
 
 
 async def test_another_request_and_another_agent(pane: ContextPane, atelier: FakeAtelier) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+from atelier_desk import i18n
 from atelier_desk.desktop.panes.context import text as words
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.chat import ChatMessage, ImagePart, Role, ToolCall
@@ -59,4 +60,6 @@ def test_tools_that_were_searched_for_are_counted_with_what_listing_them_would_t
     counts = {"provider": "server", "dialect": "native", "tokens_input": 1, "tokens_output": 1, "estimated": False, "cost": 0.0}
     summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
     request = SentRequest(summary, (), (), None, 0.0, 1, 0, 1, (), (), searched_tools=84, searched_tokens=12_400)
-    assert words.searched(request) == "84 tools of MCP servers searched for instead of listed (12.4\u202fk tokens)"
+    assert words.searched(request) == "84 tools searched for instead of listed (12.4\u202fk tokens)"
+    i18n.set_language("fr")
+    assert words.searched(request) == "84 outils trouvés par recherche au lieu d’être listés (12,4\u202fk jetons)"

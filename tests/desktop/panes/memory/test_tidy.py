@@ -46,7 +46,7 @@ async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
     ]
     atelier.set("memories", "pairs", pairs)
     atelier.set("memories", "merge", NEW)
-    atelier.set("memories", "undo_merge", OLD)
+    atelier.set("memories", "undo_delete", OLD)
     atelier.set("memories", "keep_both", None)
     dialog = TidyDialog(bridge, "w", pane)  # type: ignore[arg-type]
     qtbot.addWidget(dialog)
@@ -64,7 +64,7 @@ async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
     assert dialog.said.text() == "No two memories say the same or contradict one another."
     pane.window().toasts.undo.undo()
     await settle()
-    assert [args for args, _ in atelier.calls("memories.undo_merge")] == [("old",)]
+    assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
 
 
 async def test_pin_and_the_switch_of_the_workflow(pane: MemoryPane, atelier: FakeAtelier) -> None:

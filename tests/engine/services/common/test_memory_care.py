@@ -24,12 +24,12 @@ async def test_what_says_the_same_is_merged_and_taken_apart_again(open_atelier: 
         assert await atelier.memories.pairs() == []
         with pytest.raises(UsageError):
             await atelier.memories.merge(one.id, one.id)
-        await atelier.memories.undo_merge(other.id)
+        await atelier.memories.undo_delete(other.id)
         assert (await atelier.memories.get(one.id)).tags == ("infra",)
         assert (await atelier.memories.get(other.id)).content == other.content
         assert len(await atelier.memories.pairs()) == 1
         with pytest.raises(NotFoundError):
-            await atelier.memories.undo_merge(other.id)
+            await atelier.memories.undo_delete(other.id)
 
 
 async def test_merging_takes_no_pin_and_no_later_words_away(open_atelier: Opener) -> None:
@@ -41,12 +41,12 @@ async def test_merging_takes_no_pin_and_no_later_words_away(open_atelier: Opener
         assert one.expires_at is not None
         assert (await atelier.memories.merge(one.id, other.id)).expires_at is None
         assert await atelier.memories.pinned() == [one.id]
-        await atelier.memories.undo_merge(other.id)
+        await atelier.memories.undo_delete(other.id)
         assert await atelier.memories.pinned() == [other.id]
         assert (await atelier.memories.get(one.id)).expires_at == one.expires_at
         await atelier.memories.merge(one.id, other.id)
         await atelier.memories.update(one.id, content="The staging server is called heron, port 8443")
-        await atelier.memories.undo_merge(other.id)
+        await atelier.memories.undo_delete(other.id)
         assert "8443" in (await atelier.memories.get(one.id)).content
         assert (await atelier.memories.get(other.id)).content == other.content
 

@@ -25,7 +25,6 @@ MAX_LENGTH = 100_000
 """Characters of a message (``domain.limits.MESSAGE``)."""
 _HEIGHT = 32
 """Pixels at 100 % that everything to press is high."""
-STRATEGIES = ("queue", "redirect", "terminate", "silent")
 
 
 class _Hint(ElidedLabel):
@@ -139,7 +138,7 @@ class Composer(Translated, QFrame):
 
     # -- building -------------------------------------------------------------------------------------------------------------
     def choose_strategy(self, name: str) -> None:
-        """Take the next messages this way while the agent works (``STRATEGIES``)."""
+        """Take the next messages this way while the agent works."""
         self.strategy = name
         self.retranslate()
 

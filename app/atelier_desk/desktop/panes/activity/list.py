@@ -100,7 +100,8 @@ def entry_title(entry: Entry) -> str:
     """What happened, in a few words."""
     if entry.is_call:
         title = _(entry.presentation.title) or bare_tool(entry.tool)
-        return f"{entry.data['server']} · {title}" if "server" in entry.data else title
+        server = str(entry.data.get("server", ""))
+        return f"{server} · {title.removeprefix(f'{server}: ')}" if server else title
     match entry.payload:
         case payloads.UserQuestionComplete(status=status):
             return _(_CLOSED.get(status, _CLOSED[""]))

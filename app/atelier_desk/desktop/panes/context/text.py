@@ -46,10 +46,10 @@ def tokens_words(count: int) -> str:
 
 
 def searched(request: SentRequest) -> str:
-    """That tools of servers were searched for, and what listing them would have taken."""
+    """That tools were searched for, and what listing them would have taken."""
     return ngettext(
-        "{n} tool of MCP servers searched for instead of listed ({tokens})",
-        "{n} tools of MCP servers searched for instead of listed ({tokens})",
+        "{n} tool searched for instead of listed ({tokens})",
+        "{n} tools searched for instead of listed ({tokens})",
         request.searched_tools, tokens=tokens_words(request.searched_tokens),
     )  # fmt: skip
 

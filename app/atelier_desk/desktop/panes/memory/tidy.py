@@ -107,6 +107,6 @@ class TidyDialog(QDialog):
         memories = self._bridge.engine.memories
 
         async def job() -> None:
-            await memories.undo_merge(memory_id)
+            await memories.undo_delete(memory_id)
 
         jobs.once(("undo", memory_id), job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,15 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidge
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.projects.code.editor import open_text
+from atelier_desk.desktop.projects.code.find import FindInSource
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
 from atelier_desk.desktop.projects.code.text import SourceText
-from atelier_desk.desktop.projects.words import describe, place_word
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Translated, control, fill, say
-from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
 from atelier_desk.i18n import N_, _
+from atelier_desk.project_words import describe, place_word
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -53,9 +55,13 @@ class CodePage(Translated, QWidget):
         self.projects: dict[str, Project] = {}
         self._file = ""
         """Path of the file that is shown, with its project before it."""
+        self._holder: Entity | None = None
+        """What is shown as a whole."""
         self._before: list[Entity] = []
         self._side_wanted: bool | None = None
         self.text = SourceText(self)
+        self.find = FindInSource(self.text, self)
+        self.find.closed.connect(self.text.setFocus)
         self.outline = Outline(self)
         self.callers = PlaceList("code-callers", N_("CALLED BY"), self)
         self.callees = PlaceList("code-callees", N_("CALLS"), self)
@@ -68,7 +74,7 @@ class CodePage(Translated, QWidget):
         self.body.addWidget(self.side)
         self.body.setStretchFactor(0, 1)
         self._shown = QWidget(self)
-        fill(QVBoxLayout(self._shown), self._build_top(), (self.body, 1), margins=(16, 8, 16, 12), spacing=8)
+        fill(QVBoxLayout(self._shown), self._build_top(), self.find, (self.body, 1), margins=(16, 8, 16, 12), spacing=8)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._shown)
@@ -84,6 +90,7 @@ class CodePage(Translated, QWidget):
         self.back.setShortcut("Alt+Left")
         self.back.setEnabled(False)
         self.place = control(ElidedLabel("", self, Qt.TextElideMode.ElideLeft), "code-place", look="strong")
+        look = control(IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.find.enter)
         self.graph = control(QPushButton(self), "code-graph", N_("Graph"), on=self._show_graph)
         self.editor = control(
             QPushButton(self),
@@ -94,7 +101,7 @@ class CodePage(Translated, QWidget):
         )
         copy = control(IconButton("copy", parent=self), "code-copy-place", tip=N_("Copy path and line"), on=self._copy)
         self.side_button = control(IconButton("panel-right", parent=self), "code-side", tip=N_("Outline and calls"), on=self._switch_side)
-        return fill(QHBoxLayout(), self.back, (self.place, 1), copy, self.graph, self.editor, self.side_button, spacing=6)
+        return fill(QHBoxLayout(), self.back, (self.place, 1), look, copy, self.graph, self.editor, self.side_button, spacing=6)
 
     # -- opening ----------------------------------------------------------------------------------------------------------------
 
@@ -115,6 +122,7 @@ class CodePage(Translated, QWidget):
         self._stack.setCurrentWidget(self._shown)
         whole = entity.kind in HOLDERS
         self.text.show_source(text, entity.path, 0 if whole else first, 0 if whole else last)
+        self.find.look(move=False)
         self._say_place()
         self.back.setEnabled(bool(self._before))
         file = f"{entity.project_id}:{entity.path}"
@@ -123,6 +131,33 @@ class CodePage(Translated, QWidget):
             self.outline.show_entities(await self._parts(entity))
         self.outline.mark_entity(entity.id)
         await self._show_calls(entity)
+
+    def refresh(self) -> None:
+        """Show the file as it is now, if it has another text than what is shown."""
+        if self.entity is not None and self.isVisible():
+            self.jobs.once(("refresh", self.entity.id), self._renew)
+
+    async def _renew(self) -> None:
+        entity = self.entity
+        if entity is None:
+            return
+        holder = self._holder or entity
+        try:
+            text, first, last = await self._read(entity)
+        except AtelierError:  # the part that was chosen is gone from the file, or the file itself is
+            try:
+                text, first, last = (await self._read(holder))[0], 0, 0
+            except AtelierError:
+                return
+        if entity is not self.entity or text == self.text.toPlainText():
+            return
+        whole = entity.kind in HOLDERS
+        self.text.renew(text, 0 if whole else first, 0 if whole else last)
+        self.find.look(move=False)
+        with suppress(AtelierError):
+            self.outline.show_entities(await self._parts(holder))
+            self.outline.mark_entity(entity.id)
+            await self._show_calls(entity)
 
     async def _read(self, entity: Entity) -> tuple[str, int, int]:
         """The text of its file with the lines of the entity; of a page from the web, or of a PDF, what was read of it."""
@@ -141,6 +176,7 @@ class CodePage(Translated, QWidget):
         if entity.kind not in HOLDERS:
             above = await projects.explore(entity.id, relations=(RelationKind.CONTAINS,), direction=Direction.IN, depth=5, limit=20)
             holder = next((each.entity for each in above.neighbours if each.entity.kind in HOLDERS), entity)
+        self._holder = holder
         below = await projects.explore(holder.id, relations=(RelationKind.CONTAINS,), direction=Direction.OUT, depth=5, limit=PARTS)
         return [each.entity for each in below.neighbours]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QResizeEvent, QTextBlock, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
@@ -11,6 +13,9 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import say
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _
+
+FOUND = 2_000
+"""Places that are shown of what is looked for."""
 
 
 class _Numbers(QWidget):
@@ -49,6 +54,10 @@ class SourceText(QPlainTextEdit):
         self.setCursorWidth(2)
         self.first, self.last = 0, 0
         """The marked lines, from 1; 0 for none."""
+        self.found: list[QTextCursor] = []
+        """The places of what is looked for; ``found_more`` when there are others after them."""
+        self.found_more = False
+        self._found_at = -1
         self._language = ""
         self._line = 0
         self._quiet = False
@@ -92,6 +101,49 @@ class SourceText(QPlainTextEdit):
         self.verticalScrollBar().setValue(max(0, block.blockNumber() - seen // 3))
         self.horizontalScrollBar().setValue(0)
 
+    def places_of(self, needle: str) -> list[QTextCursor]:
+        """Where a text stands, in upper or lower case; at most ``FOUND`` places, from the top."""
+        places: list[QTextCursor] = []
+        place = self.document().find(needle) if needle else QTextCursor()
+        while not place.isNull() and len(places) <= FOUND:
+            places.append(place)
+            place = self.document().find(needle, place)
+        self.found_more = len(places) > FOUND
+        return places[:FOUND]
+
+    def show_found(self, places: Sequence[QTextCursor]) -> None:
+        """Mark these places."""
+        self.found, self._found_at = list(places), -1
+        self.found_more = self.found_more and bool(places)
+        self._mark()
+
+    def go_to_found(self, row: int) -> None:
+        """Bring one of the marked places into view, marked more strongly, without leaving the part that is chosen."""
+        self._found_at = row
+        self._quiet = True
+        place = QTextCursor(self.found[row])
+        place.setPosition(place.selectionStart())
+        self.setTextCursor(place)
+        self._line = self.line
+        self.ensureCursorVisible()
+        self._quiet = False
+        self._mark()
+
+    def renew(self, text: str, first: int, last: int) -> None:
+        """The file has another text now: what was in view stays there, and the cursor in its line."""
+        line, top, left = self.line, self.verticalScrollBar().value(), self.horizontalScrollBar().value()
+        self._quiet = True
+        self.setPlainText(text)
+        self.setTextCursor(QTextCursor(self.document().findBlockByNumber(min(line, self.blockCount()) - 1)))
+        self._line = self.line
+        self._quiet = False
+        self._highlighter.start(text, self._language)
+        self.first, self.last = min(max(first, 0), self.blockCount()), min(max(last, first), self.blockCount())
+        self.found, self._found_at = [], -1
+        self._mark()
+        self.verticalScrollBar().setValue(top)
+        self.horizontalScrollBar().setValue(left)
+
     @property
     def line(self) -> int:
         """That of the cursor, from 1."""
@@ -117,6 +169,13 @@ class SourceText(QPlainTextEdit):
                 one.cursor = QTextCursor(block)
                 marks.append(one)
                 block = block.next()
+        for row, place in enumerate(self.found):
+            one = QTextEdit.ExtraSelection()
+            one.cursor = place
+            here = row == self._found_at
+            one.format.setBackground(theme().colour("accent" if here else "warn_soft"))
+            one.format.setForeground(theme().colour("on_accent" if here else "text"))
+            marks.append(one)
         self.setExtraSelections(marks)
 
     # -- line numbers -----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ RELATIONS = tuple(RelationKind)
 MOST_NODES = 5_000
 """More are not taken in: nobody finds anything in such a picture."""
 MOST_EDGES = 20_000
+"""That are drawn: the graph stays smooth with them."""
 
 
 class GraphModel(QObject):

@@ -18,13 +18,13 @@ from atelier_desk.desktop.projects.graph.loading import fetch_around, fetch_proj
 from atelier_desk.desktop.projects.graph.model import MOST_NODES, GraphModel
 from atelier_desk.desktop.projects.graph.settling import Settler
 from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
-from atelier_desk.desktop.projects.words import place_word
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, Translated, control, fill, say
 from atelier_desk.domain.project import Entity, Project
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.project_words import place_word
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -12,7 +12,7 @@ from shiboken6 import Shiboken
 
 from atelier_desk.desktop.projects.graph.layout import Bools, Floats, Ints
 from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS, GraphModel
-from atelier_desk.desktop.projects.words import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
+from atelier_desk.desktop.projects.looks import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.theme import icons, theme
 from atelier_desk.desktop.theme.tokens import blend
 

@@ -20,12 +20,13 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from atelier_desk.desktop.projects.graph.layout import Floats
 from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.paint import LARGER, GraphPainter, View, radius, sizes
-from atelier_desk.desktop.projects.words import describe
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Translated, say
 from atelier_desk.i18n import N_, ngettext
+from atelier_desk.project_words import describe
 
 ZOOM = 1.25
+"""Of one turn of the wheel, or one press."""
 SCALES = (1.0, 220.0)
 """Pixels an edge length, least and most."""
 FIRST_SCALE = 110.0

@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.actions import registry_of
 from atelier_desk.desktop.panes.wording import ago
-from atelier_desk.desktop.projects.words import folder_word
 from atelier_desk.desktop.settings.page import Row, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.domain.project import Project
 from atelier_desk.i18n import N_, _
+from atelier_desk.project_words import folder_word
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge

@@ -246,7 +246,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
         usage=state.usage + body.usage,
         context_tokens=body.context_tokens,
         dialect=body.dialect,
-        searched=body.searched_tools > 0 or (state.searched and not body.with_tools),
+        searched=body.search_scope if body.searched_tools else None if body.with_tools else state.searched,
         overflows=0,
         retries=0,
         steps=steps,

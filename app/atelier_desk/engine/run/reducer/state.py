@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, SearchScope
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalRequest
 from atelier_desk.domain.attachment import FILES, Attachment
 from atelier_desk.domain.chat import FinishReason, ImagePart, TextFile, ToolCall, Usage
@@ -182,7 +182,7 @@ class RunState:
         iterations: model replies since the last user message.
         elapsed_ms: working time; waiting for a person does not count.
         recent: digests of the newest calls, for the loop guard; ``loop_warned`` those already warned about.
-        searched: the newest request had only those tools of MCP servers that ``search_tools`` found.
+        searched: of these tools the newest request had only those that ``search_tools`` found; None when all were listed.
         window: tokens of the model's window as the server told it, None when it did not have to.
         overflows: requests the server refused as too long since the last reply.
         steps: steps that may still be taken in stepping mode, None for any number.
@@ -264,7 +264,7 @@ class RunState:
     form_asked: bool = False
     form_only: bool = False
     dialect: str = ""
-    searched: bool = False
+    searched: SearchScope | None = None
     window: int | None = None
     context_tokens: int = 0
     overflows: int = 0

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple
 
-from atelier_desk.domain.agent import ToolDialect
+from atelier_desk.domain.agent import SearchScope, ToolDialect
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import (
     ChatDelta,
@@ -69,7 +69,7 @@ from atelier_desk.llm.tokens import BYTES_PER_TOKEN, dearest_input, definition_t
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
 from atelier_desk.tools.base import Effect
-from atelier_desk.tools.modes import tools_text, usable_names, visible_names
+from atelier_desk.tools.modes import Search, tools_text, usable_names, visible_names
 from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.skills import activate
@@ -89,12 +89,10 @@ SHRINK = 0.75
 """What the window is taken to be when a server says "too long" without saying how much it can take."""
 
 
-def offered_tools(
-    env: RunEnvironment, state: RunState, *, guided: bool = False, found: Sequence[str] | None = None
-) -> tuple[ToolSpec, ...]:
+def offered_tools(env: RunEnvironment, state: RunState, *, guided: bool = False, search: Search | None = None) -> tuple[ToolSpec, ...]:
     """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
-    of its own tools alone. ``found`` are tools of servers that were found, None when all are listed."""
-    names = [name for name in _names(env, state, found) if not guided or not env.registry.is_control_tool(name)]
+    of its own tools alone. ``search`` is how they are searched for, None when all are listed."""
+    names = [name for name in _names(env, state, search) if not guided or not env.registry.is_control_tool(name)]
     if guided:
         names = [name for name in names if name != ActivateSkillTool.name]
     return with_skill_names(env.registry.get_definitions_by_names(names, profile("", state.agent.model).edit_forms), state)
@@ -108,10 +106,10 @@ def with_skill_names(tools: Sequence[ToolSpec], state: RunState) -> tuple[ToolSp
 
 def direct_names(env: RunEnvironment, state: RunState) -> list[str]:
     """Names of the tools the model may call directly, as its newest request had them."""
-    return _names(env, state, searching.found(state))
+    return _names(env, state, searching.current(state))
 
 
-def _names(env: RunEnvironment, state: RunState, found: Sequence[str] | None) -> list[str]:
+def _names(env: RunEnvironment, state: RunState, search: Search | None) -> list[str]:
     return visible_names(
         env.registry,
         mode=state.agent.tool_mode,
@@ -121,7 +119,7 @@ def _names(env: RunEnvironment, state: RunState, found: Sequence[str] | None) ->
         has_parent=state.parent_run_id is not None,
         child_asks=any(child.question for child in state.children),
         attached=state.has_more_to_read,
-        found=found,
+        search=search,
     )
 
 
@@ -275,11 +273,11 @@ class ModelCall:
         # A model that is too small to call tools by itself is too small to look for them.
         searched = None if guided else searching.searched(self._env.registry, state, enabled_names(self._env, state), window)
         self._searched = searched if with_tools else None
-        found = searched.found if searched is not None else None
-        tools = offered_tools(self._env, state, guided=guided, found=found) if with_tools else ()
+        search = searched.search if searched is not None else None
+        tools = offered_tools(self._env, state, guided=guided, search=search) if with_tools else ()
         # What folders say takes no more than a quarter of the window.
         system = prompt.system_prompt(
-            state, self._tools_text(state, found), min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4)), skills=not guided
+            state, self._tools_text(state, search), min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4)), skills=not guided
         )
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
@@ -334,14 +332,14 @@ class ModelCall:
             prices=(dearest_input(opened.info), opened.info.price_output or 0.0),
         )
 
-    def _tools_text(self, state: RunState, found: Sequence[str] | None) -> str:
+    def _tools_text(self, state: RunState, search: Search | None) -> str:
         return tools_text(
             self._env.registry,
             mode=state.agent.tool_mode,
             enabled=configured(self._env, state),
             depth=state.depth,
             max_depth=state.max_depth,
-            found=found,
+            search=search,
         )
 
     async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
@@ -479,6 +477,7 @@ class ModelCall:
                 based_on=self._based_on,
                 searched_tools=self._searched.tools if self._searched is not None else 0,
                 searched_tokens=self._searched.tokens if self._searched is not None else 0,
+                search_scope=self._searched.search.scope if self._searched is not None else SearchScope.SERVERS,
                 usage=usage,
                 context_tokens=usage.tokens_input + usage.tokens_output,
                 context_window=ready.window,

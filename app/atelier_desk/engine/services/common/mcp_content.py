@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer, McpTemplate
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 PROPOSES_S = 5.0
 """Seconds a server has to propose values: somebody is typing."""
 
@@ -61,17 +62,6 @@ class McpContent:
         if not text and not data:
             raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
         return text, data, kind
-
-    @staticmethod
-    async def templates(connection: Connection) -> tuple[McpTemplate, ...]:
-        """The templates a server lists; one that cannot list them still has its tools."""
-        from atelier_desk.mcp import templates
-
-        try:
-            return tuple(await connection.request(templates.templates))
-        except McpError as error:
-            log.warning("%s", error)
-            return ()
 
     async def fill(self, name: str, template: str, values: Mapping[str, str]) -> str:
         """The address that a template gives with these values. No server is started.
@@ -161,6 +151,15 @@ class McpContent:
         if not text:
             raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=call)
         return found, text
+
+
+async def listed(ask: Callable[[], Awaitable[Sequence[T]]]) -> tuple[T, ...]:
+    """What a server lists besides its tools; one that cannot list it still has its tools."""
+    try:
+        return tuple(await ask())
+    except McpError as error:
+        log.warning("%s", error)
+        return ()
 
 
 def _prompt(entry: McpEntry, call: str) -> McpPrompt | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.mcp import MOST_ROOTS, McpEntry, McpServer
@@ -28,6 +29,8 @@ OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "co
 def checked(config: McpServer) -> McpServer:
     """Refuse what can never work, and what would put a secret into the configuration. Raises ``UsageError``."""
     checks.build(McpServer, _("MCP server"), **config.model_dump())
+    if config.transport == "http":
+        _check_address(config.url)
     for header in config.headers:
         if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
             raise UsageError(
@@ -47,6 +50,24 @@ def checked(config: McpServer) -> McpServer:
                 code="secret", name=name,
             )  # fmt: skip
     return config
+
+
+def _check_address(url: str) -> None:
+    try:
+        parts = urlsplit(re.sub(r"\$\{[^}]*\}", "1", url))
+        whole = bool(parts.hostname) and parts.port != 0  # reading a port over 65535 raises
+    except ValueError:
+        whole = False
+    if not whole or re.search(r"\s", url):
+        raise UsageError(
+            N_("{url} is no address: it needs a host, a port from 1 to 65535 if any, and no blanks."),
+            code="address", url=shorten(url, 100),
+        )  # fmt: skip
+    if "@" in parts.netloc:
+        raise UsageError(
+            N_("The address must not hold a name or a password, as it is stored as text: give them as a header, such as Authorization."),
+            code="secret",
+        )
 
 
 def existing_folders(folders: Sequence[str]) -> tuple[str, ...]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import NotFoundError, UsageError
-from atelier_desk.domain.memory import LIFETIME, Memory, MemoryFilter, MemoryScope
+from atelier_desk.domain.memory import LIFETIME, DeletedMemory, Memory, MemoryFilter, MemoryScope, MergedInto
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.common.context import ServiceContext
 
-UNDO_KEPT = 50
 APART_KEPT = 2_000
 """Pairs that a person said may both stand, the oldest forgotten first."""
 
@@ -35,8 +34,6 @@ class MemoryCare:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
-        self._merged: OrderedDict[str, tuple[Memory, Memory, Memory, bool]] = OrderedDict()
-        """By the id of the one that went: both as they were, what was made of them, and whether its pin moved."""
 
     async def pairs(self, workflow_id: str | None = None, limit: int = 50) -> list[MemoryPair]:
         """Memories that say the same or contradict one another, the most alike first; with a workflow its own and the general ones, without
@@ -62,7 +59,7 @@ class MemoryCare:
 
     async def merge(self, keep_id: str, other_id: str) -> Memory:
         """Keep one of two memories and forget the other, whose tags, runs, age, importance, pin and longer life it takes over.
-        ``undo_merge`` takes it back while the program runs.
+        ``undo_delete`` of the other takes it back for ``DELETED_DAYS``.
 
         Raises:
             UsageError: they are the same one, or of different places.
@@ -83,32 +80,54 @@ class MemoryCare:
         }
         stored = await self._context.memory_search.index(kept.model_copy(update=changes))
         moved = await self._move_pin(other.id, kept.id)
-        await repo.delete(other.id)
-        self._merged[other.id] = (kept, other, stored, moved)
-        while len(self._merged) > UNDO_KEPT:
-            self._merged.popitem(last=False)
+        await repo.delete(other.id, MergedInto(kept=kept, made=stored, pinned=moved))
         self._context.bus.changed("memory", stored.id)
         return stored
 
-    async def undo_merge(self, other_id: str) -> Memory:
-        """Have both memories again as they were, but for what was written into the one that stayed since; gives the one that was forgotten.
+    async def deleted(self, limit: int = 100, offset: int = 0) -> list[DeletedMemory]:
+        """What can be brought back, the last deleted first."""
+        return await self._context.repos.memory_bin.list(limit, offset)
+
+    async def undo_delete(self, memory_id: str) -> Memory:
+        """Bring a deleted memory back. One that was made one with another is taken apart again: both are as they were, but for what was
+        written into the other since.
 
         Raises:
-            NotFoundError: it was not merged since the program started.
+            NotFoundError: it was deleted too long ago, or for good.
         """
-        found = self._merged.get(other_id)
-        if found is None:
-            raise NotFoundError(N_("The deleted memory {id} can no longer be brought back."), id=other_id)
-        kept, other, made, moved = found
-        now = next(iter(await self._context.repos.memories.get_many([kept.id])), None)
-        written = now is not None and (now.content, now.tags, now.type) != (made.content, made.tags, made.type)
-        for memory in (other,) if written else (kept, other):
-            await self._context.memory_search.index(memory)
-            self._context.bus.changed("memory", memory.id)
-        if moved:
-            await self._move_pin(kept.id, other.id)
-        self._merged.pop(other_id, None)
-        return other
+        deleted = await self._deleted(memory_id)
+        memory = Memory.model_validate(deleted.model_dump(exclude={"deleted_at", "merged"}))
+        merged = deleted.merged
+        stored = await self._stored(memory)
+        if merged is None:
+            return stored
+        now = next(iter(await self._context.repos.memories.get_many([merged.kept.id])), None)
+        made = merged.made
+        if now is not None and (now.content, now.tags, now.type) == (made.content, made.tags, made.type):
+            await self._stored(merged.kept)
+        if merged.pinned:
+            await self._move_pin(merged.kept.id, memory_id)
+        return stored
+
+    async def purge(self, memory_id: str) -> None:
+        """Delete for good what was deleted.
+
+        Raises:
+            NotFoundError: there is no such deleted memory.
+        """
+        await self._deleted(memory_id)
+        await self._context.repos.memory_bin.purge(memory_id)
+        self._context.bus.changed("memory", memory_id)
+
+    async def purge_expired(self) -> int:
+        """Delete for good what was deleted more than ``DELETED_DAYS`` ago; gives how many."""
+        return await self._context.repos.memory_bin.purge_before(self._context.clock.now() - timedelta(days=limits.DELETED_DAYS))
+
+    async def _deleted(self, memory_id: str) -> DeletedMemory:
+        try:
+            return await self._context.repos.memory_bin.get(memory_id)
+        except NotFoundError:
+            raise NotFoundError(N_("The deleted memory {id} can no longer be brought back."), id=memory_id) from None
 
     async def _move_pin(self, before: str, after: str) -> bool:
         """Have the pin of one memory on another; False when there is none to move."""

@@ -41,10 +41,10 @@ def prompt_cost(registry: ToolRegistry, config: AgentConfig, mode: ToolMode, *, 
     enabled = configured_in(registry, state)
     usable = usable_names(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH)
     searched = searching.searched(registry, state, usable, window)
-    found = searched.found if searched is not None else None
-    text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, found=found)
+    search = searched.search if searched is not None else None
+    text = tools_text(registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, search=search)
     names = visible_names(
-        registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False, found=found
+        registry, mode=mode, enabled=enabled, depth=0, max_depth=limits.DEPTH, has_parent=False, child_asks=False, search=search
     )
     definitions = tuple(registry.get_definitions_by_names(names))
     system = message_tokens(prompt.system_prompt(state, text))

@@ -143,8 +143,8 @@ class SentRequest:
         window: tokens the model could see.
         limit: most tokens of the reply.
         tokens: of the whole request, as the server counted or estimated (see ``summary.estimated``).
-        searched_tools, searched_tokens: how many tools of MCP servers were searched for instead of being listed, and what their definitions
-            would have taken, as estimated; 0 when they were listed.
+        searched_tools, searched_tokens: how many tools were searched for instead of being listed, and what their definitions would
+            have taken, as estimated; 0 when they were listed.
         exact: False when the system message and the tools are not there: an older version did not keep them, or they were lost on the way
             through a file. The other ``messages`` are exact in any case.
     """

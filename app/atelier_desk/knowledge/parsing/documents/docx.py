@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 UNFOLDED = 64 << 20
 """Bytes of all its parts but pictures: a small file may unfold to gigabytes."""
 LINES = 200_000
+"""Paragraphs and rows of tables of one document."""
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _PICTURES = ("word/media/", "word/embeddings/", "word/fonts/")
 

@@ -1,13 +1,13 @@
-"""What the window calls the parts of a project."""
+"""What the window and the command line call the parts of a project."""
 
 from __future__ import annotations
 
 import re
 
-from atelier_desk.desktop.projects.words import kind_word
 from atelier_desk.domain.project import Entity, EntityKind
 from atelier_desk.i18n import spoken
 from atelier_desk.knowledge.parsing.languages import registry
+from atelier_desk.project_words import kind_word
 
 
 def test_every_part_of_code_that_a_grammar_finds_has_a_french_word() -> None:

@@ -1,4 +1,4 @@
-"""Kinds, relations and stages as a person reads them, with their icons and colours."""
+"""Parts of projects in a person's words, for the window and the command line: kinds, relations, places, languages, stages."""
 
 from __future__ import annotations
 
@@ -16,27 +16,6 @@ KIND_WORDS: dict[EntityKind, str] = {
     EntityKind.PAGE: N_("Web pages"),
     EntityKind.IMAGE: N_("Images"),
 }
-KIND_ICONS: dict[EntityKind, str] = {
-    EntityKind.FILE: "file-text",
-    EntityKind.SCOPE: "braces",
-    EntityKind.IMPORT: "import",
-    EntityKind.PACKAGE: "package",
-    EntityKind.DOCUMENT: "book-open",
-    EntityKind.SECTION: "heading",
-    EntityKind.PAGE: "globe",
-    EntityKind.IMAGE: "image",
-}
-KIND_COLOURS: dict[EntityKind, str] = {
-    EntityKind.FILE: "accent",
-    EntityKind.SCOPE: "function",
-    EntityKind.IMPORT: "muted",
-    EntityKind.PACKAGE: "warn",
-    EntityKind.DOCUMENT: "ok",
-    EntityKind.SECTION: "teal",
-    EntityKind.PAGE: "keyword",
-    EntityKind.IMAGE: "err",
-}
-"""By kind the token of the theme that paints it."""
 RELATION_WORDS: dict[RelationKind, str] = {
     RelationKind.CONTAINS: N_("contains"),
     RelationKind.IMPORTS: N_("imports"),
@@ -44,14 +23,6 @@ RELATION_WORDS: dict[RelationKind, str] = {
     RelationKind.INHERITS: N_("inherits from"),
     RelationKind.MENTIONS: N_("mentions"),
     RelationKind.LINKS_TO: N_("links to"),
-}
-RELATION_COLOURS: dict[RelationKind, str] = {
-    RelationKind.CONTAINS: "muted",
-    RelationKind.IMPORTS: "warn",
-    RelationKind.CALLS: "function",
-    RelationKind.INHERITS: "keyword",
-    RelationKind.MENTIONS: "teal",
-    RelationKind.LINKS_TO: "ok",
 }
 _TYPES = {
     "file": N_("file"),

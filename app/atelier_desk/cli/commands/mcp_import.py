@@ -1,0 +1,106 @@
+"""``atelier mcp import``: servers out of other programs' files, bundles and links."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from atelier_desk.cli.mcp_output import described, preview, tell_found
+from atelier_desk.cli.parser import Adder
+from atelier_desk.i18n import N_, _
+
+if TYPE_CHECKING:
+    from atelier_desk.cli.output import Output
+    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.mcp.reading.found import FoundServer
+
+
+def register(group: Adder) -> None:
+    """Add the command to the group ``mcp``."""
+    read = group.command(
+        "import",
+        _("read servers out of a file, a link or this machine's programs; shows them, and adds with --add"),
+        "mcp_import:import_",
+    )
+    read.add_argument(
+        "source",
+        metavar="FILE|LINK",
+        nargs="?",
+        help=_(
+            "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard input; without it, this machine"
+            " is searched"
+        ),
+    )
+    read.add_argument("--workspace", metavar="DIR", action="append", help=_("look in this folder, too (repeatable)"))
+    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these of them; without names, all"))
+    read.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("what a server asks for (repeatable)"))
+
+
+async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Without ``--add`` nothing is stored: it is a preview."""
+    from atelier_desk.cli.agent_options import folders
+    from atelier_desk.cli.header_options import name_and_value, need_mcp_keyring
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import UsageError
+    from atelier_desk.engine.services.mcp_import import completed
+
+    found: list[tuple[str, FoundServer]] = []
+    bundle = ""
+    if arguments.source is None:
+        for file in await atelier.mcp_import.look(folders(out, arguments.workspace or [])):
+            if file.problem is not None:
+                out.note(f"{file.path}: {file.problem.localized(_)}", "warn")
+            found += [(f"{file.program}: {file.path}", each) for each in file.servers]
+    else:
+        servers, where, bundle = await _read(atelier, arguments.source, out)
+        found = [(where, each) for each in servers]
+    wanted = arguments.add
+    names = {each.name for _where, each in found}
+    if wanted and (unknown := [name for name in wanted if name not in names]):
+        raise UsageError(
+            N_("There is no {name} among them. Found: {names}."), name=", ".join(unknown), names=", ".join(sorted(names)) or "-"
+        )
+    if not found:
+        out.note(_("No MCP servers were found."))
+    if out.json and wanted is None:
+        data(out, [preview(where, each) for where, each in found])
+        return 0
+    added, values = [], dict(map(name_and_value, arguments.value or ()))
+    asked = {ask.name for _where, each in found for ask in each.asks}
+    if strange := ", ".join(sorted(values.keys() - asked)):
+        wants = ", ".join(sorted(asked)) or _("none")
+        raise UsageError(N_("No server of these asks for {unknown}. What is asked for: {names}."), unknown=strange, names=wants)
+    for where, each in found:
+        if wanted is None:
+            tell_found(out, where, each)
+        elif not wanted or each.name in wanted:
+            answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
+            missing = [ask.name for ask in each.open if ask.key not in answers]
+            if missing:
+                said = N_("The MCP server {server} needs values: {options}")
+                raise UsageError(said, server=each.name, options=" ".join(f"--value {name}=…" for name in missing))
+            await need_mcp_keyring(atelier, completed(each, answers)[1])
+            status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
+            added.append(described(status))
+            if not out.json:
+                line(out, _("Added {name}.", name=status.name))
+    if wanted is None and found:
+        out.note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
+    elif out.json:
+        data(out, added)
+    return 0
+
+
+async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundServer], str, str]:
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.mcp.reading.bundle import SUFFIXES
+
+    path = path_of(out, source) if len(source) < 1_000 and "\0" not in source else None
+    if source != "-" and path is not None and path.is_file():
+        return await atelier.mcp_import.read_file(str(path)), str(path), str(path) if path.suffix.lower() in SUFFIXES else ""
+    text = await out.read_input() if source == "-" else source
+    if source != "-" and ":" not in source and len(source.split()) == 1 and ("/" in source or "." in source):
+        from atelier_desk.cli.files import read_text
+
+        text = await read_text(out, source)  # says that there is no such file
+    return await atelier.mcp_import.read_text(text), _("your text"), ""

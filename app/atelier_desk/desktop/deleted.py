@@ -1,0 +1,192 @@
+"""What was deleted and can be brought back: workflows, and memories of a person or of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.soon import Soon
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import Translated, control, fill, label, say
+from atelier_desk.desktop.widgets.format import moment
+from atelier_desk.domain import limits
+from atelier_desk.domain.base import utc_now
+from atelier_desk.i18n import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.memory import DeletedMemory
+    from atelier_desk.domain.workflow import Workflow
+
+MOST = 500
+"""Rows of each kind; the last deleted come first."""
+AGAIN_MS = 100
+"""After a change until the list is read again: several come together."""
+TOPICS = ("workflow", "memory")
+
+
+class Deleted(NamedTuple):
+    """A row. ``kind`` is the icon's name too."""
+
+    id: str
+    name: str
+    what: str
+    icon: str
+    at: datetime
+
+    @property
+    def facts(self) -> str:
+        """What it is, when it was deleted, and how long it can be brought back; it goes for good when the program starts after that."""
+        left = max(0, (self.at + timedelta(days=limits.DELETED_DAYS) - utc_now()).days)
+        days = ngettext("can be brought back for {n} more day", "can be brought back for {n} more days", left)
+        return " · ".join((self.what, _("deleted {when}", when=moment(self.at)), days))
+
+
+def of_workflow(workflow: Workflow) -> Deleted:
+    return Deleted(workflow.id, workflow.name, _("Workflow"), "message-square", workflow.deleted_at or workflow.updated_at)
+
+
+def of_memory(memory: DeletedMemory) -> Deleted:
+    what = _("Memory that was made one with another") if memory.merged else _("Memory")
+    return Deleted(memory.id, " ".join(memory.content.split()), what, "brain", memory.deleted_at)
+
+
+class DeletedDialog(Translated, QDialog):
+    """``deleted-dialog`` with ``deleted-list``; several may be chosen. Enter brings back, Delete deletes for good after a question.
+
+    Signals:
+        opened: the workflow with this id is there again, and is to be shown.
+    """
+
+    opened = Signal(str)
+
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("deleted-dialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._bridge = bridge
+        self.jobs = Jobs(self, self._failed)
+        self.rows: dict[str, Deleted] = {}
+        column = fill(QVBoxLayout(self), margins=(24, 20, 24, 20), spacing=10)
+        self._title = say(label("", "title", self), N_("Recently deleted"))
+        self.said = control(label("", "muted", self, wrap=True), "deleted-said")
+        self.list = control(QListWidget(self), "deleted-list", look="plain", name=N_("What can be brought back"))
+        self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
+        dress_list(self.list)
+        self.back = control(QPushButton(self), "deleted-back", N_("Bring back"), look="primary", on=self.bring_back)
+        self.purge = control(QPushButton(self), "deleted-purge", N_("Delete for good…"), look="danger", on=self.ask_purge)
+        self.close_ = control(QPushButton(self), "deleted-close", N_("Close"), on=self.reject)
+        self.back.setDefault(True)
+        fill(column, self._title, self.said, (self.list, 1), fill(QHBoxLayout(), self.purge, 1, self.close_, self.back))
+        self.list.itemSelectionChanged.connect(self._enable)
+        self.list.itemDoubleClicked.connect(lambda _item: self.bring_back())
+        key = QShortcut(QKeySequence(Qt.Key.Key_Delete), self.list)
+        key.setContext(Qt.ShortcutContext.WidgetShortcut)
+        key.activated.connect(self.ask_purge)
+        self._again = Soon(self, AGAIN_MS, self.reload)
+        bridge.changed.connect(self._on_changed)
+        self.resize(theme().px(620), theme().px(480))
+        self._enable()
+        self.retranslate()
+        self.list.setFocus()
+        self.reload()
+
+    def retranslate(self) -> None:
+        self.setWindowTitle(_("Recently deleted"))
+        self._fill()
+
+    def reload(self) -> None:
+        """Read what there is."""
+        self.jobs.start(self._load(), "load")
+
+    async def _load(self) -> None:
+        engine = self._bridge.engine
+        workflows = await engine.workflows.list(limit=MOST, deleted=True)
+        memories = await engine.memories.deleted(limit=MOST)
+        found = sorted([*map(of_workflow, workflows), *map(of_memory, memories)], key=lambda row: row.at, reverse=True)
+        self.rows = {row.id: row for row in found}
+        self._fill()
+
+    def _fill(self) -> None:
+        chosen = set(self.chosen())
+        place = self.list.currentRow()
+        self.list.clear()
+        for row in self.rows.values():
+            item = two_line_item(self.list, row.id, row.name, row.facts, row.icon)
+            item.setSelected(row.id in chosen)
+        if self.rows and not self.chosen():
+            self.list.setCurrentRow(min(max(place, 0), len(self.rows) - 1))
+        days = limits.DELETED_DAYS
+        some = _("What you or your agents delete can be brought back for {n} days.", n=days)
+        self.said.setText(some if self.rows else _("Nothing. What you or your agents delete stays here for {n} days.", n=days))
+        self._enable()
+
+    def chosen(self) -> list[str]:
+        """Ids of the chosen rows."""
+        return [item.data(KeyRole) for item in self.list.selectedItems()]
+
+    def _enable(self) -> None:
+        for button in (self.back, self.purge):
+            button.setEnabled(bool(self.list.selectedItems()))
+
+    def bring_back(self) -> None:
+        """Bring the chosen ones back; a workflow that comes alone is shown."""
+        engine = self._bridge.engine
+
+        async def work(row: Deleted) -> object:
+            service = engine.memories if row.icon == "brain" else engine.workflows
+            return await service.undo_delete(row.id)
+
+        self._do("back", work, self._show_workflow)
+
+    def ask_purge(self) -> None:
+        """Delete the chosen ones for good, when the person says so."""
+        if not (ids := self.chosen()):
+            return
+        text = ngettext("Delete it for good?", "Delete these {n} for good?", len(ids))
+        confirm(self, text, _("They cannot be brought back after that."), _("Delete for good"), self._purge)
+
+    def _purge(self) -> None:
+        engine = self._bridge.engine
+
+        async def work(row: Deleted) -> object:
+            service = engine.memories if row.icon == "brain" else engine.workflows
+            return await service.purge(row.id)
+
+        self._do("purge", work)
+
+    def _do(self, name: str, work: Callable[[Deleted], Awaitable[object]], then: Callable[[list[Deleted]], None] | None = None) -> None:
+        rows = [self.rows[key] for key in self.chosen()]
+
+        async def job() -> None:
+            try:
+                for row in rows:
+                    await work(row)
+                    self.rows.pop(row.id, None)
+            finally:
+                self._fill()
+            if then is not None:
+                then(rows)
+
+        if rows:
+            self.jobs.once((name, *(row.id for row in rows)), job)
+
+    def _show_workflow(self, rows: list[Deleted]) -> None:
+        workflows = [row.id for row in rows if row.icon != "brain"]
+        if len(workflows) == 1:
+            self.opened.emit(workflows[0])
+
+    def _on_changed(self, topic: str, _id: str) -> None:
+        if topic in TOPICS:
+            self._again.ask()
+
+    def _failed(self, problem: str) -> None:
+        self.said.setText(problem)

@@ -1,0 +1,36 @@
+"""The icons and colours of what a project holds."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.project import EntityKind, RelationKind
+
+KIND_ICONS: dict[EntityKind, str] = {
+    EntityKind.FILE: "file-text",
+    EntityKind.SCOPE: "braces",
+    EntityKind.IMPORT: "import",
+    EntityKind.PACKAGE: "package",
+    EntityKind.DOCUMENT: "book-open",
+    EntityKind.SECTION: "heading",
+    EntityKind.PAGE: "globe",
+    EntityKind.IMAGE: "image",
+}
+KIND_COLOURS: dict[EntityKind, str] = {
+    EntityKind.FILE: "accent",
+    EntityKind.SCOPE: "function",
+    EntityKind.IMPORT: "muted",
+    EntityKind.PACKAGE: "warn",
+    EntityKind.DOCUMENT: "ok",
+    EntityKind.SECTION: "teal",
+    EntityKind.PAGE: "keyword",
+    EntityKind.IMAGE: "err",
+}
+"""By kind the token of the theme that paints it."""
+RELATION_COLOURS: dict[RelationKind, str] = {
+    RelationKind.CONTAINS: "muted",
+    RelationKind.IMPORTS: "warn",
+    RelationKind.CALLS: "function",
+    RelationKind.INHERITS: "keyword",
+    RelationKind.MENTIONS: "teal",
+    RelationKind.LINKS_TO: "ok",
+}
+"""The same by relation."""
