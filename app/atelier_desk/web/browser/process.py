@@ -7,9 +7,11 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -27,6 +29,9 @@ _ENDS_S = 7.0
 """Seconds a browser has to end when it is told to; then it is killed."""
 _SAID = 2_000
 """Bytes at the end of what it printed in which the reason is looked for."""
+_PREFIX = "atelier-browser-"
+_OLD_S = 24 * 3600.0
+"""Seconds after which nobody is at work in a folder: a page is shown within one minute."""
 _FLAGS = (
     "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--incognito", "--mute-audio",
     "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--disable-sync", "--disable-background-networking",
@@ -50,7 +55,7 @@ async def running(program: str, gate: str, more: Sequence[str] = ()) -> AsyncIte
     Raises:
         OSError: it cannot be started.
     """
-    folder = Path(await in_tool_thread(tempfile.mkdtemp, prefix="atelier-browser-"))
+    folder = await in_tool_thread(_folder)
     process: asyncio.subprocess.Process | None = None
     try:
         arguments = (*_FLAGS, f"--user-data-dir={folder / 'profile'}", f"--proxy-server=http://{gate}", *more, "about:blank")
@@ -70,6 +75,17 @@ async def running(program: str, gate: str, more: Sequence[str] = ()) -> AsyncIte
         if process is not None:
             await asyncio.shield(_ended(process))
         await asyncio.shield(in_tool_thread(shutil.rmtree, folder, ignore_errors=True))
+
+
+def _folder() -> Path:
+    """A new folder for a browser; those that a kill of the program left behind are removed."""
+    made = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    for each in made.parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            found = each.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == made.lstat().st_uid and time.time() - found.st_mtime > _OLD_S:
+                shutil.rmtree(each, ignore_errors=True)
+    return made
 
 
 async def _started(words: Sequence[str], orders: int, answers: int, folder: Path) -> asyncio.subprocess.Process:
