@@ -314,6 +314,21 @@ async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot
     assert window.focusWidget() is window.chat.composer.field
 
 
+async def test_the_palette_opened_before_the_models_are_read_finds_them_once_they_are(program: Program, qtbot: QtBot) -> None:
+    window = program.window
+    await program.start()
+    window.actions_["command-palette"].trigger()
+    palette = window._palette
+    assert palette is not None
+    qtbot.keyClicks(palette.field, "llama")
+    assert palette._model.rowCount() == 0
+    program.engine.set("models", "list", [ModelInfo(provider="p", name="llama-3")])
+    await window.chat.choices.load()
+    await wait_for(lambda: palette._model.rowCount() == 1)
+    assert palette.field.text() == "llama"
+    palette.hide()
+
+
 async def test_the_palette_reaches_workflows_agents_models_and_settings(program: Program, qtbot: QtBot) -> None:
     models = [ModelInfo(provider="Groq", name="llama", context_window=131_072), ModelInfo(provider="p", name="e", embedding=True)]
     agents = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bert")]

@@ -178,3 +178,17 @@ def test_what_is_set_for_the_workflow_reaches_the_server(open_desk: OpenDesk, se
     system = next(message["content"] for message in server.requests("Please")[0]["messages"] if message["role"] == "system")
     assert "Answer in verse." in str(system)
     assert desk.engine(lambda a: a.workflows.get(desk.workflow_id)).choices.instructions == "Answer in verse."
+
+
+def test_a_model_nobody_knows_answers_the_built_in_agent_at_once(open_desk: OpenDesk, server: ModelServer) -> None:
+    """The first thing a new person does: connect a server, pick a model of it, write. Nobody says how much such a model can take."""
+    server.models(BIG)
+    server.script("Please", "Answer 1.")
+    desk = open_desk(None)
+    desk.engine(lambda a: a.providers.save(server.provider))
+    desk.until(lambda: any(BIG in row.text for row in model_picker(desk).choices), "the models are read")
+    desk.settle()
+    pick(desk, BIG)
+    desk.send("Please begin")
+    desk.until(lambda: "Answer 1." in rendered(desk.find("chat-view")), "it is answered, and not refused for want of room")
+    desk.wait_done()

@@ -331,7 +331,7 @@ class WindowActions(WindowParts):
             )
             self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
             self._palette.ran.connect(self._on_ran)
-            self.chat.choices.shown.connect(lambda _agent, _model: self._palette and self._palette.collect_again())  # models are read
+            self.chat.choices.shown.connect(self._palette.collect_again)  # the models may be read now
         self._palette.popup()
         if not self.settings_pages:
             self.bridge.jobs.start(self._find_pages(), "settings pages")
