@@ -247,6 +247,7 @@ async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestState:
     """Say how far it is, on standard error, until it is over."""
+    from atelier_desk.project_words import state_word
 
     waiting = asyncio.ensure_future(atelier.projects.wait(project.id))
     loop, said, told = asyncio.get_running_loop(), asyncio.get_running_loop().time(), ""
