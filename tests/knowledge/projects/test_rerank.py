@@ -7,7 +7,7 @@ import pytest
 from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.projects.rerank import COVERED, TESTED, Wanted, is_test
 from atelier_desk.knowledge.projects.texts import query_stems, terms
-from atelier_desk.storage.repositories.projects import Light, entity_id, file_entity, file_key_of
+from atelier_desk.storage.graph import Light, entity_id, file_entity, file_key_of
 
 
 def scope(name: str, path: str, body: str) -> Light:
