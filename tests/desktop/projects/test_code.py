@@ -84,7 +84,7 @@ async def test_what_has_no_text_file_shows_what_was_read_of_it(window: ProjectsW
 
 async def test_something_is_found_in_the_file(window: ProjectsWindow, qtbot: QtBot) -> None:
     await opened(window)
-    code, find = window.code, window.code.find
+    code, find = window.code, window.code.finder
     window.find_here()
     assert find.isVisible()
     find.field.setText("NOTE")
@@ -111,14 +111,14 @@ async def test_what_is_shown_follows_the_file(window: ProjectsWindow, projects: 
     await opened(window)
     code = window.code
     window.find_here()
-    code.find.field.setText("save")
+    code.finder.field.setText("save")
     text = f"# A new first line.\n{STORE}"
     monkeypatch.setitem(TEXTS, "store.py", text)
     projects.entities["m1"] = SAVE.model_copy(update={"start_line": 10, "end_line": 12})
     await window.load()
     await code.jobs.settled()
     assert (code.text.toPlainText(), code.text.first, code.text.last) == (text, 10, 12)
-    assert (len(code.text.found), code.find.count.text(), code.text._found_at) == (1, "1 / 1", 0)
+    assert (len(code.text.found), code.finder.count.text(), code.text._found_at) == (1, "1 / 1", 0)
     assert code.place.text() == "store.py:10"
     assert code.outline.currentItem().text(0) == "save"
     at = code.text.line

@@ -132,7 +132,7 @@ class ProjectsWindow(Translated, QWidget):
         theme().changed.connect(self._restyle)
         self._restyle()
         keys: dict[str, Callable[[], object]] = {"Ctrl+N": self.new_project, "Esc": self._escape}
-        keys |= {"F3": partial(self.code.find.step, 1), "Shift+F3": partial(self.code.find.step, -1)}
+        keys |= {"F3": partial(self.code.finder.step, 1), "Shift+F3": partial(self.code.finder.step, -1)}
         keys |= {f"Ctrl+{row + 1}": partial(self.tabs.setCurrentIndex, row) for row in range(len(TABS))}
         for key, action in keys.items():
             QShortcut(QKeySequence(key), self).activated.connect(action)
@@ -209,8 +209,8 @@ class ProjectsWindow(Translated, QWidget):
             self.graph.view.choose(-1)
         elif self.search.field.hasFocus() and self.search.field.text():
             self.search.field.clear()
-        elif self.code.find.isVisible():
-            self.code.find.leave()
+        elif self.code.finder.isVisible():
+            self.code.finder.leave()
         else:
             self.close()
 
@@ -233,7 +233,7 @@ class ProjectsWindow(Translated, QWidget):
     def find_here(self) -> None:
         """Look for something: in the source that is shown, else in the project."""
         if self.pages.currentWidget() is self.code and self.code.entity is not None:
-            self.code.find.enter()
+            self.code.finder.enter()
         else:
             self.open_search()
 

@@ -60,8 +60,8 @@ class CodePage(Translated, QWidget):
         self._before: list[Entity] = []
         self._side_wanted: bool | None = None
         self.text = SourceText(self)
-        self.find = FindInSource(self.text, self)
-        self.find.closed.connect(self.text.setFocus)
+        self.finder = FindInSource(self.text, self)
+        self.finder.closed.connect(self.text.setFocus)
         self.outline = Outline(self)
         self.callers = PlaceList("code-callers", N_("CALLED BY"), self)
         self.callees = PlaceList("code-callees", N_("CALLS"), self)
@@ -74,7 +74,7 @@ class CodePage(Translated, QWidget):
         self.body.addWidget(self.side)
         self.body.setStretchFactor(0, 1)
         self._shown = QWidget(self)
-        fill(QVBoxLayout(self._shown), self._build_top(), self.find, (self.body, 1), margins=(16, 8, 16, 12), spacing=8)
+        fill(QVBoxLayout(self._shown), self._build_top(), self.finder, (self.body, 1), margins=(16, 8, 16, 12), spacing=8)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._shown)
@@ -90,7 +90,9 @@ class CodePage(Translated, QWidget):
         self.back.setShortcut("Alt+Left")
         self.back.setEnabled(False)
         self.place = control(ElidedLabel("", self, Qt.TextElideMode.ElideLeft), "code-place", look="strong")
-        look = control(IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.find.enter)
+        look = control(
+            IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.finder.enter
+        )
         self.graph = control(QPushButton(self), "code-graph", N_("Graph"), on=self._show_graph)
         self.editor = control(
             QPushButton(self),
@@ -122,7 +124,7 @@ class CodePage(Translated, QWidget):
         self._stack.setCurrentWidget(self._shown)
         whole = entity.kind in HOLDERS
         self.text.show_source(text, entity.path, 0 if whole else first, 0 if whole else last)
-        self.find.look(move=False)
+        self.finder.look(move=False)
         self._say_place()
         self.back.setEnabled(bool(self._before))
         file = f"{entity.project_id}:{entity.path}"
@@ -156,7 +158,7 @@ class CodePage(Translated, QWidget):
         if first and not whole:
             self.entity = entity = entity.model_copy(update={"start_line": first, "end_line": last})
             self._say_place()
-        self.find.look(move=False)
+        self.finder.look(move=False)
         with suppress(AtelierError):
             self.outline.show_entities(await self._parts(holder))
             self.outline.mark_entity(entity.id)
