@@ -157,7 +157,8 @@ def _narrow(rule: str) -> str:
     """A rule about one tool and some of its calls, by the name people know: ``“Write file” (~/notes.md)``."""
     name, bracket, calls = rule.partition("(")
     known = tool_title(name)
-    return f"{_('“{name}”', name=known) if known != name else name} {bracket}{calls}".strip()
+    title = _("“{name}”", name=known) if known != name else name
+    return f"{title} {bracket}{calls}".strip()
 
 
 LONGEST_RULE = 80

@@ -81,7 +81,7 @@ class Row(QWidget):
         self._line.setAlignment(self.control, side)
 
     def _cuts(self) -> bool:
-        """Whether a wide combo box beside the texts would cut an entry: its own hint for the width is that of its first show."""
+        """Whether a wide combo box beside the texts would cut an entry: its hint of the width is that of its first words."""
         box = self.control
         if not self._stretch or not isinstance(box, QComboBox):
             return False
