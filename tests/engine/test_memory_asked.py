@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
@@ -24,7 +24,12 @@ async def test_it_holds_in_its_workflow_until_a_person_says_yes(open_atelier: Op
         assert [each.id for each in await atelier.memories.proposed(workflow_id)] == [memory.id]
         [hit] = (await atelier.memories.search("tea", workflow_id)).hits
         assert hit.memory.id == memory.id
-        kept = await atelier.memories.keep(memory.id)
+        await atelier.memory_search.index(memory.model_copy(update={"content": "Something else."}))
+        with pytest.raises(ConflictError):
+            await atelier.memories.keep(memory.id, content=memory.content)
+        assert (await atelier.memories.get(memory.id)).proposed
+        await atelier.memory_search.index(memory)
+        kept = await atelier.memories.keep(memory.id, content=memory.content)
         assert (kept.proposed, kept.workflow_id) == (False, None)
         assert [each.id for each in await atelier.memories.list()] == [memory.id]
         assert await atelier.memories.proposed() == []

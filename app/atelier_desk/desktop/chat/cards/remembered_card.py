@@ -111,7 +111,7 @@ class RememberedCard(Translated, HeadedCard):
         memories = bridge.engine.memories
 
         async def job() -> None:
-            await memories.keep(memory.id, everywhere=everywhere)
+            await memories.keep(memory.id, everywhere=everywhere, content=memory.content)
             said = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
             self._offer(said, lambda: memories.propose_again(memory.id, home))
 

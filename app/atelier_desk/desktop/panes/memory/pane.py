@@ -238,7 +238,7 @@ class MemoryPane(Pane):
         row = self._row(memory_id)
         home = row.memory.workflow_id if row is not None else None
         memories = self.bridge.engine.memories
-        await memories.keep(memory_id)
+        await memories.keep(memory_id, content=row.memory.content if row is not None else None)
         if home:
             again = partial(memories.propose_again, memory_id, home)
             offer_undo(self, _("Remembered for all workflows"), lambda: self.jobs.once(("undo", memory_id), again))

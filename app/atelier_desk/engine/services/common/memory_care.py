@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
-from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.memory import LIFETIME, DeletedMemory, Memory, MemoryFilter, MemoryScope, MergedInto
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
@@ -145,13 +145,19 @@ class MemoryCare:
         """What agents want remembered for all workflows and nobody has said yes or no to, the newest first."""
         return await self._context.repos.memories.proposed(workflow_id or None, limit)
 
-    async def keep(self, memory_id: str, *, everywhere: bool = True) -> Memory:
+    async def keep(self, memory_id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:
         """Say yes to a proposed memory: for all workflows, or for its own alone. ``propose_again`` takes it back.
+
+        Args:
+            content: what the person read; None when they read nothing.
 
         Raises:
             NotFoundError: it is gone.
+            ConflictError: an agent gave it other words than the person read.
         """
         memory = await self._context.repos.memories.get(memory_id)
+        if content is not None and memory.content != content:
+            raise ConflictError(N_("An agent has changed this memory meanwhile. Read it again."))
         home = None if everywhere else memory.workflow_id
         return await self._stored(memory.model_copy(update={"workflow_id": home, "proposed": False}))
 
