@@ -69,7 +69,8 @@ class Panel:
         self.bridge.changed.emit("memory", id)
         return self.kept[id]
 
-    def _keep(self, id: str, *, everywhere: bool = True) -> Memory:
+    def _keep(self, id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:
+        assert content == self.kept[id].content, "what was read is what the yes is for"
         self.asked.append((id, everywhere))
         return self._put(id, workflow_id=None if everywhere else "w", proposed=False)
 
