@@ -15,6 +15,7 @@ _BY_CODE = {
     "bad_patch": N_("The patch cannot be read."),
     "bad_range": N_("These lines are not in the file."),
     "binary": N_("The file is no text."),
+    "conflict": N_("There is one with this name already."),
     "barred": N_("The page leads to a host that a rule forbids."),
     "browser": N_("The browser did not show the page."),
     "broken_page": N_("The page is broken, or asks for too much time or memory."),

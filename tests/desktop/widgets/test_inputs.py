@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QStyleOptionComboBox, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
@@ -68,6 +68,21 @@ def test_the_popup_of_a_combo_box_has_round_corners(area: QScrollArea) -> None:
     assert not window.mask().contains(window.rect().topLeft())
     assert window.mask().contains(window.rect().center())
     combo.hidePopup()
+
+
+def test_a_text_that_does_not_fit_ends_in_an_ellipsis(qtbot: QtBot) -> None:
+    combo = ComboBox()
+    qtbot.addWidget(combo)
+    combo.addItem("Shown by an installed browser, wherever there is one")
+    combo.resize(1000, 30)
+    option = QStyleOptionComboBox()
+    combo.initStyleOption(option)
+    assert option.currentText == combo.currentText()
+    combo.resize(160, 30)
+    combo.initStyleOption(option)
+    assert option.currentText.endswith("…")
+    assert len(option.currentText) > 5
+    assert not combo.grab().isNull()
 
 
 @pytest.mark.parametrize("scale", [100, 150])

@@ -129,7 +129,7 @@ async def test_the_builtin_agent_speaks_the_language_of_the_screen(open_atelier:
 async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         lead = await atelier.agents.by_name("Team lead")
-        small = lead.config.model_copy(update={"provider": "gone", "model": "unheard of"})
+        small = lead.config.model_copy(update={"provider": "gone", "model": "gpt-4"})
         cost = await atelier.agents.prompt_cost(small)
         assert set(cost) == set(ToolMode)
         assert 0 < cost[ToolMode.DIRECT] < 2_000, "where there is no room to list them, tools are searched for"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -61,6 +61,9 @@ class Row(QWidget):
         line.setContentsMargins(0, 4, 0, 4)
         line.setSpacing(16)
         fill(line, (texts, 2 if stretch else 1), (control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter))
+        if stretch and isinstance(control, QComboBox):
+            for told in (control.model().dataChanged, control.model().rowsInserted):
+                told.connect(lambda *_change: self._arrange())  # other words, as in another language
         if isinstance(control, QAbstractSpinBox):
             pad(control)
         elif isinstance(control, QCheckBox) and not control.text():
@@ -73,6 +76,15 @@ class Row(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._arrange()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._arrange()
+
+    def _arrange(self) -> None:
+        """Put the control beside the texts, or under them where there is no room for both."""
         room = self.control.sizeHint().width() + theme().px(STRETCH_TEXT if self._stretch else TEXT)
         down = self.width() < room or self._cuts()
         self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
