@@ -215,3 +215,13 @@ async def test_the_scope_of_one_workflow_is_kept_over_a_new_one(pane: MemoryPane
     pane.set_workflow("w")
     await settle()
     assert atelier.calls("memories.list")[-1][1]["scope"] is MemoryScope.WORKFLOW
+
+
+async def test_nothing_is_said_of_memories_before_they_were_read(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
+    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    assert made.empty.isVisible()
+    assert made.empty.title == "", "the engine is still opening: whether there are any is not known"
+    made.set_workflow("w")
+    assert made.empty.title == ""
+    await settle()
+    assert made.empty.title == "No memories yet"

@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode, SearchScope, ToolDialect, ToolMode
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.errors import ContextOverflowError
-from atelier_desk.domain.events.run import ModelReplied, WindowLearned
+from atelier_desk.domain.events.run import ModelReplied, RunFailed, WindowLearned
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway
 from atelier_desk.engine.run.reducer.reduce import fold
@@ -186,6 +186,8 @@ async def test_a_window_too_small_for_the_rest_says_so(open_atelier: Opener) -> 
         assert status != "completed"
         assert ContextOverflowError.code in [getattr(event.body, "code", "") for event in events]
         assert "leaves no room in the model's window of 700" in str([getattr(event.body, "message", "") for event in events])
+        failed = [event.body for event in events if isinstance(event.body, RunFailed)]
+        assert [body.recoverable for body in failed] == [False], "the same request would fail again, so no retry is offered"
 
 
 def test_what_is_searched_for_depends_on_what_the_window_has_room_for() -> None:

@@ -83,6 +83,8 @@ MOST_OVERFLOWS = 2
 """Requests a server may refuse as too long before the run fails: one compaction and one retry."""
 LEAST_WINDOW = 512
 """Tokens; a server that names a smaller window is not believed."""
+FUTILE = frozenset({"bad_request", "context_overflow"})
+"""Codes of errors that come again however often the same request is sent: nobody is offered to try them again."""
 SUMMARY_TOKENS = 800
 """Most tokens of a summary."""
 SHRINK = 0.75
@@ -540,7 +542,7 @@ class ModelCall:
                 message=message,
                 words=redact(error.in_words(_)),
                 detail=redact(str(error.params.get("detail") or "")),
-                recoverable=error.recoverable or error.code != "bad_request",
+                recoverable=error.recoverable or error.code not in FUTILE,
             )
             await self._env.journal.append(self._handle, *self.cut_off("error"), failed, clear_partial=True)
             self._kept = True
