@@ -70,10 +70,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 @pytest.mark.parametrize("header", ["a:" + " " * 16_000 + "\nb: [", "a: " + "[" * 8_000, "a: " + "{" * 8_000])
 def test_a_header_made_to_be_slow_is_refused_at_once(header: str) -> None:
-    began = time.process_time()
+    began = time.thread_time()
     with pytest.raises(UsageError):
         read(f"---\n{header}\n---\nDo it.")
-    assert time.process_time() - began < 0.5
+    assert time.thread_time() - began < 3, "it took minutes"
 
 
 _NAMES = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
