@@ -34,7 +34,7 @@ TOPICS = ("workflow", "memory")
 
 
 class Deleted(NamedTuple):
-    """A row. ``kind`` is the icon's name too."""
+    """A row. ``what`` it is, an ``N_`` text, is shown by the ``icon``, too."""
 
     id: str
     name: str
@@ -47,15 +47,15 @@ class Deleted(NamedTuple):
         """What it is, when it was deleted, and how long it can be brought back; it goes for good when the program starts after that."""
         left = max(0, (self.at + timedelta(days=limits.DELETED_DAYS) - utc_now()).days)
         days = ngettext("can be brought back for {n} more day", "can be brought back for {n} more days", left)
-        return " · ".join((self.what, _("deleted {when}", when=moment(self.at)), days))
+        return " · ".join((_(self.what), days, _("deleted {when}", when=moment(self.at))))
 
 
 def of_workflow(workflow: Workflow) -> Deleted:
-    return Deleted(workflow.id, workflow.name, _("Workflow"), "message-square", workflow.deleted_at or workflow.updated_at)
+    return Deleted(workflow.id, workflow.name, N_("Workflow"), "message-square", workflow.deleted_at or workflow.updated_at)
 
 
 def of_memory(memory: DeletedMemory) -> Deleted:
-    what = _("Memory that was made one with another") if memory.merged else _("Memory")
+    what = N_("Memory that was made one with another") if memory.merged else N_("Memory")
     return Deleted(memory.id, " ".join(memory.content.split()), what, "brain", memory.deleted_at)
 
 
