@@ -18,6 +18,7 @@ from atelier_desk.domain.chat import ToolCall
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion, form_answer
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.gateways.gateway import FactoryGateway
 from atelier_desk.engine.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.mcp import results
@@ -116,7 +117,10 @@ async def test_what_it_asks_is_answered(over: str, script: str, address: str, op
     for number, (name, arguments) in enumerate(calls):
         steps.append([ToolCall(id=f"c{number}", name=f"mcp__everything__{name}", arguments=arguments)])
         steps += ["Blue."] if name == "trigger-sampling-request" else []
-    async with open_atelier(ScriptedModel([*steps, "Done."])) as atelier:
+    model = ScriptedModel([*steps, "Done."])
+    async with open_atelier(model) as atelier:
+        # The window has room for all definitions, so that none has to be searched for before it is called.
+        atelier.environment.gateway = FactoryGateway(lambda agent: model, window=200_000)
         await atelier.mcp.save(config, new=True)
         health = await atelier.mcp.test("everything")
         assert health.ok, health.message
