@@ -100,6 +100,7 @@ async def main() -> None:
     parser.add_argument("--whole", action="store_true", help="look for them in the whole repository too")
     parser.add_argument("--model", type=Path, help="a folder with a model of sentence-transformers")
     parser.add_argument("--misses", type=int, default=0, help="print so many that were not found first")
+    parser.add_argument("--quick", action="store_true", help="as all benches have it; this one is as short as it can be")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     figures = {}

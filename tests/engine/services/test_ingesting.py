@@ -195,6 +195,26 @@ async def test_a_pause_keeps_what_was_read_and_the_next_start_goes_on(open_ateli
         assert len(await atelier.projects.files(project.id)) == 203
 
 
+async def test_a_file_that_comes_back_is_no_package_any_more(open_atelier: Opener, code: Path) -> None:
+    async def packages(atelier: Atelier, project: Project) -> set[str]:
+        found, _total = await atelier.projects.query(project.id, EntityKind.PACKAGE, {}, "name")
+        return {each.name for each in found}
+
+    store = (code / "store.py").read_text()
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        others = await packages(atelier, project)
+        (code / "store.py").unlink()
+        await read(atelier, project)
+        assert await packages(atelier, project) - others == {"store"}
+        (code / "store.py").write_text(store)
+        await read(atelier, project)
+        assert await packages(atelier, project) == others
+    async with open_atelier() as atelier:
+        assert await packages(atelier, project) == others
+
+
 async def test_nothing_outside_the_folder_is_read(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
     (tmp_path / "outside.py").write_text("def outside(): pass\n")
     (code / "link.py").symlink_to(tmp_path / "outside.py")

@@ -20,7 +20,7 @@ from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.i18n import _
 from atelier_desk.knowledge.projects.rows import entity_row, light, package_row
 from atelier_desk.knowledge.projects.texts import embedded_text
-from atelier_desk.storage.graph import Edge, FileState, FileWrite, file_key, project_key
+from atelier_desk.storage.graph import NO_FILE, Edge, FileState, FileWrite, file_key, project_key
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.workspace.root import ConfinedRoot
 
@@ -149,6 +149,7 @@ class Ingestion:
             await self._read(index, below, force)
             self._say(stage=IngestStage.RELATING, done=0, total=0, path="")
             await self._relate(index)
+            await self._sweep(index)
             if self._project.embedded:
                 await self._embed(index)
         except BaseException:
@@ -332,6 +333,13 @@ class Ingestion:
                     await writing.put(self._write_relations(index, sources, edges, packages))
                     sources, edges, packages = [], [], {}
             await writing.put(self._write_relations(index, sources, edges, packages))
+
+    async def _sweep(self, index: ProjectIndex) -> None:
+        """Forget the packages that no file imports any more: a file that was missing for a while was taken for one."""
+        gone = await in_tool_thread(index.unreached, project_key(self._project.id) + NO_FILE)
+        if gone:
+            await self._repo.remove_packages(self._project.id, gone)
+            await in_tool_thread(index.remove, gone)
 
     async def _tell_all(self, *, settled: bool) -> None:
         assert self.relator is not None

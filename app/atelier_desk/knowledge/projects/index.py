@@ -126,6 +126,14 @@ class ProjectIndex:
         with self.lock:
             return [self._id(row) for row in self.by_file.get(key, ())]
 
+    def unreached(self, key: str) -> list[str]:
+        """The ids of the entities in a file that nothing leads to."""
+        import numpy as np
+
+        with self.lock:
+            reached = set(np.unique(self.edges.columns["target"]).tolist()) if len(self.edges) else set()
+            return [self._id(row) for row in self.by_file.get(key, ()) if row not in reached]
+
     def relate(self, files: Iterable[str], edges: Sequence[Edge]) -> None:
         """What leaves these files (their keys) are these edges from now on."""
         import numpy as np

@@ -152,6 +152,11 @@ class ProjectRepository(Repository[Project]):
         statements.append(Statement("UPDATE $files SET related = true RETURN NONE", {"files": files}))
         await self._store.write(*statements)
 
+    async def remove_packages(self, project_id: str, ids: Sequence[str]) -> None:
+        """Delete packages that no relation leads to."""
+        rows = [record("entity", each) for each in ids]
+        await self._store.write(*self._changing(project_id), Statement("DELETE $rows RETURN NONE", {"rows": rows}))
+
     async def problems(self, project_id: str, limit: int) -> builtins.list[FileProblem]:
         """Files that were not read, or not wholly, those that failed first."""
         key = _hex(project_key(project_id))
