@@ -12,7 +12,7 @@ from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge import ranking
 from atelier_desk.knowledge import vectors as vectors_module
 from atelier_desk.knowledge.index import MemoryIndex, Question
-from atelier_desk.knowledge.vectors import RowVectors
+from atelier_desk.knowledge.vectors import RowVectors, widened
 from atelier_desk.storage.stems import Entry, pack
 
 DAY = 86_400.0
@@ -45,6 +45,19 @@ def test_the_cosine_counts_from_the_tenth_best_on(cosines: np.ndarray) -> None:
     assert np.array_equal(np.argsort(-cosines, kind="stable")[:1], np.argsort(-(beyond + cosines), kind="stable")[:1])
     few = cosines[:19]
     assert np.array_equal(ranking.beyond(few, np.ones(19, dtype=bool)), few)
+
+
+@given(arrays.arrays(np.float32, 40, elements=st.just(0.0) | st.floats(0, 1, width=32)), arrays.arrays(bool, 40))
+def test_the_tenth_best_is_the_same_however_many_are_zero(cosines: np.ndarray, compared: np.ndarray) -> None:
+    among = np.sort(cosines[compared])
+    tenth = among[-10] if len(among) >= ranking.BEHIND_FROM else 0
+    assert np.array_equal(ranking.beyond(cosines, compared), np.maximum(0, cosines - tenth))
+
+
+def test_half_precision_is_widened_exactly() -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)].reshape(-1, 512)
+    assert np.array_equal(widened(halves).view(np.uint32), halves.astype(np.float32).view(np.uint32))
 
 
 def test_between_languages_the_vectors_count_for_words() -> None:

@@ -75,6 +75,10 @@ def beyond(cosines: np.ndarray, compared: np.ndarray) -> np.ndarray:
     among = cosines[compared]
     if len(among) < BEHIND_FROM:
         return cosines
+    # Most are 0, and to part a heap of equals takes 4 ms at 50 000.
+    above = among[among > 0]
+    if len(above) >= BEHIND:
+        among = above
     tenth = np.partition(among, len(among) - BEHIND)[-BEHIND]
     found: np.ndarray = np.maximum(0, cosines - tenth)
     return found
