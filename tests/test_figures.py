@@ -38,3 +38,14 @@ def test_counts_of_tokens_are_short() -> None:
     assert [figures.tokens(count) for count in (850, 12_400, 999_999)] == ["850", "12.4\u202fk", "1.0\u202fM"]
     set_language("fr")
     assert figures.tokens(1_240_000) == "1,2\u202fM"
+
+
+def test_sizes_are_in_the_reader_s_language() -> None:
+    counts = (0, 1, 2, 1023, 1024, 1536, 1024 * 1024 - 1, 12 * 1024**2, 5 * 1024**3, 3000 * 1024**4)
+
+    def shown() -> list[str]:
+        return [figures.size(count).replace(figures.NARROW, " ") for count in counts]
+
+    assert shown() == ["0 bytes", "1 byte", "2 bytes", "1023 bytes", "1 kB", "1.5 kB", "1 MB", "12 MB", "5 GB", "3,000 TB"]
+    set_language("fr")
+    assert shown() == ["0 octet", "1 octet", "2 octets", "1023 octets", "1 ko", "1,5 ko", "1 Mo", "12 Mo", "5 Go", "3 000 To"]

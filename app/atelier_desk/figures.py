@@ -5,10 +5,12 @@ By hand, with neither Babel, whose import takes longer than many a listing, nor 
 
 from __future__ import annotations
 
-from atelier_desk.i18n import _, language
+from atelier_desk.i18n import N_, _, language, ngettext
 
 NARROW = "\u202f"
 """Narrow no-break space between a number and its unit, and in French between thousands."""
+SIZES = (N_("kB"), N_("MB"), N_("GB"), N_("TB"))
+"""Each 1 024 times the one before it; the first is 1 024 bytes."""
 _FRENCH = str.maketrans({",": NARROW, ".": ","})
 
 
@@ -41,6 +43,16 @@ def tokens(count: int) -> str:
     if count < 999_950:
         return f"{number(count / 1000, 1)}{NARROW}k"
     return f"{number(count / 1_000_000, 1)}{NARROW}M"
+
+
+def size(count: int) -> str:
+    """Bytes as ``1 byte``, ``900 bytes``, ``1.5 kB``, ``12 MB``; ``1,5 ko`` in French."""
+    if count < 1024:
+        return ngettext("{n} byte", "{n} bytes", count)
+    amount, unit = count / 1024, 0
+    while amount >= 1023.95 and unit < len(SIZES) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{number(amount, 1, trim=True)}{NARROW}{_(SIZES[unit])}"
 
 
 def cost(dollars: float) -> str:

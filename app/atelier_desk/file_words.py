@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from atelier_desk.figures import number
+from atelier_desk.figures import size
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -45,16 +45,16 @@ def state_words(change: Change) -> str:
 
 def kept_words(kept: Kept) -> str:
     """``12.3 MB for 40 changes, the oldest of 2026-11-01``."""
-    size = _("{number} MB", number=number(kept.size / 1024 / 1024, 1, trim=True))
+    held = size(kept.size)
     if not kept.changes or kept.oldest is None:
-        return _("{size}; there is nothing to undo", size=size)
+        return _("{size}; there is nothing to undo", size=held)
     changes = ngettext("{n} change", "{n} changes", kept.changes)
-    return _("{size} for {changes} that can be undone, the oldest of {date}", size=size, changes=changes, date=f"{kept.oldest:%Y-%m-%d}")
+    return _("{size} for {changes} that can be undone, the oldest of {date}", size=held, changes=changes, date=f"{kept.oldest:%Y-%m-%d}")
 
 
 def cleaned_words(done: Cleaned) -> str:
     """What a cleaning did, and what it cost."""
-    freed = _("{number} MB freed.", number=number(done.freed / 1024 / 1024, 1, trim=True))
+    freed = _("{size} freed.", size=size(done.freed))
     if not done.given_up:
         return _("{freed} Every change can still be undone.", freed=freed)
     lost = ngettext("{n} change can no longer be undone.", "{n} changes can no longer be undone.", done.given_up)

@@ -85,6 +85,8 @@ def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
     assert [each["id"] for each in cli("workflows", "deleted", "--json").json] == [workflow]
     assert cli("workflows", "restore", workflow[:-3]).status == 0
     assert cli("workflows", "deleted", "--json").json == []
+    told = cli("workflows", "delete", workflow).out
+    assert told.rstrip().endswith(f"For 30 days it can be brought back with: atelier workflows restore {workflow}")
     deleted = cli("workflows", "delete", workflow, "--for-good", "--json").json
     assert deleted["rows"]["message"] == 2
     assert cli("workflows", "import", "-", piped=exported.out).status == 0
@@ -222,10 +224,14 @@ def test_memory(cli: Cli, tmp_path: Path) -> None:
     exported = cli("memory", "export")
     (tmp_path / "m.json").write_text(exported.out, "utf-8")
     assert cli("memory", "import", "m.json", "--json").json == {"added": 0, "overwritten": 0, "skipped": 2}
-    assert cli("memory", "delete", added["id"]).status == 0
+    gone = cli("memory", "delete", added["id"])
+    assert gone.status == 0
+    assert gone.out.startswith("Deleted: “")
+    assert f"“{added['content']}”" in gone.out
+    assert gone.out.rstrip().endswith(f"For 30 days it can be brought back with: atelier memory restore {added['id']}")
     assert [each["id"] for each in cli("memory", "deleted", "--json").json] == [added["id"]]
     assert cli("memory", "restore", added["id"][:-3], "--json").json["id"] == added["id"]
-    assert cli("memory", "delete", added["id"], "--for-good").status == 0
+    assert cli("memory", "delete", added["id"], "--for-good").out == f"Deleted for good: {added['id']}\n"
     assert cli("memory", "deleted", "--json").json == []
     assert cli("memory", "restore", added["id"]).status == 2
     assert cli("memory", "import", "m.json", "--json").json["added"] == 1

@@ -21,6 +21,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk import i18n
 from atelier_desk.desktop import app as desktop
 from atelier_desk.desktop.crash import CrashHandler, report_text
+from atelier_desk.desktop.panes.base import Pane
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
@@ -212,6 +213,45 @@ def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_clos
     assert desktop.main(tmp_path, [], opener=opener) == 0
     assert opening[0] == "opening-page"
     assert kept[1]
+
+
+def test_while_it_opens_nothing_is_said_to_be_empty_or_ready(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine()
+    seen: dict[str, set[str]] = {}
+    may_open, may_list = threading.Event(), threading.Event()
+    panes = ("task-pane", "question-inbox", "activity-pane", "memory-pane", "reports-pane")
+
+    def words(program: desktop.Program) -> set[str]:
+        """The foot's and the empty panes'."""
+        found = [pane for name in panes if (pane := program.window.findChild(Pane, name)) is not None]
+        return {program.window.sidebar.foot._words.text(), *(pane._empty.title for pane in found if pane._empty is not None)}
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        await asyncio.to_thread(may_open.wait, 20)
+        yield engine
+
+    async def listed(**_fields: Any) -> list[Any]:
+        await asyncio.to_thread(may_list.wait, 20)
+        return []
+
+    engine.set("workflows", "list", listed)
+
+    def then(program: desktop.Program) -> bool:
+        if "opening" not in seen and program.window.findChild(Pane, "task-pane") is not None:
+            seen["opening"] = words(program)
+            may_open.set()
+        elif "reading" not in seen and engine.calls("workflows.list"):
+            seen["reading"] = words(program)
+            may_list.set()
+        elif engine.calls("go_on") and "Opening…" not in words(program):
+            seen["read"] = words(program)
+        return "read" in seen
+
+    drive(monkeypatch, then)
+    assert desktop.main(tmp_path, [], opener=opener) == 0
+    assert seen["opening"] == seen["reading"] == {"Opening…"}
+    assert seen["read"] == {"Ready", "No tasks yet", "No open questions", "Nothing has run yet", "No memories yet", "No reports yet"}
 
 
 def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QTreeView, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QStyleOptionViewItem, QTreeView, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save
@@ -47,3 +47,26 @@ def test_a_name_without_an_ending_gets_that_of_the_kind(qtbot: QtBot, tmp_path: 
         field.setText(str(tmp_path / "b"))
         dialog.accept()
         assert saved[-1] == tmp_path / f"b{ending}"
+
+
+@pytest.mark.parametrize(("language", "written"), [("en", "1.5\u202fkB"), ("fr", "1,5\u202fko")])
+def test_sizes_of_files_are_in_the_windows_language(qtbot: QtBot, tmp_path: Path, language: str, written: str) -> None:
+    (tmp_path / "a.json").write_bytes(b"1" * 1536)
+    (tmp_path / "folder").mkdir()
+    window = QWidget()
+    qtbot.addWidget(window)
+    switch_language(language)
+    dialog = ask_open(window, "T", "JSON (*.json)", print)
+    dialog.setDirectory(str(tmp_path))
+    tree = dialog.findChild(QTreeView, "treeView")
+    qtbot.waitUntil(lambda: tree.model().rowCount(tree.rootIndex()) == 2)
+
+    def shown(row: int) -> str:
+        index = tree.model().index(row, 1, tree.rootIndex())
+        option = QStyleOptionViewItem()
+        tree.itemDelegateForIndex(index).initStyleOption(option, index)
+        return str(option.text)
+
+    assert sorted(shown(row) for row in range(2)) == ["", written]
+    dialog.close()
+    switch_language("en")

@@ -347,6 +347,12 @@ def rendered(widget: QWidget) -> str:
     return "\n".join(line for line in lines if line.strip())
 
 
+def in_red(widget: QWidget) -> list[str]:
+    """What a widget says in the colour of errors."""
+    found = [each for each in [widget, *widget.findChildren(QLabel)] if each.isVisible() and "err" in str(each.property("variant"))]
+    return [rendered(each) for each in found]
+
+
 def rows(view: QAbstractItemView) -> list[str]:
     """The words of each row of a list, as a screen reader gets them."""
     model = view.model()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import rendered
+from tests.e2e.harness import in_red, rendered
 
 
 def test_a_message_is_answered_in_markdown(open_desk: OpenDesk) -> None:
@@ -59,6 +59,7 @@ def test_a_failed_call_says_so_on_its_card(open_desk: OpenDesk) -> None:
     desk.last_reply("cannot be divided")
     desk.wait_done()
     card = desk.until_shown("tool-card", "failed")
+    assert in_red(card) == ["failed"]
     desk.click(_head(card))
     desk.until(lambda: "zero" in rendered(card).lower(), "the card says why")
 

@@ -9,7 +9,7 @@ from atelier_desk.domain.chat import ChatRequest, Role
 from atelier_desk.domain.question import QuestionStatus
 from tests.e2e.asking import ask
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rendered
+from tests.e2e.harness import Desk, in_red, rendered
 
 
 def told(request: ChatRequest) -> str:
@@ -99,6 +99,8 @@ def test_a_skipped_question_is_told_to_the_agent(open_desk: OpenDesk) -> None:
     desk.last_reply("Question skipped by user")
     desk.wait_done()
     assert "skipped" in rendered(desk.find("tool-card"))
+    assert in_red(desk.find("tool-card")) == []
+    desk.until_row("activity-list", ", skipped, ")
     lived = desk.find("tool-card").height()
     desk.close()
     desk = open_desk()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QLocale, QSize
-from PySide6.QtWidgets import QFileDialog, QStyledItemDelegate, QToolButton, QTreeView
+from PySide6.QtCore import QCoreApplication, QLocale, QModelIndex, QPersistentModelIndex, QSize
+from PySide6.QtWidgets import QFileDialog, QFileSystemModel, QStyledItemDelegate, QStyleOptionViewItem, QToolButton, QTreeView
 
 from atelier_desk.desktop.theme import theme
+from atelier_desk.figures import size
 from atelier_desk.i18n import _
 
 _SIZE = QSize(880, 560)
 _WIDTHS = (290, 90, 160, 170)
 """Pixels at 100 % of its columns: name, size, type, when it was changed."""
 _BUTTONS = {"backButton": "chevron-left", "forwardButton": "chevron-right", "toParentButton": "arrow-up"}
+_SIZE_COLUMN = 1
 _TYPE = 2
 """The column that says what kind of thing a file is."""
 
@@ -26,6 +28,16 @@ class _Kinds(QStyledItemDelegate):
         return _("Folder") if text == "Folder" else text
 
 
+class _Sizes(QStyledItemDelegate):
+    """Qt writes them as the system does, in units of its own ("KiB")."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        super().initStyleOption(option, index)
+        model = index.model()
+        if isinstance(model, QFileSystemModel) and not model.isDir(index):
+            option.text = size(model.size(index))
+
+
 def dress(dialog: QFileDialog) -> QFileDialog:
     """Before it is opened. Of Qt's texts, ``qtbase_fr`` lacks what has got a letter to jump to since; a dialog of the system is its own."""
     tree = dialog.findChild(QTreeView, "treeView")
@@ -33,6 +45,7 @@ def dress(dialog: QFileDialog) -> QFileDialog:
         return dialog
     for which, text in ((QFileDialog.DialogLabel.LookIn, "Look in:"), (QFileDialog.DialogLabel.FileType, "Files of type:")):
         dialog.setLabelText(which, QCoreApplication.translate("QFileDialog", text))
+    tree.setItemDelegateForColumn(_SIZE_COLUMN, _Sizes(tree))
     tree.setItemDelegateForColumn(_TYPE, _Kinds(tree))
     look, above = theme(), dialog.parentWidget()
     for name, icon in _BUTTONS.items():

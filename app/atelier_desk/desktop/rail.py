@@ -123,7 +123,8 @@ class Rail(QWidget):
         self.docks: dict[str, QDockWidget] = {}
         self.panes: dict[str, Pane] = {}
         self._host: PaneHost | None = None
-        self._workflow_id = ""
+        self._workflow_id: str | None = None
+        """None until the engine is open and it is known which one is to be shown."""
         self._rows = 0
         self._fit = Soon(self, FIT_MS, self.fit)
         self._fold = Soon(self, FOLD_MS, self._fold_vacant)
@@ -316,7 +317,7 @@ class Rail(QWidget):
         pane.waiting.connect(partial(self._badge, name))
         pane.tools.addWidget(_DockButtons(dock, entry))
         self.panes[name] = pane
-        if self._workflow_id:
+        if self._workflow_id is not None:
             pane.set_workflow(self._workflow_id)
         self.made.emit(name)
 

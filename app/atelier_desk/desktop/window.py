@@ -162,7 +162,6 @@ class MainWindow(Translated, WindowActions):
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill everything, and show the workflow a person wants to see first."""
         self.prepare()
-        self.sidebar.foot.show_connection("ready")
         self.system.apply(settings)
         self.presenter.set_view("", None)
         await self.chat.load_choices()
@@ -174,6 +173,7 @@ class MainWindow(Translated, WindowActions):
         else:
             self.new_workflow()
         self.presenter.start()
+        self.sidebar.foot.show_connection("ready")
         self._refresh_actions()
         self.actions_.release()
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QImage
-from PySide6.QtWidgets import QFileDialog, QLabel, QListWidget, QMenu, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import QCoreApplication, QMimeData, QPointF, QSize, Qt, QUrl
+from PySide6.QtGui import QContextMenuEvent, QDropEvent, QImage
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QListWidget, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
@@ -135,6 +135,47 @@ async def test_files_are_dropped_kept_in_the_draft_sent_and_opened_large(qtbot: 
         shown = await again.until(lambda: again.panel.window().findChildren(Preview), "the picture is shown")
         assert shown[0].findChild(QLabel, "preview-picture").pixmap().width() == 40
         await again.bridge.jobs.settled()
+
+
+async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
+    workflow = await engine.workflows.create()
+    (tmp_path / "dot.png").write_bytes(png(40, 40))
+    (tmp_path / "notes.txt").write_text("The sea is blue.")
+    room = Room(qtbot, engine)
+    await room.open(workflow.id)
+    room.drop(tmp_path / "dot.png", tmp_path / "notes.txt")
+    await room.attached("dot.png", "notes.txt")
+    room.panel.composer.field.setPlainText("Look")
+    qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
+    await room.until(lambda: len(room.chips()) == 2 and not room.panel.view.entries[0].pending)
+
+    def right_click(chip: QWidget) -> QMenu:
+        at = chip.rect().center()
+        QApplication.sendEvent(chip, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, chip.mapToGlobal(at)))
+        (menu,) = (each for each in room.panel.window().findChildren(QMenu) if each.isVisible())
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+        menu.close()
+        return menu
+
+    picture, text = room.chips()
+    menu = right_click(picture)
+    assert menu.objectName() == "picture-menu"
+    large, save, copy = menu.actions()
+    QApplication.clipboard().clear()
+    copy.trigger()
+    await room.until(lambda: QApplication.clipboard().image().size() == QSize(40, 40), "it is in the clipboard")
+    large.trigger()
+    shown = await room.until(lambda: room.panel.window().findChildren(Preview), "the picture is shown")
+    assert shown[0].findChild(QLabel, "preview-picture").pixmap().width() == 40
+    shown[0].close()
+    save.trigger()
+    (asked,) = (each for each in room.panel.window().findChildren(QFileDialog) if each.isVisible())
+    asked.fileSelected.emit(str(tmp_path / "saved.png"))
+    asked.close()
+    await room.until(lambda: (tmp_path / "saved.png").is_file(), "it is saved")
+    assert (tmp_path / "saved.png").read_bytes() == (tmp_path / "dot.png").read_bytes()
+    assert right_click(text).objectName() == "message-menu"
+    await room.bridge.jobs.settled()
 
 
 async def test_what_is_taken_away_leaves_the_draft_and_the_disk(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
@@ -373,11 +414,11 @@ def test_a_chip_of_every_kind_has_its_words(qtbot: QtBot) -> None:
     frame = QWidget()
     qtbot.addWidget(frame)
     chips = AttachedChips(entries, TranscriptHost(), frame)
-    assert [button.toolTip() for button in chips.buttons] == ["a & b.txt\n2.0 kB · excerpt: 500 of 2,000 characters", "src\nFolder"]
+    assert [button.toolTip() for button in chips.buttons] == ["a & b.txt\n2\u202fkB · excerpt: 500 of 2,000 characters", "src\nFolder"]
     assert 0 < chips.fit(120) != chips.fit(2_000)
     chips.fit(140)
     assert all(button.sizeHint().width() <= 140 for button in chips.buttons), "shortened, not cut off"
     assert chips.buttons[0].text().startswith("a && b.txt · ")
     assert chips.buttons[0].text().endswith("…")
     chips.natural_width(2_000)
-    assert chips.buttons[0].text() == "a && b.txt · 2.0 kB · excerpt: 500 of 2,000 characters"
+    assert chips.buttons[0].text() == "a && b.txt · 2\u202fkB · excerpt: 500 of 2,000 characters"

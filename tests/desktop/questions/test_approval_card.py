@@ -425,7 +425,7 @@ async def test_what_goes_along_with_a_folder_is_counted(scene: MakeScene) -> Non
     s.card._look_at_changes()
     await settle()
     assert s.find("approval-file-1").text() == "Deletes build/"
-    assert s.find("approval-counts-1").text() == "1,234 files · 5.3 MB"
+    assert s.find("approval-counts-1").text() == "1,234 files · 5.3\u202fMB"
     assert s.find("approval-file-2").text() == "New folder: copy/"
     assert s.find("approval-counts-2").accessibleName().startswith("at least 10,000 files")
     assert s.find("approval-diff-side").isHidden()

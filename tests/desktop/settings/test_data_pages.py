@@ -81,7 +81,7 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(window: Sett
     page.create_backup(tmp_path / "b.zip")
     await settle()
     assert atelier.calls("data.backup_create") == [((tmp_path / "b.zip",), {})]
-    assert page.backup_busy.text.text() == "Backup written and checked: 5 workflows, 120 messages (2.9 MB)."
+    assert page.backup_busy.text.text() == "Backup written and checked: 5 workflows, 120 messages (2.9\u202fMB)."
     atelier.set("data", "backup_verify", SimpleNamespace(counts={"message": 1}, size=0, damaged=("w/Plan.md",)))
     page.verify_backup(tmp_path / "b.zip")
     await settle()
@@ -154,8 +154,8 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     window.show_page("data")
     await settle()
     page: Any = window.page("data")
-    assert page._kept.hint.text() == "12 MB for 40 changes that can be undone, the oldest of 2026-11-01"
-    assert page._place.hint.text().endswith("\n3 attachments and files of tools: 2.0 kB")
+    assert page._kept.hint.text() == "12\u202fMB for 40 changes that can be undone, the oldest of 2026-11-01"
+    assert page._place.hint.text().endswith("\n3 attachments and files of tools: 2\u202fkB")
     find("checkpoint-days").setValue(7)
     await settle()
     assert atelier.kept.checkpoint_days == 7
@@ -163,8 +163,8 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     atelier.set("files", "kept", Kept())
     find("checkpoints-clean").click()
     await settle()
-    assert page.clean_busy.text.text() == "3 MB freed. 2 changes can no longer be undone."
-    assert page._kept.hint.text() == "0 MB; there is nothing to undo"
+    assert page.clean_busy.text.text() == "3\u202fMB freed. 2 changes can no longer be undone."
+    assert page._kept.hint.text() == "0 bytes; there is nothing to undo"
 
 
 async def test_making_new_vectors_is_paused_and_gone_on_with(

@@ -227,20 +227,27 @@ async def switch(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, line
+    from atelier_desk.cli.output import outcome
     from atelier_desk.domain.errors import NotFoundError
 
     memories = atelier.memories
     if not arguments.for_good:
-        _print(out, await memories.delete(arguments.id))
+        gone = await memories.delete(arguments.id)
+        outcome(
+            out,
+            gone.model_dump(mode="json"),
+            _(
+                "Deleted: “{text}”. For {n} days it can be brought back with: atelier memory restore {memory}",
+                text=_short(gone),
+                n=limits.DELETED_DAYS,
+                memory=gone.id,
+            ),
+        )
         return 0
     with contextlib.suppress(NotFoundError):  # it may have been deleted before
         await memories.delete(arguments.id)
     await memories.purge(arguments.id)
-    if out.json:
-        data(out, {"deleted": arguments.id})
-    else:
-        line(out, _("Deleted for good: {name}", name=arguments.id))
+    outcome(out, {"deleted": arguments.id}, _("Deleted for good: {name}", name=arguments.id))
     return 0
 
 
@@ -302,7 +309,11 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     return 0
 
 
+def _short(memory: Memory) -> str:
+    return " ".join(memory.content.split())[:80]
+
+
 def _print(out: Output, memory: Memory) -> None:
     from atelier_desk.cli.output import outcome
 
-    outcome(out, memory.model_dump(mode="json"), f"{memory.id}  {memory.type.value}  {' '.join(memory.content.split())[:80]}")
+    outcome(out, memory.model_dump(mode="json"), f"{memory.id}  {memory.type.value}  {_short(memory)}")

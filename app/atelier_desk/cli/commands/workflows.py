@@ -245,7 +245,13 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         outcome(out, {"deleted": workflow.id, "rows": removed}, _("Deleted for good: {name}", name=workflow.name))
     else:
         await atelier.workflows.delete(workflow.id)
-        outcome(out, {"deleted": workflow.id}, _("Deleted {name}", name=workflow.name))
+        told = _(
+            "Deleted {name}. For {n} days it can be brought back with: atelier workflows restore {workflow}",
+            name=workflow.name,
+            n=limits.DELETED_DAYS,
+            workflow=workflow.id,
+        )
+        outcome(out, {"deleted": workflow.id}, told)
     return 0
 
 

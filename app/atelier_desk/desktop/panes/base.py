@@ -87,6 +87,7 @@ class Pane(Translated, QWidget):
         self.frame.addLayout(top)
         self.frame.addWidget(self._body, 1)
         self._empty: EmptyState | None = None
+        self._folds = False
         theme().changed.connect(self._size_heading)
         self._size_heading()
 
@@ -104,19 +105,32 @@ class Pane(Translated, QWidget):
         if workflow_id != self.workflow_id:
             self.workflow_id = workflow_id
             self.reload()
+        if not workflow_id:
+            self.was_read()  # of no workflow there is nothing to read
+
+    def wait_with(self, empty: EmptyState) -> None:
+        """``empty`` says that the pane is being read until ``was_read``."""
+        self._empty = empty
+        empty.wait(True)
+
+    def was_read(self) -> None:
+        """What the pane shows is what there is, for the first time or again."""
+        if self._empty is not None:
+            self._empty.wait(False)
 
     # folding ----------------------------------------------------------------------------------------------------------------------
 
     def fold_when(self, empty: EmptyState) -> None:
         """While ``empty`` is what the pane shows it has nothing to show, and can be folded."""
-        self._empty = empty
+        self._folds = True
+        self.wait_with(empty)
         empty.installEventFilter(self)
         empty.said.connect(self._say_why)
 
     @property
     def vacant(self) -> bool:
         """There is nothing to show."""
-        return self._empty is not None and not self._empty.isHidden()
+        return self._folds and self._empty is not None and not self._empty.isHidden()
 
     @property
     def folded(self) -> bool:

@@ -119,6 +119,7 @@ class ReportsPane(Pane):
 
     async def _load(self, workflow_id: str) -> None:
         self._reports = await self.bridge.engine.reports.list(workflow_id) if workflow_id else []
+        self.was_read()
         known = {report.name for report in self._reports}
         if self._open and self._open not in known and not self.editing:
             self._open = ""

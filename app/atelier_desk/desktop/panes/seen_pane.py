@@ -54,6 +54,7 @@ class SeenPane(Pane):
             await self.read(workflow_id)
         finally:
             self._reading = False
+        self.was_read()
         if self._at_once:
             self._read_if_seen()
         elif self._stale:

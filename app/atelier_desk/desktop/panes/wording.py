@@ -6,10 +6,10 @@ from datetime import datetime
 
 from PySide6.QtCore import QDateTime
 
-from atelier_desk.desktop.widgets.format import locale, size
+from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.desktop.widgets.format import moment as date_time
 from atelier_desk.domain.base import utc_now
-from atelier_desk.figures import NARROW, number
+from atelier_desk.figures import NARROW, number, size
 from atelier_desk.figures import cost as money
 from atelier_desk.figures import duration as _duration
 from atelier_desk.figures import tokens as short_number

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Translated, control, fill, label
-from atelier_desk.desktop.widgets.format import size
 from atelier_desk.domain import limits
 from atelier_desk.domain.parts import FileChange
+from atelier_desk.figures import size
 from atelier_desk.i18n import N_, _, ngettext
 
 LINES = 400

@@ -68,6 +68,8 @@ class ApprovalDesk(QObject):
         self.covered: Callable[[QWidget], bool] = lambda _card: False
         """Whether something lies over a widget, such as the shade of a question."""
         self.jobs = Jobs(self, self.notice.emit)
+        self.read = False
+        """Whether all that waits was read since the start."""
         self._requests: dict[str, ApprovalRequest] = {}
         self._decided: dict[str, ApprovalRequest] = {}
         self._drafts: dict[str, Draft] = {}
@@ -116,13 +118,15 @@ class ApprovalDesk(QObject):
             gone = [key for key in self._requests if key not in waiting]
             before = list(self._requests)
             self._requests = waiting
+            first = not self.read
             if self._told is None:
                 self._told = set(waiting)
+            self.read = True
             for key in gone:
                 await self._take(key)
         for key in waiting:
             self.updated.emit(key)
-        if before != list(waiting):
+        if first or before != list(waiting):
             self.changed.emit()
         self._time()
 

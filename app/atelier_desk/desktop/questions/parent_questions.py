@@ -58,6 +58,8 @@ class ParentQuestions(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self.jobs = Jobs(self, self.notice.emit)
+        self.read = False
+        """Whether all that waits was read since the start."""
         self._open: dict[str, ParentQuestion] = {}
         self._asking: dict[str, int] = {}
         """By run, the event of its newest question that nobody answered yet: an answer may overtake what is still being read."""
@@ -123,6 +125,7 @@ class ParentQuestions(QObject):
             found = [each for key, tree in (await self._bridge.engine.teams.at_work()).items() for each in _asking(tree, key)]
             known = self._open
             self._open = {each.run_id: known.get(each.run_id, each) for each in found if each.run_id not in self._answered}
+            self.read = True
         self.changed.emit()
 
 

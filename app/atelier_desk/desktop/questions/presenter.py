@@ -99,6 +99,11 @@ class QuestionPresenter(QObject):
         self.approvals.start()
         self.parents.start()
 
+    @property
+    def read(self) -> bool:
+        """Whether all that waits was read since the start: before that, none is not known to be none."""
+        return self._told is not None and self.approvals.read and self.parents.read
+
     def _read(self) -> None:
         self.jobs.start(self._reload(), "reload")
 

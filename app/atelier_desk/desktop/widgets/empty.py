@@ -9,16 +9,18 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.basic import Translated, fill, label
 from atelier_desk.desktop.widgets.words import Text, say
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_, _
 
 MARGIN = 24
 SMALL_MARGIN = 4
 SIDE = 16
+OPENING = N_("Opening…")
 
 
 class EmptyState(Translated, QWidget):
     """An icon, a line, a hint and, when it has a text, one button; ``set_texts`` binds other words.
 
+    While it waits (``wait``) it says that something is read, because nobody knows yet whether there is nothing.
     It never asks for room, unless it is to stay ``whole``: in a low place it loses first the margins, then the icon, then the hint (which
     stays in the tool tip), never the title or the button.
 
@@ -32,7 +34,7 @@ class EmptyState(Translated, QWidget):
         self, icon: str, title: Text = "", hint: Text = "", button: Text = "", parent: QWidget | None = None, *, whole: bool = False
     ) -> None:
         super().__init__(parent)
-        self._whole = whole
+        self._whole, self._waits = whole, False
         self._icon_name = icon
         self._icon = QLabel(self)
         self._title = label("", "strong", self, wrap=True)
@@ -47,11 +49,21 @@ class EmptyState(Translated, QWidget):
         self._dress()
 
     def set_texts(self, title: Text, hint: Text = "", button: Text = "") -> None:
-        self._line = title
+        self._texts = title, hint, button
+        self._say()
+
+    def wait(self, on: bool) -> None:
+        """Say quietly that it is read, until it was: then the texts."""
+        if on is not self._waits:
+            self._waits = on
+            self._say()
+
+    def _say(self) -> None:
+        title, hint, button = ("", OPENING, "") if self._waits else self._texts
         say(self._title, title)
         say(self._hint, hint)
         say(self.button, button)
-        say(self, name=title, about=hint)
+        say(self, name=title or hint, about=hint if title else "")
         self.button.setVisible(bool(button))
         self._fit()
         self.said.emit()
@@ -59,7 +71,8 @@ class EmptyState(Translated, QWidget):
     @property
     def title(self) -> str:
         """The line, in the language of the moment."""
-        return self._line() if callable(self._line) else _(self._line) if self._line else ""
+        line = OPENING if self._waits else self._texts[0]
+        return line() if callable(line) else _(line) if line else ""
 
     def minimumSizeHint(self) -> QSize:
         return super().minimumSizeHint() if self._whole else QSize(0, 0)
@@ -83,7 +96,8 @@ class EmptyState(Translated, QWidget):
         side = SIDE if self._whole or self.button.sizeHint().width() <= self.width() - 2 * SIDE else 0
         self._column.setContentsMargins(side, margin, side, margin)
         self._column.setSpacing(8 if icon else 4)
-        self._icon.setVisible(icon)
+        self._icon.setVisible(icon and not self._waits)
+        self._title.setHidden(self._waits)
         self._hint.setVisible(hint and bool(self._hint.text()))
         self.setToolTip("" if hint else self._hint.text())
 
@@ -91,8 +105,8 @@ class EmptyState(Translated, QWidget):
         """The height of the lines that would be shown, at the present width."""
         spacing = 8 if icon else 4
         width = max(40, self.width() - 2 * SIDE)
-        heights = [theme().px(22)] if icon else []
-        for text, shown in ((self._title, True), (self._hint, hint and bool(self._hint.text()))):
+        heights = [theme().px(22)] if icon and not self._waits else []
+        for text, shown in ((self._title, not self._waits), (self._hint, hint and bool(self._hint.text()))):
             if shown:
                 flags = int(Qt.AlignmentFlag.AlignHCenter) | int(Qt.TextFlag.TextWordWrap)
                 heights.append(text.fontMetrics().boundingRect(0, 0, width, 10_000, flags, text.text()).height())

@@ -1,4 +1,4 @@
-"""Sizes, dates and short texts as Qt writes them in the reader's language; numbers and durations are in ``atelier_desk.figures``."""
+"""Dates as Qt writes them in the reader's language; numbers, sizes and durations are in ``atelier_desk.figures``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,12 @@ from datetime import date, datetime
 
 from PySide6.QtCore import QLocale
 
-from atelier_desk.i18n import _, language
+from atelier_desk.i18n import language
 
 
 def locale() -> QLocale:
     """Qt's locale of the program's language."""
     return QLocale(QLocale.Language.French if language() == "fr" else QLocale.Language.English)
-
-
-def size(count: int) -> str:
-    """Bytes in the locale's short form."""
-    if count == 1:
-        return _("1 byte")  # Qt says "1 bytes"
-    return locale().formattedDataSize(count, 1, QLocale.DataSizeFormat.DataSizeTraditionalFormat)
 
 
 def day(value: date) -> str:

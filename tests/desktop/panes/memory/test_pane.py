@@ -220,8 +220,8 @@ async def test_the_scope_of_one_workflow_is_kept_over_a_new_one(pane: MemoryPane
 async def test_nothing_is_said_of_memories_before_they_were_read(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
     made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
     assert made.empty.isVisible()
-    assert made.empty.title == "", "the engine is still opening: whether there are any is not known"
+    assert made.empty.title == "Opening…", "the engine is still opening: whether there are any is not known"
     made.set_workflow("w")
-    assert made.empty.title == ""
+    assert made.empty.title == "Opening…"
     await settle()
     assert made.empty.title == "No memories yet"

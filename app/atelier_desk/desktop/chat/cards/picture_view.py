@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
@@ -28,6 +29,17 @@ def file_name(title: str, media_type: str) -> str:
     ending = ENDINGS.get(media_type, ".png")
     stem = re.sub(r"[^\w.-]+", "-", title.rpartition("/")[2].removesuffix(ending)).strip("-.") or "picture"
     return stem[:100] + ending
+
+
+def picture_menu(parent: QWidget, open_large: Callable[[], object], save: Callable[[], object], copy: Callable[[], object]) -> QMenu:
+    """``picture-menu``: what can be done with any picture of a transcript."""
+    made = QMenu(parent)
+    made.setObjectName("picture-menu")
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    made.addAction(_("Open large"), open_large)
+    made.addAction(_("Save…"), save)
+    made.addAction(_("Copy the picture"), copy)
+    return made
 
 
 class PictureLabel(QLabel):
@@ -102,14 +114,7 @@ class PictureLabel(QLabel):
         event.accept()
 
     def menu(self) -> QMenu:
-        """``picture-menu``: what can be done with it."""
-        made = QMenu(self)
-        made.setObjectName("picture-menu")
-        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        made.addAction(_("Open large"), self.open_large)
-        made.addAction(_("Save…"), self.save)
-        made.addAction(_("Copy the picture"), self.copy)
-        return made
+        return picture_menu(self, self.open_large, self.save, self.copy)
 
 
 class PictureDialog(QDialog):

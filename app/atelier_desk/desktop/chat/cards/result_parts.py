@@ -16,9 +16,8 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated
-from atelier_desk.desktop.widgets.format import size
 from atelier_desk.domain.parts import ArtefactPart, FileChange, PicturePart, ResultPart, ShownPart, SourcePart
-from atelier_desk.figures import number
+from atelier_desk.figures import number, size
 from atelier_desk.i18n import N_, _
 
 SHOWN = 20_000

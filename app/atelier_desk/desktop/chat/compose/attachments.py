@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Translated, fill
-from atelier_desk.desktop.widgets.format import size
 from atelier_desk.domain.limits import ATTACHED_PICTURE, PICTURE_PIXELS
+from atelier_desk.figures import size
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QIcon, QImage, QPixmap
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtGui import QGuiApplication, QIcon, QImage, QPixmap
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from atelier_desk.desktop.chat.compose.attachments import ICONS, SOURCES, opened
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, control
-from atelier_desk.desktop.widgets.format import size
-from atelier_desk.figures import number
+from atelier_desk.figures import number, size
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
@@ -46,7 +45,15 @@ class AttachedChips(QWidget):
     def _button(self, each: dict[str, Any]) -> QPushButton:
         button = control(QPushButton(self), "attached-file", look="quiet", on=lambda: self._open(each))
         self._flow.addWidget(button)
+        if each.get("width"):
+            button.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            button.customContextMenuRequested.connect(lambda at: self._picture_menu(each, button).popup(button.mapToGlobal(at)))
         return button
+
+    def _picture_menu(self, each: dict[str, Any], button: QWidget) -> QMenu:
+        from atelier_desk.desktop.chat.cards.picture_view import picture_menu
+
+        return picture_menu(button, lambda: self._open(each), lambda: self._ask(each), lambda: self._copy(each))
 
     # -- size -----------------------------------------------------------------------------------------------------------------
     def natural_width(self, most: int) -> int:
@@ -141,6 +148,15 @@ class AttachedChips(QWidget):
         words = self.words(each)
         told = _("What the model was given. {facts}", facts=words) if picture is None else words
         Preview(each["name"], told, self.window(), picture=picture, text=each.get("text") or "", save=lambda: self._ask(each)).open()
+
+    def _copy(self, each: dict[str, Any]) -> None:
+        if self._host.bridge is not None and each.get("sha256"):
+            self._host.bridge.jobs.start(self._copy_picture(each))
+
+    async def _copy_picture(self, each: dict[str, Any]) -> None:
+        import asyncio
+
+        QGuiApplication.clipboard().setImage(await asyncio.to_thread(opened, await self._data(each)))
 
     def _ask(self, each: dict[str, Any]) -> None:
         bridge, workflow_id = self._host.bridge, self._host.team.workflow_id

@@ -173,6 +173,7 @@ class ActivityPane(Pane):
             self.log.clear()
             self.team.set_workflow(workflow_id, root)
             self._meanwhile = None
+            self.was_read()
             for event in (*past, *live):
                 self._feed(event)
             self.tree.refresh()

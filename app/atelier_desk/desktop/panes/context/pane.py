@@ -75,6 +75,7 @@ class ContextPane(SeenPane):
         self.empty = EmptyState(
             "layers", N_("No request yet"), N_("What is sent to the model appears here, exactly as it was."), parent=self
         )
+        self.wait_with(self.empty)
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
         self.body.setChildrenCollapsible(False)
         for part in (self._build_requests(), self._build_rows(), self._build_details()):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.desktop.panes.wording import clock_time, number, short_number
 from atelier_desk.desktop.questions.approval_wording import tool_title
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.format import size
 from atelier_desk.domain.text import shorten
+from atelier_desk.figures import size
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:

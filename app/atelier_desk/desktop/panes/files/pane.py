@@ -56,6 +56,7 @@ class FilesPane(Pane):
         self._note = fill(QVBoxLayout(), self._problem, both, spacing=4)
         self.column.addLayout(self._note)
         self.empty = EmptyState("folder", parent=self)
+        self.wait_with(self.empty)
         self.empty.button.setObjectName("files-grant-first")
         self.empty.button.clicked.connect(lambda *_: self.desk.ask())
         self.list = ChangeTree(self)
@@ -107,6 +108,7 @@ class FilesPane(Pane):
         if workflow_id != self.workflow_id:
             return
         self._changes = changes
+        self.was_read()
         self.desk.set_workflow(workflow)
         if self._open is not None:
             self._open = next((change for change in changes if change.id == self._open.id), None)

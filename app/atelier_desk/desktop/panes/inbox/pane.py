@@ -99,6 +99,8 @@ class InboxPane(Pane):
         return sorted(found)
 
     def _show(self) -> None:
+        if self._presenter.read:
+            self.was_read()
         waiting = self._waiting()
         keys = [key for _when, key, _workflow in waiting]
         for key in [key for key in self._cards if key not in keys]:

@@ -53,7 +53,6 @@ class MemoryPane(Pane):
         self._fetched = 0
         self._in_place = False
         self._read = False
-        self._known = False
         self.on = self.add_tool("power", self._switch)
         self.on.setObjectName("memory-on")
         self.timeline = self.add_tool("history", self.toggle_timeline)
@@ -143,7 +142,7 @@ class MemoryPane(Pane):
             self.list.memories.set_rows(rows)
         self.found.setVisible(bool(query))
         self.found.setText(_(SEARCH_WORDS.get(how, how)) if how else "")
-        self._known = True
+        self.was_read()
         self._show()
 
     async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
@@ -188,9 +187,7 @@ class MemoryPane(Pane):
         count = self.list.memories.rowCount()
         self.heading.setText(_("MEMORY"))
         self._stack.setCurrentWidget(self.list if count else self.empty)
-        if not self._known:
-            self.empty.set_texts("")  # whether there are memories is not known before the first reading
-        elif self._narrowed:
+        if self._narrowed:
             self.empty.set_texts(N_("Nothing found"), N_("Try other words or fewer filters."))
         else:
             self.empty.set_texts(N_("No memories yet"), N_("What agents or you want kept appears here."))

@@ -71,6 +71,7 @@ class TaskPane(Pane):
         tasks = await self.bridge.engine.tasks.list(workflow_id) if workflow_id else []
         if workflow_id == self.workflow_id:
             self._tasks = tasks
+            self.was_read()
             self._show()
 
     def on_stream(self, event: StreamEvent) -> None:

@@ -74,6 +74,7 @@ class TimelinePane(SeenPane):
         self.empty = EmptyState(
             "chart-gantt", N_("Nothing has run yet"), N_("What each agent did when appears here while it works."), parent=self
         )
+        self.wait_with(self.empty)
         self.status = control(ElidedLabel("", self), look="small")
         self.key = TimelineKey(self)
         below = self._below = QBoxLayout(QBoxLayout.Direction.LeftToRight)

@@ -14,9 +14,9 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.wrong import wrong_fields, wrong_words
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
-from atelier_desk.desktop.widgets.format import size
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.settings import WebSettings
+from atelier_desk.figures import size
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.web.browser.installed import KNOWN
 from atelier_desk.web.search import ENGINES
