@@ -7,6 +7,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from babel.messages.pofile import read_po
 
 import atelier_desk
 from atelier_desk.domain.errors import UsageError
@@ -58,6 +59,17 @@ def test_numbers_in_errors_are_grouped_as_the_reader_groups_them() -> None:
     assert error.localized(_) == "1\u202f024 to 2\u202f000\u202f000, not 1\u202f000,5"
     set_language("en")
     assert UsageError("{flag}", flag=True).localized(_) == "True"
+
+
+@pytest.mark.parametrize("code", ["en", "fr"])
+def test_a_workflow_is_called_nothing_else(code: str) -> None:
+    """One word for one thing."""
+    folder = Path(__file__).parent.parent / "translations" / "fr" / "LC_MESSAGES"
+    with (folder / "atelier.po").open("rb") as file:
+        catalogue = read_po(file)
+    texts = [each.id if code == "en" else each.string for each in catalogue]
+    said = [text for each in texts for text in ([each] if isinstance(each, str) else each) if "conversation" in text.lower()]
+    assert said == []
 
 
 def test_no_text_to_be_translated_hides_in_an_f_string() -> None:

@@ -31,7 +31,7 @@ _PROBLEMS = {
 }
 SECRET = N_("This looks like asking for a secret. Give no password and no key here: “{server}” would get it as plain text.")
 GOES_TO = N_("What you send goes to the server “{server}”, and not to the model.")
-REPLY_GOES_TO = N_("The model's answer goes to the server “{server}”. It sees nothing of this conversation.")
+REPLY_GOES_TO = N_("The model's answer goes to the server “{server}”. The model sees nothing of this workflow.")
 NOT_ENCRYPTED = N_("This page is not encrypted: others on the way can read what you enter.")
 _FORMATS = {
     "email": N_("e-mail address"),

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLineEdit, Q
 from atelier_desk import i18n
 from atelier_desk.desktop import start_folder
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
+from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.settings.registry import pages
 from atelier_desk.figures import tokens
 from tests.e2e.asking import calculate, task
@@ -75,6 +76,44 @@ def test_an_agent_that_answers_twice_says_why_it_was_asked_again(open_desk: Open
     first, second = sorted(top(each) for each in desk.all("assistant-message") if "All is done." in rendered(each))
     assert first < top(notice) < second, "it stands between them"
     desk.until_row("activity-list", "2 tasks are open")
+
+
+def test_turns_stand_apart_by_no_more_than_they_have_to(open_desk: OpenDesk) -> None:
+    desk = open_desk([[calculate("c1", "6*7")], "One.", "Two."])
+    for message, answer in (("Count", "One."), ("Again", "Two.")):
+        desk.send(message)
+        desk.last_reply(answer)
+        desk.wait_done()
+
+    def span(text: str) -> tuple[int, int]:
+        """Where a text of the transcript begins and ends on the screen."""
+        [block] = [each for each in desk.find("chat-view").findChildren(ProseBlock) if each.isVisible() and each.toPlainText() == text]
+        top = block.mapToGlobal(QPoint(0, 0)).y()
+        return top, top + block.height()
+
+    desk.until(lambda: span("Again")[0] > span("One.")[1], "both turns are in view")
+    card = desk.find("tool-card")
+    within = span("One.")[0] - (card.mapToGlobal(QPoint(0, 0)).y() + card.height())
+    between = span("Again")[0] - span("One.")[1]
+    assert 0 < within < between <= 5 * within, f"{within} px inside a turn, {between} px between two"
+    assert between <= 64, "with the padding of the bubble and the buttons of the answer"
+
+
+def test_the_step_bar_leaves_the_composer_where_it_is(open_desk: OpenDesk) -> None:
+    desk = open_desk(["One."])
+    composer = desk.window.chat.composer
+    desk.action("step-mode")
+    desk.settle()
+    before = composer.mapTo(desk.window, QPoint(0, 0)), composer.width()
+    desk.send("Count")
+    bar = desk.find("step-bar")
+    desk.settle()
+    assert (composer.mapTo(desk.window, QPoint(0, 0)), composer.width()) == before
+    assert bar.width() == composer.width()
+    desk.click("step-next")
+    desk.last_reply("One.")
+    desk.wait_done()
+    assert (composer.mapTo(desk.window, QPoint(0, 0)), composer.width()) == before
 
 
 def test_the_open_workflow_stays_marked_whatever_is_looked_at(open_desk: OpenDesk) -> None:

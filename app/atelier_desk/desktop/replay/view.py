@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -246,7 +247,9 @@ class ReplayView(Translated, QWidget):
             self._load()
             return
         self.snapshot = snapshot
-        self._show()
+        self._show_transcript()
+        await asyncio.sleep(0)  # transcript and column are each half of what a frame has time for
+        self._show_side()
         if seq != self.seq:
             self._load()
         else:
@@ -256,18 +259,20 @@ class ReplayView(Translated, QWidget):
     def show_agent(self, run_id: str) -> None:
         """Show another agent's transcript at the same moment."""
         self._agent = run_id
-        self._show()
+        self._show_transcript()
+        self._show_side()
 
-    def _show(self) -> None:
-        snapshot = self.snapshot
-        if snapshot is None:
-            return
-        self.team.show(snapshot)
-        own = self._agent == self.root_run_id
-        show_entries(self.view, snapshot.entries if own else snapshot.transcripts.get(self._agent, ()))
-        self.side.show_snapshot(snapshot)
-        self.side.mark_agent(self._agent)
-        self._say()
+    def _show_transcript(self) -> None:
+        if self.snapshot is not None:
+            self.team.show(self.snapshot)
+            own = self._agent == self.root_run_id
+            show_entries(self.view, self.snapshot.entries if own else self.snapshot.transcripts.get(self._agent, ()))
+
+    def _show_side(self) -> None:
+        if self.snapshot is not None:
+            self.side.show_snapshot(self.snapshot)
+            self.side.mark_agent(self._agent)
+            self._say()
 
     def _say(self) -> None:
         at = self.mark
