@@ -15,7 +15,7 @@ from atelier_desk.desktop.chat.transcript.thinking import ThinkingLine
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, control, say
-from atelier_desk.desktop.widgets.tab_stops import tab_stops
+from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.i18n import N_
 
 _SIDE = 24
@@ -372,12 +372,8 @@ class ChatView(QAbstractScrollArea):
 
     def order_stops(self) -> None:
         """Let the Tab key go from this view through its messages as they stand, and from the last of them on."""
-        before: QWidget = self
-        for entry in sorted(self._widgets, key=self._position):
-            widget = self._widgets[entry]
-            for stop in (widget, *tab_stops(widget)):
-                QWidget.setTabOrder(before, stop)
-                before = stop
+        widgets = [self._widgets[entry] for entry in sorted(self._widgets, key=self._position)]
+        chain(self, (stop for widget in widgets for stop in (widget, *tab_stops(widget))))
 
     # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_value(self, value: int) -> None:
