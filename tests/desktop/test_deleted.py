@@ -54,12 +54,12 @@ def titles(dialog: DeletedDialog) -> list[str]:
 async def test_the_last_deleted_comes_first_and_each_says_what_it_is(dialog: DeletedDialog) -> None:
     assert titles(dialog) == ["Memory m1", "Report on herons", "Memory m2"]
     told = [dialog.list.item(row).toolTip() for row in range(3)]
-    assert "28 more days" in told[0]
+    assert "29 more days" in told[0]
     assert "Workflow" in told[1]
     assert "made one with another" in told[2]
     switch_language("fr")
     await settle()
-    assert "28 jours" in dialog.list.item(0).toolTip()
+    assert "29 jours" in dialog.list.item(0).toolTip()
     assert "Souvenir fusionné avec un autre" in dialog.list.item(2).toolTip()
     assert dialog.windowTitle() == "Supprimés récemment"
 
@@ -92,6 +92,22 @@ async def test_several_go_for_good_after_a_question(dialog: DeletedDialog, ateli
     assert titles(dialog) == []
     assert not dialog.back.isEnabled()
     assert "Nothing" in dialog.said.text()
+
+
+async def test_one_is_asked_about_by_its_name_and_has_all_its_days_at_first(
+    dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    atelier.set("memories", "deleted", [memory("m3", 0.001)])
+    dialog.reload()
+    await settle()
+    assert "30 more days" in dialog.list.item(0).toolTip()
+    dialog.list.setCurrentRow(0)
+    qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
+    await settle()
+    asked = dialog.findChild(QMessageBox)
+    assert asked is not None
+    assert asked.text() == "Delete “Memory m3” for good?"
+    assert asked.informativeText().startswith("It cannot")
 
 
 async def test_one_that_cannot_be_brought_back_stays_and_is_said(dialog: DeletedDialog, atelier: FakeAtelier) -> None:

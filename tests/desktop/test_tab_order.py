@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -61,6 +61,31 @@ async def test_tab_meets_the_messages_as_they_stand_and_nothing_behind_a_tab(qtb
     focused = QApplication.focusWidget()
     assert focused is not None
     assert view.widget_of(view.entries[7]).isAncestorOf(focused), "backwards, the newest message comes first"  # type: ignore[union-attr]
+
+
+async def test_tab_goes_along_the_header_and_down_the_start_page_to_the_composer(qtbot: QtBot) -> None:
+    """Both buttons of the window's edges came between the pickers and what stands right of them, the start page after the panes."""
+    window = await started(qtbot, transcript=[])
+    window.chat.close_workflow()
+    await settle()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    chat = window.chat
+    chat.composer.field.setFocus()
+    met: list[QWidget] = []
+    while not met or met[-1] is not chat.header.left:
+        met.append(tab(qtbot, window, back=True))
+        assert len(met) < 300, "it does not come round"
+    met.reverse()
+    header = [each for each in met if chat.header.isAncestorOf(each)]
+    places = [each.mapTo(chat.header, QPoint()).x() for each in header]
+    assert len(header) > 4
+    assert places == sorted(places)
+    page = [each for each in met if chat.empty.isAncestorOf(each)]
+    assert {"start-grant", "example-1"} <= {each.objectName() for each in page}
+    heights = [each.mapTo(chat.empty, QPoint()).y() for each in page]
+    assert heights == sorted(heights)
+    assert met == [*header, *page], "nothing else stands between header and composer"
 
 
 async def test_f6_goes_from_part_to_part_and_round(qtbot: QtBot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import Qt, Signal
@@ -19,6 +20,7 @@ from atelier_desk.desktop.widgets import Translated, control, fill, label, say
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 MOST = 500
 """Rows of each kind; the last deleted come first."""
+SHOWN = 60
+"""Characters of a name in a question; a memory's is its whole text."""
 AGAIN_MS = 100
 """After a change until the list is read again: several come together."""
 TOPICS = ("workflow", "memory")
@@ -45,7 +49,7 @@ class Deleted(NamedTuple):
     @property
     def facts(self) -> str:
         """What it is, when it was deleted, and how long it can be brought back; it goes for good when the program starts after that."""
-        left = max(0, (self.at + timedelta(days=limits.DELETED_DAYS) - utc_now()).days)
+        left = max(0, ceil((self.at + timedelta(days=limits.DELETED_DAYS) - utc_now()) / timedelta(days=1)))  # 30 days begin with 30
         days = ngettext("can be brought back for {n} more day", "can be brought back for {n} more days", left)
         return " · ".join((_(self.what), days, _("deleted {when}", when=moment(self.at))))
 
@@ -151,8 +155,13 @@ class DeletedDialog(Translated, QDialog):
         """Delete the chosen ones for good, when the person says so."""
         if not (ids := self.chosen()):
             return
-        text = ngettext("Delete it for good?", "Delete these {n} for good?", len(ids))
-        confirm(self, text, _("They cannot be brought back after that."), _("Delete for good"), self._purge)
+        if len(ids) == 1:
+            text = _("Delete “{name}” for good?", name=shorten(self.rows[ids[0]].name, SHOWN))
+            more = _("It cannot be brought back after that.")
+        else:
+            text = ngettext("Delete it for good?", "Delete these {n} for good?", len(ids))
+            more = _("They cannot be brought back after that.")
+        confirm(self, text, more, _("Delete for good"), self._purge)
 
     def _purge(self) -> None:
         engine = self._bridge.engine

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QTextDocument
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.compose.focus import ComposerFocus
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.queue import Place
 from atelier_desk.desktop.questions.scrim import Scrim
@@ -177,6 +178,29 @@ def test_digits_typed_into_the_answer_are_text_and_alt_digits_toggle(
         qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
 
 
+def test_words_typed_on_an_option_go_into_the_answer_and_never_under_the_shade(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
+) -> None:
+    """They came up to the window, which writes them into the composer; there, under the shade, they waited to be sent."""
+    composer = QLineEdit(host)
+    composer.show()
+    ComposerFocus(host, lambda: composer)
+    dialog = opened(ask(kind="mixed"))
+    child("question-option-o1").setFocus()
+    qtbot.keyClick(child("question-option-o1"), Qt.Key.Key_B)
+    assert dialog.focusWidget() is child("question-answer")
+    qtbot.keyClicks(child("question-answer"), "ecause of it")
+    assert dialog.entered() == QuestionAnswer(text_response="because of it")
+    dialog.close_quietly()
+    dialog = opened(ask(kind="checkbox"))
+    option = dialog.options[0]
+    option.setFocus()
+    qtbot.keyClicks(option, "because")
+    assert dialog.focusWidget() is option
+    assert dialog.entered() == QuestionAnswer()
+    assert composer.text() == ""
+
+
 @pytest.mark.parametrize("way", ["escape", "escape in the field", "button"])
 def test_escape_and_later_hand_the_draft_over_and_answer_nothing(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, way: str
@@ -323,3 +347,16 @@ def test_skip_stands_at_the_edge_when_the_hint_is_above_it(opened: Callable[...,
         assert skip.width() <= skip.sizeHint().width() + 2
 
     qtbot.waitUntil(at_the_edge)
+
+
+def test_the_buttons_keep_their_size_under_a_long_hint(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+    dialog = opened(ask(kind="mixed", text_required=True))
+    submit, field = child("question-submit"), child("question-answer")
+
+    def at_the_other_edge() -> None:
+        for name in ("question-later", "question-submit"):
+            assert child(name).width() <= child(name).sizeHint().width() + 2
+        ends = [each.mapTo(dialog, each.rect().topRight()).x() for each in (submit, field)]
+        assert abs(ends[0] - ends[1]) <= 4
+
+    qtbot.waitUntil(at_the_other_edge)

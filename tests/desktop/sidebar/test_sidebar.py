@@ -20,6 +20,7 @@ from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ToastHost, say
 from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.storage.repositories import SearchHit
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
@@ -151,6 +152,22 @@ async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:
     qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
     await settle()
     assert column.engine.calls("workflows.undo_delete") == [(("a",), {})]
+
+
+async def test_undo_says_by_name_what_was_deleted_for_good_meanwhile(qtbot: QtBot, column: Column) -> None:
+    view = column.sidebar.list
+    view.select_one("a")
+    qtbot.keyClick(view, Qt.Key.Key_Delete)
+    await settle()
+    column.engine.set("workflows", "undo_delete", NotFoundError("There is no workflow a."))
+    shown: list[str] = []
+    column.sidebar.workflow_chosen.connect(shown.append)
+    column.sidebar._toasts.undo.undo()
+    await settle()
+    toast = column.sidebar._toasts.current
+    assert toast is not None
+    assert toast.accessibleName() == "“Name a” was deleted for good"
+    assert shown == []
 
 
 async def test_pin_and_duplicate(column: Column) -> None:

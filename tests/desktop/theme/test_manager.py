@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
-from PySide6.QtGui import QColor, QFontInfo
+from PySide6.QtCore import QEvent, QObject, QSize
+from PySide6.QtGui import QColor, QFontInfo, QIcon
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
@@ -26,6 +26,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import DARK, LIGHT, mark, theme
 from atelier_desk.desktop.theme.assets import load_fonts, resource_dir
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.theme.tokens import contrast
 
 
 def test_mode_switches_tokens_palette_and_sheet_and_tells(qtbot: QtBot) -> None:
@@ -135,6 +137,19 @@ def test_icon_is_tinted() -> None:
     image = theme().pixmap("square", "err", 24).toImage()
     colours = {image.pixelColor(x, y).name().upper() for x in range(24) for y in range(24) if image.pixelColor(x, y).alpha() == 255}
     assert colours == {theme().tokens.err}
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("role", ["muted", "on_accent"])
+def test_a_disabled_icon_is_fainter_than_one_that_can_be_used(mode: str, role: Role) -> None:
+    """Qt's own grey was as bright as the rest in the dark theme: what could not be pressed looked as if it could."""
+    look = theme()
+    look.set_mode(mode)  # type: ignore[arg-type]
+    image = look.icon("square", role, 24).pixmap(QSize(24, 24), 1.0, QIcon.Mode.Disabled).toImage()
+    solid = [image.pixelColor(x, y) for x in range(24) for y in range(24) if image.pixelColor(x, y).alpha() == 255]
+    assert len({colour.name() for colour in solid}) == 1, "no shine"
+    faded = solid[0].name().upper()
+    assert 1.5 < contrast(faded, look.tokens.bg) < contrast(look.tokens.muted, look.tokens.bg) * 0.6
 
 
 def nested(depth: int) -> tuple[QWidget, QPushButton]:

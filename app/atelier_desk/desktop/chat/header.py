@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from PySide6.QtCore import QEvent, QSize, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
@@ -13,6 +13,7 @@ from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, control, fill, say
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
+from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.i18n import N_
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ class ChatHeader(QWidget):
         self._added.append(widget)
         self._row.insertWidget(self._row.count() - 1, widget)
         self._dress()
+
+    def order_stops(self) -> None:
+        """Let the Tab key go from left to right, also through what was added later."""
+        stops = sorted(tab_stops(self), key=lambda each: each.mapTo(self, QPoint()).x())
+        chain(stops[0], stops[1:])
 
     def set_title(self, text: str) -> None:
         self.title.setText(text)

@@ -38,6 +38,7 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import Translated, fill
+from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.i18n import _
 from atelier_desk.llm.registry import builtin_type
 
@@ -173,17 +174,17 @@ class ChatPanel(Translated, QWidget):
         return next((field for field in fields if field.isVisible()), None)
 
     def order_stops(self) -> None:
-        """Let the Tab key go through the messages as they stand; the approvals in view come right after the field that is written in."""
+        """Let the Tab key go through header, start page and messages as they stand; the approvals in view come right after the field that
+        is written in."""
+        self.header.order_stops()
         self.view.order_stops()
+        if self.empty.isVisible():  # most of it was made after the composer, as it became known
+            chain(self.view, tab_stops(self.empty))
         field = self._field_in_view()
         if field is not None and self.host.desk is not None and len(self.host.desk):
             from atelier_desk.desktop.questions.approval_card import waiting_cards
 
-            at = field
-            for card in waiting_cards(self):
-                for each in card.stops():
-                    QWidget.setTabOrder(at, each)
-                    at = each
+            chain(field, (each for card in waiting_cards(self) for each in card.stops()))
 
     # -- which workflow -------------------------------------------------------------------------------------------------------
     @property

@@ -8,8 +8,21 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QBoxLayout,
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
+from atelier_desk.desktop.chat.compose.focus import written
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.questions import approval_wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
@@ -156,7 +169,7 @@ class QuestionDialog(QDialog):
                 mark(button, variant)
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
-        pair = fill(QHBoxLayout(), self._later, self._decline, self._submit, spacing=8)
+        pair = self._pair = fill(QHBoxLayout(), self._later, self._decline, self._submit, spacing=8)
         fill(buttons, self._skip, pair)
         fill(row, (self._hint, 1), buttons)
         return row
@@ -258,6 +271,7 @@ class QuestionDialog(QDialog):
         one_line = buttons - 8 <= width
         self._buttons.setDirection(across if one_line else QBoxLayout.Direction.BottomToTop)
         self._buttons.setAlignment(self._skip, Qt.AlignmentFlag.AlignLeft if one_line else Qt.AlignmentFlag(0))
+        self._buttons.setAlignment(self._pair, Qt.AlignmentFlag.AlignRight if one_line else Qt.AlignmentFlag(0))
         self._hint.setVisible(beside or self._problem() is not None)
 
     def _refit(self) -> None:
@@ -375,7 +389,10 @@ class QuestionDialog(QDialog):
                 self.postponed.emit(draft)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """1–9 toggle the options (with Alt while typing), Ctrl+Enter submits, Esc is "Later"."""
+        """1–9 toggle the options (with Alt while typing), Ctrl+Enter submits, Esc is "Later"; words go into the answer's field.
+
+        Words that nothing here takes end here: they must not be written under the shade, into the composer.
+        """
         digit = event.key() - int(Qt.Key.Key_0)
         if 1 <= digit <= min(9, len(self.options)) and not self._busy:
             self.options[digit - 1].toggle()
@@ -385,6 +402,12 @@ class QuestionDialog(QDialog):
                 self._press_submit()
         elif event.key() == Qt.Key.Key_Escape:
             self.reject()
+        elif written(event):
+            if self.answer is not None and not self._busy and not self.answer.editor.hasFocus():
+                self.answer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+                self._body.ensureWidgetVisible(self.answer)
+                QApplication.sendEvent(self.answer.editor, event)
+            event.accept()
         else:
             super().keyPressEvent(event)
 

@@ -15,6 +15,7 @@ from atelier_desk.desktop.settings.files import ask_folder, ask_save, write_text
 from atelier_desk.desktop.sidebar.file_names import file_name, free_path
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Toast, ToastHost, control
+from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.limits import COLLECTION, WORKFLOW_NAME
 from atelier_desk.i18n import N_, _, ngettext
 
@@ -135,12 +136,21 @@ class Deeds(QObject):
             if gone:  # also when one of them could not be deleted
                 several = ngettext("{n} workflow was deleted", "{n} workflows were deleted", len(gone))
                 text = _("“{name}” was deleted", name=names[0]) if len(gone) == 1 else several
-                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(gone)))
+                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(gone, names)))
 
-    async def _undelete(self, ids: list[str]) -> None:
+    async def _undelete(self, ids: list[str], names: list[str]) -> None:
+        back: list[str] = []
         for each in ids:
-            await self._bridge.engine.workflows.undo_delete(each)
-        self.made.emit(ids[0])
+            try:
+                await self._bridge.engine.workflows.undo_delete(each)
+            except NotFoundError:  # deleted for good meanwhile; the others come back
+                continue
+            back.append(each)
+        if back:
+            self.made.emit(back[0])
+        else:
+            lost = ngettext("{n} workflow was deleted for good", "{n} workflows were deleted for good", len(ids))
+            self._toasts.show(_("“{name}” was deleted for good", name=names[0]) if len(ids) == 1 else lost)
 
     # -- order ------------------------------------------------------------------------------------------------------------------------
     def pin(self, ids: Ids) -> None:

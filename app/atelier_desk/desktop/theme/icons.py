@@ -45,11 +45,14 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
 
 
 @cache
-def tinted(name: str, colour: str, size: int, ratios: tuple[float, ...]) -> QIcon:
-    """An icon of ``size`` logical pixels in ``colour``, sharp on screens of these ratios; Qt makes its disabled form fainter."""
+def tinted(name: str, colour: str, size: int, ratios: tuple[float, ...], disabled: str = "") -> QIcon:
+    """An icon of ``size`` logical pixels in ``colour``, sharp on screens of these ratios; ``disabled`` is its colour where it is that, else
+    Qt greys it, as fits a light ground alone."""
     icon = QIcon()
     for ratio in ratios:
         icon.addPixmap(pixmap(name, colour, size, ratio))
+        if disabled:
+            icon.addPixmap(pixmap(name, disabled, size, ratio), QIcon.Mode.Disabled)
     return icon
 
 

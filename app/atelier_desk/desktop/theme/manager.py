@@ -109,7 +109,8 @@ class Theme(QObject):
     def icon(self, name: str, role: Role = "muted", size: int = 16) -> QIcon:
         """A bundled icon tinted with a token, drawn for ``size`` logical pixels at 100 %."""
         ratios = tuple(sorted({screen.devicePixelRatio() for screen in QGuiApplication.screens()})) or (1.0,)
-        return icons.tinted(name, getattr(self.tokens, role), self.px(size), ratios)
+        disabled = blend(self.tokens.muted, self.tokens.bg, 0.5)
+        return icons.tinted(name, getattr(self.tokens, role), self.px(size), ratios, disabled)
 
     def pixmap(self, name: str, role: Role = "muted", size: int = 16, ratio: float = 1.0) -> QPixmap:
         """A bundled icon as a picture of ``size`` logical pixels for painting."""

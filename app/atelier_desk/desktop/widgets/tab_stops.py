@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
@@ -14,6 +16,13 @@ def tab_stops(within: QWidget) -> list[QWidget]:
     """
     found = [each for each in within.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
     return sorted(found, key=lambda each: each.mapTo(within, QPoint()).toTuple()[::-1])
+
+
+def chain(before: QWidget, stops: Iterable[QWidget]) -> None:
+    """Let Tab go from ``before`` through these, in this order."""
+    for stop in stops:
+        QWidget.setTabOrder(before, stop)
+        before = stop
 
 
 def entrance(part: QWidget) -> QWidget:

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk import i18n
 from atelier_desk.desktop.chat.cards import tool_card
 from atelier_desk.desktop.chat.cards.cards import QuestionCard
+from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.limit_card import RaiseField
 from atelier_desk.desktop.chat.cards.notice import NoticeCard, notice_words
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
@@ -65,6 +66,27 @@ def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: Transc
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     card.toggle()
     assert "Read from outside: evil.example" in [each.text() for each in card.findChildren(QLabel)]
+
+
+def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: TranscriptHost) -> None:
+    """Its sentences were cut at the card's edge like code; each is broken at words now, and none of its lines is cut below."""
+    said = "Invalid arguments for run_command: modifies_files is required; it requires command, modifies_files. " * 3 + "\nSecond."
+    call = Call("c1", "t", {"command": "make"}, "error", {"success": False, "code": "x", "error": said}, error=said)
+    widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
+    card = widget.findChild(ToolCard, "tool-card")
+    card.toggle()
+    for width in (700, 430, 961):
+        widget.fit(width)
+        error = card.findChildren(CodeCard)[1].findChild(QPlainTextEdit)
+        assert error.toPlainText() == said
+        qtbot.waitUntil(lambda: error.verticalScrollBar().maximum() == 0)  # noqa: B023
+        assert not error.horizontalScrollBar().isVisible()
+        layout = error.document().firstBlock().layout()
+        assert layout.lineCount() > 2
+        ends = [said[layout.lineAt(n).textStart() + layout.lineAt(n).textLength() - 1] for n in range(layout.lineCount() - 1)]
+        assert set(ends) == {" "}
+    arguments = card.findChildren(CodeCard)[0].findChild(QPlainTextEdit)
+    assert arguments.lineWrapMode() is QPlainTextEdit.LineWrapMode.NoWrap
 
 
 def test_an_open_card_is_measured_again_after_a_language_switch(qtbot: QtBot, host: TranscriptHost) -> None:

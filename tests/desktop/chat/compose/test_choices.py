@@ -11,6 +11,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig, Choices, Thinking
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 THINKER = ModelInfo(
@@ -97,3 +98,12 @@ async def test_what_the_command_line_chose_meanwhile_is_shown(qtbot: QtBot) -> N
     _engine, header, choices = await loaded(qtbot, workflow)
     choices.take(workflow.model_copy(update={"choices": Choices(provider="p", model="t")}))
     assert header.models.whole_text == "t"
+
+
+async def test_a_window_that_no_server_told_is_the_one_that_runs_assume(qtbot: QtBot) -> None:
+    """The share of it was told while an agent worked, and went away as soon as it was done."""
+    _engine, _header, choices = await loaded(qtbot)
+    assert choices.model == ("p", "m")
+    assert choices.info is not None
+    assert choices.info.context_window is None
+    assert choices.window == DEFAULT_WINDOW

@@ -6,10 +6,12 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.view import ChatView
+from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from tests.support.chat_view import shown_view, turn
 
 
@@ -170,3 +172,30 @@ def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: 
     turn()
     assert list(view.entries) == []
     assert view.live_widgets() == 0
+
+
+@pytest.mark.parametrize("leave", ["another conversation", "none", "an earlier turn"])
+def test_messages_go_while_a_button_in_one_has_the_keyboard(qtbot: QtBot, view: ChatView, leave: str) -> None:
+    """The keyboard falls to the next message as one is hidden, half out of view, and wanted to be scrolled to in the midst of it."""
+    everything = entries(40)
+    for entry in everything[1::2]:
+        entry.content = ""
+        entry.calls = [Call(f"{entry.id}-{number}", "TodoTool", {"name": "x"}, "ok") for number in range(4)]
+    view.set_entries(everything)
+    view.verticalScrollBar().setValue(view.verticalScrollBar().maximum() // 2)
+    turn()
+    view.window().activateWindow()
+    qtbot.waitUntil(view.window().isActiveWindow)
+    view.order_stops()
+    shown = [widget for entry in everything if (widget := view.widget_of(entry)) is not None and widget.isVisible()]
+    tab_stops(shown[0])[0].setFocus(Qt.FocusReason.TabFocusReason)
+    assert view.viewport().isAncestorOf(QApplication.focusWidget())  # type: ignore[arg-type]
+    if leave == "an earlier turn":
+        view.truncate(2)
+    else:
+        view.set_entries(entries(3, 500) if leave == "another conversation" else [])
+    turn()
+    left = {"another conversation": 3, "none": 0, "an earlier turn": 2}[leave]
+    assert len(view.entries) == left
+    assert view.live_widgets() == left
+    assert view.verticalScrollBar().value() == view.verticalScrollBar().maximum()

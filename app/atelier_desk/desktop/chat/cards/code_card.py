@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextOption, QWheelEvent
+from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextLayout, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QToolTip, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram
@@ -37,7 +37,8 @@ class _CodeText(QPlainTextEdit):
 
 
 class CodeCard(Translated, QFrame):
-    """Shows ``code``; ``update_code`` while it grows, ``freeze`` when it is final. ``spans`` are colours that the code brings along.
+    """Shows ``code``; ``update_code`` while it grows, ``freeze`` when it is final. ``spans`` are colours that the code brings along;
+    ``wrap``: its lines are sentences, broken at words where the card ends unless the person wants them whole.
 
     Signals:
         height_changed: call ``fit`` again.
@@ -45,7 +46,9 @@ class CodeCard(Translated, QFrame):
 
     height_changed = Signal()
 
-    def __init__(self, code: str = "", language: str = "", parent: QWidget | None = None, *, spans: Sequence[Span] = ()) -> None:
+    def __init__(
+        self, code: str = "", language: str = "", parent: QWidget | None = None, *, spans: Sequence[Span] = (), wrap: bool = False
+    ) -> None:
         super().__init__(parent)
         mark(self, "card-sunken")
         self._spans = spans
@@ -55,6 +58,7 @@ class CodeCard(Translated, QFrame):
         self._label = label(language, "small", self)
         self._wrap = IconButton("wrap-text", parent=self, size=14)
         self._wrap.setCheckable(True)
+        self._mode = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere if wrap else QTextOption.WrapMode.WrapAnywhere
         self._wrap.toggled.connect(self._on_wrap)
         self._source = IconButton("terminal", parent=self, size=14)
         self._source.setObjectName("code-source")
@@ -75,6 +79,7 @@ class CodeCard(Translated, QFrame):
         theme().changed.connect(self._on_theme)
         self._on_theme()
         self.retranslate()
+        self._wrap.setChecked(wrap)
         self.update_code(code)
 
     @property
@@ -229,12 +234,29 @@ class CodeCard(Translated, QFrame):
 
     def _on_wrap(self, on: bool) -> None:
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap)
-        self._text.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self._text.setWordWrapMode(self._mode)
+        bar = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if on else Qt.ScrollBarPolicy.ScrollBarAsNeeded  # a space may hang over the edge
+        self._text.setHorizontalScrollBarPolicy(bar)
         self.height_changed.emit()
 
     def _longest(self) -> int:
         return max((len(line) for line in self.shown.split("\n")), default=0)
 
     def _wrapped_lines(self, width: int, text: str) -> int:
+        if self._mode is QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere:
+            return sum(_broken(line, self._text.font(), self._mode, width) for line in text.split("\n"))
         columns = max(1, int(width / max(1, self._text.fontMetrics().horizontalAdvance("m"))))
         return sum(max(1, -(-len(line) // columns)) for line in text.split("\n"))
+
+
+def _broken(line: str, font: QFont, mode: QTextOption.WrapMode, width: int) -> int:
+    """How many lines Qt makes of one."""
+    layout = QTextLayout(line, font)
+    option = QTextOption()
+    option.setWrapMode(mode)
+    layout.setTextOption(option)
+    layout.beginLayout()
+    while (part := layout.createLine()).isValid():
+        part.setLineWidth(width)
+    layout.endLayout()
+    return max(1, layout.lineCount())

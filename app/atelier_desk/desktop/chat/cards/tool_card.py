@@ -11,7 +11,7 @@ from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.live_output import LiveOutput
 from atelier_desk.desktop.chat.cards.result_parts import ResultParts, shown
 from atelier_desk.desktop.chat.markdown import ansi
-from atelier_desk.desktop.chat.transcript.call_texts import call_words, command_end, details_of
+from atelier_desk.desktop.chat.transcript.call_texts import WORDS, call_words, command_end, details_of
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.place import HEAD, Place
@@ -291,7 +291,7 @@ class ToolCard(Translated, QFrame):
         layout = self._details.layout()
         assert layout is not None
         layout.addWidget(label(title, "heading", self._details))
-        card = CodeCard(text, language, self._details)
+        card = CodeCard(text, "" if language == WORDS else language, self._details, wrap=language == WORDS)
         card.freeze()
         card.height_changed.connect(self.height_changed)
         card.highlight(self._needle)

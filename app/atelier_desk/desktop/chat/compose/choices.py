@@ -170,9 +170,11 @@ class WorkflowChoices(QObject):
 
     @property
     def window(self) -> int:
-        """Tokens that fit into a request to that model, 0 when nobody knows."""
+        """Tokens that fit into a request to that model: what is assumed when its server does not say, 0 until the models were read."""
+        from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
+
         info = self.info
-        return (info.context_window or 0) if info is not None else 0
+        return (info.context_window or DEFAULT_WINDOW) if info is not None else 0
 
     async def stored(self) -> None:
         """Wait until what was picked is stored with the workflow."""

@@ -74,14 +74,14 @@ class ComposerFocus(QObject):
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):  # it came up here: nothing in between had a use for it
             if event.key() == Qt.Key.Key_Escape:
                 self._take()
-            elif _written(event):
+            elif written(event):
                 return self._write(event)
         elif event.type() == QEvent.Type.WindowActivate and QApplication.focusWidget() is None:
             self.back()
         return False
 
 
-def _written(event: QKeyEvent) -> bool:
+def written(event: QKeyEvent) -> bool:
     """Whether a key writes something. Space does not count: where nothing is written it turns pages and presses buttons."""
     held = event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier)
     text = event.text()

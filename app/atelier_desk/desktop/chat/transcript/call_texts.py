@@ -19,6 +19,8 @@ SHOWN_CHARS = 20_000
 _CHOICES = frozenset({"operation", "type", "scope", "mode", "questionType"})
 """Parameters that take one of a few words of the tool."""
 _CODE = re.compile(r"[A-Za-z_]+")
+WORDS = "words"
+"""In place of a language: sentences for people, whose lines are broken where the card ends."""
 
 
 def pretty(value: Any) -> str:
@@ -67,13 +69,13 @@ def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
 
 
 def details_of(call: Call) -> list[tuple[str, str, str]]:
-    """What an open card shows: title, text and language of each part. What it gave comes when it is over."""
+    """What an open card shows: title, text and language of each part, or ``WORDS``. What it gave comes when it is over."""
     found = [(_("Arguments"), pretty(call.arguments), "json")]
     if call.status in {"running", "waiting", "asked"}:
         return found
     if call.error:
         title = _("Stopped") if failure_words.stopped_by_user(call.result) else _("Error")
-        found.append((title, failure_words.explain(call_title(call), call.result, call.error), ""))
+        found.append((title, failure_words.explain(call_title(call), call.result, call.error), WORDS))
     if call.result is not None:
         title = _("Result (cut)") if call.truncated else _("Result")
         found.append((title, pretty(call.result), "" if isinstance(call.result, str) else "json"))

@@ -15,7 +15,7 @@ from atelier_desk.desktop.chat.transcript.thinking import ThinkingLine
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, control, say
-from atelier_desk.desktop.widgets.tab_stops import tab_stops
+from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.i18n import N_
 
 _SIDE = 24
@@ -131,14 +131,14 @@ class ChatView(QAbstractScrollArea):
 
     def set_entries(self, entries: Iterable[Entry]) -> None:
         """Show another conversation from its end."""
-        for widget in self._widgets.values():
-            self._dispose(widget)
+        gone = list(self._widgets.values())
         self._widgets.clear()
         self._dirty.clear()
         self._entries = list(entries)
         self._shift = 0
         self._index = {entry: i for i, entry in enumerate(self._entries)}
         self._heights = Heights([estimate(entry) for entry in self._entries])
+        self._drop(gone)
         self._set_following(True)
         self._place()
 
@@ -157,11 +157,9 @@ class ChatView(QAbstractScrollArea):
         for entry in gone:
             del self._index[entry]
             self._dirty.discard(entry)
-            widget = self._widgets.pop(entry, None)
-            if widget is not None:
-                self._dispose(widget)
         del self._entries[count:]
         self._heights = Heights([self._heights[index] for index in range(count)])
+        self._drop([self._widgets.pop(entry) for entry in gone if entry in self._widgets])
         self._later()
 
     def remove(self, entry: Entry) -> None:
@@ -355,6 +353,18 @@ class ChatView(QAbstractScrollArea):
             self._dirty.discard(entry)
             self._dispose(self._widgets.pop(entry))
 
+    def _drop(self, widgets: list[EntryWidget]) -> None:
+        """Take widgets away that belong to no item any more; nothing is placed meanwhile.
+
+        The keyboard, when one of them had it, moves on as that is hidden: into the next one, which would be scrolled into view.
+        """
+        busy, self._busy = self._busy, True
+        try:
+            for widget in widgets:
+                self._dispose(widget)
+        finally:
+            self._busy = busy
+
     @staticmethod
     def _dispose(widget: EntryWidget) -> None:
         widget.hide()  # giving it no parent would dress it, and all in it, once more
@@ -362,12 +372,8 @@ class ChatView(QAbstractScrollArea):
 
     def order_stops(self) -> None:
         """Let the Tab key go from this view through its messages as they stand, and from the last of them on."""
-        before: QWidget = self
-        for entry in sorted(self._widgets, key=self._position):
-            widget = self._widgets[entry]
-            for stop in (widget, *tab_stops(widget)):
-                QWidget.setTabOrder(before, stop)
-                before = stop
+        widgets = [self._widgets[entry] for entry in sorted(self._widgets, key=self._position)]
+        chain(self, (stop for widget in widgets for stop in (widget, *tab_stops(widget))))
 
     # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_value(self, value: int) -> None:
