@@ -72,6 +72,13 @@ def test_whatever_a_picture_s_header_says_nothing_but_a_refusal_comes_of_it(whol
         picture_of("a", whole[:at] + noise + whole[at + len(noise) :])
 
 
+@pytest.mark.parametrize(("name", "content"), [("empty.png", b""), ("Page.JPG", b"<h1>404</h1>"), ("a.webp", b"\0\1\2")])
+def test_what_is_called_a_picture_and_is_none_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match="is called a picture, and is none"):
+        attachments.read(tmp_path / name)
+
+
 def test_a_text_file_keeps_its_name_and_a_binary_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.log").write_text("one\x1b[31m red\x1b[0m\n", "utf-8")
     found = attachments.read(tmp_path / "notes.log")

@@ -77,6 +77,14 @@ async def test_a_service_that_refuses_lies_or_has_no_key_says_so(served: Sites) 
     assert "no key for Brave Search" in str(keyless.value)
 
 
+@pytest.mark.parametrize("reply", [Reply(b"<!doctype html><h1>SearXNG</h1>"), Reply(b"<h1>Forbidden</h1>", 403)])
+async def test_a_searxng_that_gives_no_json_is_explained(served: Sites, reply: Reply) -> None:
+    served.pages[f"127.0.0.1:{served.port}/search"] = reply
+    with pytest.raises(ProviderError) as failed:
+        await searcher(served, "searxng").search("x", 5)
+    assert ("formats" in str(failed.value), "model server" in str(failed.value)) == (True, False)
+
+
 async def test_the_public_pages_answer_or_their_failure_is_told(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"title": "A", "href": "https://a.org/", "body": "x"}, {"title": "again", "href": "https://a.org/", "body": ""}]
     made = Searcher(KeyVault(session=True), ManualClock())

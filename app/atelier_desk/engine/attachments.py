@@ -20,6 +20,7 @@ from atelier_desk.engine.run.mend import mended
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 PDF_PAGES = 500
 PDF_CHARACTERS = 1_000_000
 
@@ -85,6 +86,9 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
         return _picture(shown, content, picture, source, path)
     if content.startswith(b"%PDF-"):
         return _pdf(shown, content, source, path)
+    if shown.lower().endswith(_PICTURES):
+        # Its text would be sent without a word, and the person waits for what the model sees.
+        raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP)."), name=shown)
     text = decode(content)[0]
     if binary(text):
         raise UsageError(N_("{name} is neither text nor a PDF nor a picture (PNG, JPEG, GIF, WebP) and cannot be attached."), name=shown)

@@ -332,8 +332,9 @@ class Connection:
             if isinstance(error, asyncio.CancelledError):
                 raise
         else:
-            if ended.status is not None and not self._stopping:
-                self._lost(errors.died(self.server.name, ended) if ended.why != "too_long" else errors.too_large(self.server.name))
+            beyond = errors.went_beyond(self.server.name, ended, self._answered)
+            if not self._stopping and (beyond is not None or ended.status is not None):
+                self._lost(beyond or errors.died(self.server.name, ended))
         finally:
             if listening is not None:
                 listening.cancel()
@@ -350,7 +351,7 @@ class Connection:
         values = await self._resolve(server)
         if server.transport == "http":
             auth = await self._auth(server) if self._auth is not None else None
-            transport: Any = http.talk(values.url, values.headers, self._answered, timeout_s=server.timeout_s, auth=auth)
+            transport: Any = http.talk(values.url, values.headers, self._answered, closing.set, timeout_s=server.timeout_s, auth=auth)
         else:
             transport = stdio.talk(await in_tool_thread(self._order, values), ended, closing.set)
         return Client(
@@ -472,7 +473,7 @@ class Connection:
             self._set(McpState.SIGN_IN)
         elif error.code in errors.BROKEN:
             self._breaker.failure()
-            if self._breaker.state != "closed" or error.code in ("too_large", "died"):
+            if self._breaker.state != "closed" or error.code in ("too_large", "died", "flood"):
                 await self._stop()
                 self.reason = error
                 self._set(McpState.FAILED)

@@ -9,11 +9,12 @@ from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.text import shorten
 from atelier_desk.i18n import N_
 from atelier_desk.llm.secrets import redact
+from atelier_desk.mcp.bounds import MOST_ASKED, MOST_VALUES, TooManyValuesError
 from atelier_desk.mcp.http import LONGEST_ANSWER, Answered, TooLargeError
 from atelier_desk.mcp.stdio import Ended
 
 _DETAIL = 500
-BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise"})
+BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise", "flood"})
 """Codes after which the connection is of no use; they count as failures of the server."""
 _ELSEWHERE = frozenset({404, 405, 501})
 """What an address answers that does not know the request."""
@@ -35,10 +36,12 @@ def explained(error: BaseException, server: str, *, ended: Ended | None = None, 
         return McpError(
             N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in anew."), code="forbidden", server=server
         )
-    if ended is not None and ended.why == "too_long":
-        return too_large(server)
     if isinstance(inner, TooLargeError):
         return too_large(server)
+    if (beyond := went_beyond(server, ended, answered)) is not None:
+        return beyond
+    if isinstance(inner, TooManyValuesError):
+        return too_many_values(server)
     if ended is not None and (ended.status is not None or ended.why):
         return died(server, ended)
     return _by_class(inner, server, answered)
@@ -95,6 +98,24 @@ def timed_out(server: str, seconds: float) -> McpError:
 def too_large(server: str) -> McpError:
     said = N_("The MCP server {server} sent more than {megabytes} MB at once.")
     return McpError(said, code="too_large", server=server, megabytes=LONGEST_ANSWER // 1024**2)
+
+
+def too_many_values(server: str) -> McpError:
+    said = N_("The MCP server {server} sent an answer of more than {count} values: nothing of it was read. Ask it for less.")
+    return McpError(said, code="too_large", server=server, count=MOST_VALUES)
+
+
+def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> McpError | None:
+    """The error for a connection that was ended because its server sent more than it may; None for one that did not."""
+    why = (ended.why if ended is not None else "") or (answered.why if answered is not None else "")
+    if why == "too_long":
+        return too_large(server)
+    if why == "values":
+        return too_many_values(server)
+    if why == "requests":
+        said = N_("The connection to the MCP server {server} was ended: it asked for more than {count} things without waiting for answers.")
+        return McpError(said, code="flood", server=server, count=MOST_ASKED)
+    return None
 
 
 def defines_too_much(server: str, megabytes: int) -> McpError:

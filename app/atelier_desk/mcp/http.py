@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+
+from atelier_desk.mcp import bounds
 
 if TYPE_CHECKING:
     import httpx2
@@ -16,16 +18,23 @@ CONNECT_S = 15.0
 
 
 _PIECE = 1024 * 1024
+_COUNTED = 64 * 1024
 _ANY_FORM = 47
 """zlib's ``wbits`` for both gzip and deflate."""
 
 
 class Answered:
-    """What the server's answers showed besides their content. ``status`` is the newest one that was an error, 0 for none."""
+    """What the server's answers showed besides their content.
+
+    Attributes:
+        status: the newest one that was an error, 0 for none.
+        why: for which the connection was ended: ``requests`` or ``values``, empty for neither.
+    """
 
     def __init__(self) -> None:
         self.status = 0
         self.challenge = ""
+        self.why = ""
 
 
 class TooLargeError(Exception):
@@ -34,11 +43,17 @@ class TooLargeError(Exception):
 
 @asynccontextmanager
 async def talk(
-    url: str, headers: Mapping[str, str], answered: Answered, *, timeout_s: float, auth: httpx2.Auth | None = None
+    url: str, headers: Mapping[str, str], answered: Answered, over: Callable[[], None], *, timeout_s: float, auth: httpx2.Auth | None = None
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams that the SDK's client wants."""
+    """The streams that the SDK's client wants. ``over`` is called when the server went beyond what it may send; ``answered`` says how."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
+
+    pace = bounds.Pace()
+
+    def ended(why: str) -> None:
+        answered.why = why
+        over()
 
     async def look(response: httpx2.Response) -> None:
         if response.status_code >= 400:
@@ -46,8 +61,8 @@ async def talk(
             answered.challenge = response.headers.get("www-authenticate", "")[:500]
         # The client would unpack as much as there is: a few packed kilobytes can be gigabytes.
         content = _unpacked(response.stream, response.headers.pop("content-encoding", ""))
-        if "text/event-stream" not in response.headers.get("content-type", ""):
-            content = _capped(content)
+        events = "text/event-stream" in response.headers.get("content-type", "")
+        content = _counted(content if events else _capped(content), ended, pace if events else None)
         response.stream = _as_stream(content, response.stream)
 
     # Every request has its own time (``Connection.request``), which stands still while its server waits for a person.
@@ -56,9 +71,54 @@ async def talk(
     sent = {"accept-encoding": "gzip", **headers}
     async with (
         httpx2.AsyncClient(headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [look]}) as client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as streams,
+        streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
-        yield streams
+        asked = bounds.Asked()
+        yield _Heard(incoming, asked, ended), _Said(outgoing, asked)
+
+
+class _Stream:
+    """One of the SDK's streams, which something is noted of."""
+
+    def __init__(self, stream: Any, asked: bounds.Asked) -> None:
+        self._stream = stream
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> _Stream:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._stream.__aexit__(*error)
+
+
+class _Heard(_Stream):
+    """What the server sends; it comes to its end when that asks for too much at once."""
+
+    def __init__(self, stream: Any, asked: bounds.Asked, ended: Callable[[str], None]) -> None:
+        super().__init__(stream, asked)
+        self._ended = ended
+
+    def __aiter__(self) -> _Heard:
+        return self
+
+    async def __anext__(self) -> Any:
+        item = await self._stream.__anext__()
+        if not self._asked.heard(getattr(item, "message", None)):
+            self._ended("requests")
+            raise StopAsyncIteration
+        return item
+
+
+class _Said(_Stream):
+    """What the server is sent."""
+
+    async def send(self, item: Any) -> None:
+        await self._stream.send(item)
+        self._asked.said(item.message)
 
 
 def _as_stream(content: AsyncIterator[bytes], source: Any) -> Any:
@@ -82,6 +142,22 @@ async def _capped(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         if size > LONGEST_ANSWER:
             raise TooLargeError
         yield chunk
+
+
+async def _counted(stream: AsyncIterator[bytes], ended: Callable[[str], None], pace: bounds.Pace | None) -> AsyncIterator[bytes]:
+    """The bytes of an answer, or of a stream of events, which have a ``pace``; more values than can be read at once are not passed on."""
+    values = bounds.Values(events=pace is not None)
+    async for chunk in stream:
+        before = values.lines
+        for begin in range(0, len(chunk), _COUNTED):
+            try:
+                values.feed(chunk[begin : begin + _COUNTED])
+            except bounds.TooManyValuesError:
+                ended("values")
+                raise
+        yield chunk
+        if pace is not None:
+            await pace.take((values.lines - before) / bounds.LINES)
 
 
 async def _unpacked(stream: Any, encoding: str) -> AsyncIterator[bytes]:

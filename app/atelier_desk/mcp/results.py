@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.llm.secrets import redact
+from atelier_desk.mcp.bounds import MOST_VALUES
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ReadResourceResult
@@ -125,7 +126,7 @@ def hidden(value: Any) -> Any:
 
 def _same(structured: Any, texts: list[str]) -> bool:
     """Whether the text says the same: servers send both, for clients that know only one."""
-    if structured is None or len(texts) != 1:
+    if structured is None or len(texts) != 1 or texts[0].count(",") > MOST_VALUES:
         return False
     try:
         said = json.loads(texts[0])

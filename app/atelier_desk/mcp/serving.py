@@ -31,6 +31,9 @@ LONGEST_LINE = 1_000
 """Characters of one message."""
 MOST_REQUESTS = 10
 """Things that a server may ask for at once."""
+MOST_TURNS = 50
+"""Things that a person is asked for one call, one after the other; each of them gives it new time."""
+MOST_NOTES = 10
 NOT_ONE = "The user can be asked only while exactly one call is open at this server."
 _REJECTED = -1
 """The protocol's code for what a person did not allow."""
@@ -78,12 +81,14 @@ class Serving:
     Attributes:
         limit, seconds: the time it has; it stands still while a person is asked.
         notes: what the model is told with the result.
+        turns: how often somebody was asked.
     """
 
     desk: Desk
     limit: asyncio.Timeout | None = None
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
+    turns: int = 0
     _held: int = 0
 
     @contextmanager
@@ -160,11 +165,15 @@ class Answers:
             return ErrorData(code=_INTERNAL, message=NOT_ONE)
         serving = self.open[0]
         try:
+            # What is refused without asking anybody gives the call no new time: a server that asks on would never come to its end.
+            spec: QuestionSpec = make(serving)
+            refusal = await serving.desk.refusal()
+            if refusal is not None:
+                return ErrorData(code=_REJECTED, message=refusal) if spec.sampling is not None else ElicitResult(action="cancel")
+            if serving.turns >= MOST_TURNS:
+                raise asking.Unaskable(f"it asked {MOST_TURNS} times in one call")
+            serving.turns += 1
             with serving.held():
-                spec: QuestionSpec = make(serving)
-                refusal = await serving.desk.refusal()
-                if refusal is not None:
-                    return ErrorData(code=_REJECTED, message=refusal) if spec.sampling is not None else ElicitResult(action="cancel")
                 question = await serving.desk.ask(spec)
                 if spec.sampling is None:
                     return ElicitResult(**question.elicited)
@@ -175,7 +184,8 @@ class Answers:
             self.note("warning", str(error))
             if not error.declined:
                 return ErrorData(code=_INVALID, message=str(error))
-            serving.notes.append(_declined(self._server, error))
+            if len(serving.notes) < MOST_NOTES:
+                serving.notes.append(_declined(self._server, error))
             return ElicitResult(action="decline")
         except AtelierError as error:
             return ErrorData(code=_INTERNAL, message=str(error))

@@ -9,15 +9,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from atelier_desk.mcp import bounds
 from atelier_desk.workspace.processes.process import Order
 from atelier_desk.workspace.processes.talking import LineTooLongError, Talking
 
 log = logging.getLogger(__name__)
 MOST_NOISE = 1_000
 """Lines that are no messages; a program that prints more of them does not speak the protocol."""
-MOST_ASKED = 100
-"""Requests of a server without an answer that it took; one that asks on and never reads the answers would fill the memory with them."""
-
 UNREADABLE = -32700
 """JSON-RPC's code for what is no JSON."""
 _ID = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,12})\b')
@@ -43,14 +41,14 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
     """
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest, jsonrpc_message_adapter
+    from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
     program = await Talking.start(order)
     ended.pid = program.pid
     into, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     outgoing, out_of = anyio.create_memory_object_stream["SessionMessage"](0)
 
-    asked: set[str | int] = set()
+    asked, pace = bounds.Asked(), bounds.Pace()
 
     async def read() -> None:
         noise = 0
@@ -58,6 +56,8 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
             async for line in program.lines():
                 if not line.strip():
                     continue
+                await bounds.count(line)
+                await pace.take()
                 try:
                     message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
                 except (ValueError, RecursionError):
@@ -71,14 +71,14 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
                         ended.why = "noise"
                         break
                     continue
-                if isinstance(message.message, JSONRPCRequest):
-                    asked.add(message.message.id)
-                    if len(asked) > MOST_ASKED:
-                        ended.why = "requests"
-                        break
+                if not asked.heard(message.message):
+                    ended.why = "requests"
+                    break
                 await into.send(message)
         except LineTooLongError:
             ended.why = "too_long"
+        except bounds.TooManyValuesError:
+            ended.why = "values"
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return
         finally:
@@ -90,8 +90,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None]) -> AsyncIte
             async for message in out_of:
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await program.write(text.encode() + b"\n")
-                if not isinstance(message.message, JSONRPCRequest):
-                    asked.discard(getattr(message.message, "id", ""))
+                asked.said(message.message)
         except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError):
             into.close()
 

@@ -87,7 +87,9 @@ class Maker:
         if lacking := self.lacks_images():
             raise ToolError("{text}", code="not_configured", text=lacking)
         settings = self.settings
-        async with _Service(self, "images", "images", settings.images, settings.images_key_env, _IMAGE_WAIT) as service:
+        async with _Service(
+            self, "images", urlsplit(settings.images).netloc, settings.images, settings.images_key_env, _IMAGE_WAIT
+        ) as service:
             payload = {"model": settings.images_model, "prompt": prompt, "n": 1, "size": SIZES[ratio]}
             said = await service.json("POST", "/images/generations", payload)
         rows = said.get("data") if isinstance(said, dict) else None
@@ -156,7 +158,9 @@ class Maker:
         if lacking := self.lacks_images():
             raise ToolError("{text}", code="not_configured", text=lacking)
         settings = self.settings
-        async with _Service(self, "images", "images", settings.images, settings.images_key_env, _TRIAL_WAIT) as service:
+        async with _Service(
+            self, "images", urlsplit(settings.images).netloc, settings.images, settings.images_key_env, _TRIAL_WAIT
+        ) as service:
             said = await service.json("GET", "/models")
         rows = said.get("data") if isinstance(said, dict) else None
         if not isinstance(rows, list) or not rows:

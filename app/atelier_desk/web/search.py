@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.i18n import N_
 from atelier_desk.llm.errors import Where
@@ -120,7 +120,17 @@ def public_pages(query: str, limit: int, proxy: str | None) -> list[dict[str, An
 
 
 async def _searxng(searcher: Searcher, query: str, limit: int) -> list[Hit]:
-    said = await searcher.ask("GET", "/search?" + urlencode({"q": query, "format": "json"}))
+    try:
+        said = await searcher.ask("GET", "/search?" + urlencode({"q": query, "format": "json"}))
+    except ProviderError as error:
+        if error.code not in ("auth", "bad_response"):
+            raise
+        # It takes no key, and answers 403 or a page where it was not set up to give JSON, which is how it is installed.
+        said_so = N_(
+            "SearXNG gives no results as JSON at {address}. Check the address, and that “json” is among the formats in the settings.yml of "
+            "that server (search: formats)."
+        )
+        raise ProviderError(said_so, code="search_format", address=searcher.settings.address) from None
     return _hits(_rows(said, "results"), "title", "url", "content", "publishedDate")
 
 

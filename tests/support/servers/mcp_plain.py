@@ -171,6 +171,14 @@ def call(id: Any, params: dict[str, Any]) -> Any:
             for number in range(80):
                 send(id=f"q{number}", method="elicitation/create", params={"message": "Who?", "requestedSchema": form})
             return "nothing"
+        case "asks on":
+            form = {"type": "object", "properties": {"password": {"type": "string"}}}
+            while True:
+                send(id="q", method="elicitation/create", params={"message": "Who?", "requestedSchema": form})
+                if not sys.stdin.readline():
+                    os._exit(0)
+        case "many":
+            return {"content": [], "structuredContent": {"rows": [{"a": 1}] * 300_000}}
         case "flood":
             for number in range(3_000):
                 send(method="notifications/message", params={"level": "info", "data": number})

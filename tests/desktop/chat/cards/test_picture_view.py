@@ -6,8 +6,8 @@ import base64
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QPixmap
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QDrag, QGuiApplication, QMouseEvent, QPixmap
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -36,6 +36,29 @@ def test_it_opens_large_and_is_copied_by_the_keyboard(label: PictureLabel, qtbot
     dialog.close()
     label.copy()
     assert QGuiApplication.clipboard().pixmap().width() == 120
+
+
+def test_a_click_opens_it_once_and_a_drag_does_not(label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened() -> int:
+        return len(label.window().findChildren(PictureDialog))
+
+    dragged: list[QDrag] = []
+    monkeypatch.setattr(QDrag, "exec", lambda self, _action: dragged.append(self))
+    label.resize(120, 80)
+    qtbot.mousePress(label, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
+    qtbot.mouseMove(label, QPoint(90, 60))
+    moved = QMouseEvent(
+        QEvent.Type.MouseMove, QPointF(90, 60), label.mapToGlobal(QPointF(90, 60)), Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )  # fmt: skip
+    QGuiApplication.sendEvent(label, moved)
+    qtbot.mouseRelease(label, Qt.MouseButton.LeftButton, pos=QPoint(90, 60))
+    assert (len(dragged), opened()) == (1, 0)
+    qtbot.mouseClick(label, Qt.MouseButton.RightButton)
+    assert opened() == 0
+    qtbot.mouseClick(label, Qt.MouseButton.LeftButton)
+    qtbot.mouseDClick(label, Qt.MouseButton.LeftButton)
+    assert opened() == 1
 
 
 def test_it_is_saved_and_dragged_out_as_the_file_it_was(label: PictureLabel, tmp_path: Path) -> None:

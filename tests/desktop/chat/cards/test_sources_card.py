@@ -33,3 +33,11 @@ def test_each_source_is_a_button_that_opens_it(qtbot: QtBot, monkeypatch: pytest
     entry.sources = ()
     widget.refresh()
     assert widget.fit(600) < tall
+
+
+def test_a_title_of_usual_length_is_not_cut(qtbot: QtBot) -> None:
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    card = SourcesCard(frame)
+    card.show_sources((SourcePart(url="https://docs.example.org/x", title="Release notes of 3.11"),))
+    assert card.buttons[0].text() == "1. Release notes of 3.11 · docs.example.org"

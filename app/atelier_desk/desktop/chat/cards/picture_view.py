@@ -43,7 +43,7 @@ def picture_menu(parent: QWidget, open_large: Callable[[], object], save: Callab
 
 
 class PictureLabel(QLabel):
-    """``result-picture``. Enter or a double click opens it large, the copy key copies it, dragging takes it out as a file."""
+    """``result-picture``. Enter or a click opens it large, the copy key copies it, dragging takes it out as a file."""
 
     def __init__(self, title: str, image: ImagePart, whole: QPixmap, parent: QWidget) -> None:
         super().__init__(parent)
@@ -95,9 +95,14 @@ class PictureLabel(QLabel):
         drag.setPixmap(self._whole.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation))
         drag.exec(Qt.DropAction.CopyAction)
 
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        pressed, self._pressed = self._pressed, None
+        if pressed is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.open_large()
+
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """The first click of the two has opened it."""
         self._pressed = None
-        self.open_large()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):

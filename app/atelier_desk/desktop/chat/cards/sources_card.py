@@ -16,7 +16,7 @@ from atelier_desk.domain.parts import SourcePart
 from atelier_desk.i18n import _, ngettext
 from atelier_desk.source_words import words
 
-SHOWN = 200
+SHOWN = 320
 """Width of a button's text, in logical pixels at 100 %."""
 
 
