@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,6 +140,34 @@ async def test_a_pause_is_not_ended_by_reading_one_changed_file(open_atelier: Op
         await atelier.projects.ingest(project.id, ["egret.py"])
         await atelier.projects.wait(project.id)
         assert len(await atelier.projects.files(project.id)) == 102, "what was paused is gone on with"
+
+
+async def test_a_folder_that_goes_while_it_is_read_leaves_what_was_known(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = scan.scan
+
+    def then_gone(*given: Any) -> scan.Scan:
+        found = look(*given)
+        code.rename(code.parent / "taken")
+        code.write_text("no folder any more")
+        return found
+
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        held = await atelier.repos.projects.counts(project.id)
+        with monkeypatch.context() as patch:
+            patch.setattr(scan, "scan", then_gone)
+            await atelier.projects.ingest(project.id, force=True)
+            state = await atelier.projects.wait(project.id)
+        assert state is not None
+        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True)
+        assert await atelier.repos.projects.counts(project.id) == held
+        code.unlink()
+        (code.parent / "taken").rename(code)
+        await read(atelier, project)
+        assert await atelier.repos.projects.counts(project.id) == held
 
 
 async def test_two_readings_that_follow_each_other_are_told_as_one(open_atelier: Opener, code: Path) -> None:

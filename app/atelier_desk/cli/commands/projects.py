@@ -113,9 +113,10 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     elif state.error:
         out.note(state.error, "error")
     else:
+        problems = (await atelier.projects.statistics(project.id)).problems  # also of files that are as they were
         line(out, _("{project}: {changed} read, {unchanged} unchanged, {removed} gone, {problems} with problems",
                     project=project.name, changed=figures.number(state.changed), unchanged=figures.number(state.unchanged),
-                    removed=figures.number(state.removed), problems=figures.number(state.problems)))  # fmt: skip
+                    removed=figures.number(state.removed), problems=figures.number(problems)))  # fmt: skip
         if state.cut:
             out.note(cut_word(state.cut), "warn")
     return 0 if state.stage.value == "done" else 1

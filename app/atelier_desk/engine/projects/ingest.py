@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, is_address
 from atelier_desk.engine.projects import scan
 from atelier_desk.engine.projects.processes import Reader
+from atelier_desk.i18n import N_
 from atelier_desk.knowledge.projects.rows import entity_row, light, package_row
 from atelier_desk.knowledge.projects.texts import embedded_text
 from atelier_desk.storage.graph import NO_FILE, Edge, FileState, FileWrite, file_key, project_key
@@ -46,6 +48,7 @@ EMBEDDED = 64
 """Texts that are embedded between two looks whether to go on."""
 SHOWN_S = 0.3
 """Seconds between two words about how far it is."""
+GONE = N_("The folder {path} of the project {name} is not there.")
 
 
 @dataclass(slots=True)
@@ -277,6 +280,10 @@ class Ingestion:
     async def _write(self, index: ProjectIndex, batch: _Batch, known: dict[str, FileState]) -> None:
         if not batch.writes:
             return
+        failed = any(write.state.problem and not write.state.hash for write in batch.writes)
+        if failed and not await in_tool_thread(self._place.root.is_dir):
+            # A drive that was taken away: what is known of its files is worth more than that they cannot be read now.
+            raise UsageError(GONE, path=self._place.root, name=self._project.name)
         there = [write for write in batch.writes if write.state.path in known]
         for write in there:
             now = {entity.id for entity in write.entities}

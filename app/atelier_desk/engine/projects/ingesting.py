@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project
-from atelier_desk.engine.projects.ingest import Ingestion, Place
+from atelier_desk.engine.projects.ingest import GONE, Ingestion, Place
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_tool_thread
 
@@ -33,7 +33,6 @@ MANY = 50
 KEPT = 2
 """Projects whose relating process stays for the next change."""
 NO_ROOT = N_("The project {name} has no folder: pages are added to it one by one.")
-GONE = N_("The folder {path} of the project {name} is not there.")
 
 
 class Ingestions:
