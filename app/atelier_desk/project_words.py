@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.project import Entity, EntityKind, IngestStage, IngestState, Project, RelationKind
+from atelier_desk.domain.project import FILES_MAX, Entity, EntityKind, IngestStage, IngestState, Project, RelationKind
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _
 
@@ -69,6 +69,11 @@ _BEGINNINGS = {
     IngestStage.PAUSED: N_("Paused"),
 }
 """While nobody knows of how many."""
+CUT_WORDS = {
+    "files": N_("Not all files were read: the folder has more than {most}. Read a folder inside it as a project of its own."),
+    "looks": N_("Not all of the folder was looked at: it is too large, or slow. Read a folder inside it as a project of its own."),
+}
+"""By ``Project.cut``."""
 RUNNING = frozenset({IngestStage.READING, IngestStage.RELATING, IngestStage.EMBEDDING})
 _CODE = {
     "python": "Python",
@@ -132,6 +137,11 @@ def state_word(state: IngestState) -> str:
     if not state.total and state.stage in _BEGINNINGS:
         return _(_BEGINNINGS[state.stage])
     return _(_STAGES[state.stage], done=number(state.done), total=number(state.total))
+
+
+def cut_word(cut: str) -> str:
+    """Why not all of a folder was looked at; empty when it was."""
+    return _(CUT_WORDS[cut], **({"most": number(FILES_MAX)} if cut == "files" else {})) if cut in CUT_WORDS else ""
 
 
 def folder_word(project: Project) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from atelier_desk.cli.commands import projects
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from tests.cli.conftest import Cli
@@ -37,6 +39,31 @@ def test_a_folder_is_read_searched_explored_and_forgotten(cli: Cli, tmp_path: Pa
     assert (missing.status != 0, "egret" in missing.err, "Projects: heron." in missing.err) == (True, True, True)
     assert cli("projects", "delete", "heron", "--json").json["rows"] >= 1
     assert cli("projects", "list", "--json").json == []
+
+
+def test_what_looks_like_a_secret_is_read_when_a_person_says_so(cli: Cli, tmp_path: Path) -> None:
+    code = tmp_path / "heron"
+    code.mkdir()
+    (code / "secrets.py").write_text(CODE)
+    cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
+    assert "secrets.py: Laissé de côté" in cli("projects", "show", "heron", "--lang", "fr").out
+    assert cli("projects", "allow", str(code / "secrets.py"), "--json").json["readable"] == ["secrets.py"]
+    assert "secrets.py: Read, though it looks like a secret." in cli("projects", "show", "heron").out
+    assert "count" in cli("projects", "search", "count herons").out
+    assert "left out again" in cli("projects", "allow", str(code / "secrets.py"), "--undo").out
+    assert cli("projects", "search", "count herons", "--json").json == []
+    assert cli("projects", "allow", str(tmp_path)).status != 0
+
+
+def test_more_files_than_are_read_are_told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("atelier_desk.engine.projects.scan.FILES_MAX", 1)
+    code = tmp_path / "heron"
+    code.mkdir()
+    for name in ("one.py", "two.py"):
+        (code / name).write_text(CODE)
+    done = cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
+    assert "Not all files were read" in done.err
+    assert "Not all files were read" in cli("projects", "show", "heron").out
 
 
 def test_the_grammar_names_what_there_is() -> None:

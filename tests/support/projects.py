@@ -8,6 +8,7 @@ from typing import Any
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.project import (
+    SECRET,
     Direction,
     Entity,
     EntityKind,
@@ -84,7 +85,7 @@ RELATIONS = (
     Relation(source="m1", target="m2", kind=RelationKind.CALLS, line=11),
 )
 PROBLEMS = [
-    FileProblem(path=".env", reason="It looks like a secret.", skipped=True),
+    FileProblem(path=".env", reason=SECRET, skipped=True),
     FileProblem(path="broken.pdf", reason="It is no PDF."),
 ]
 STATISTICS = ProjectStatistics(
@@ -122,8 +123,9 @@ class Projects:
             "delete": self.delete,
             "ingest": None,
             "stop": None,
+            "allow": self.allow,
             "statistics": lambda project_id: STATISTICS if project_id == "p1" else ProjectStatistics(),
-            "problems": lambda project_id, **_more: PROBLEMS,
+            "problems": lambda project_id, **_more: [each for each in PROBLEMS if each.path not in self.kept[0].readable],
             "files": lambda project_id, **_more: [each for each in self.entities.values() if each.kind is EntityKind.FILE],
             "offers": self.offers,
             "answer": self.answer,
@@ -141,6 +143,10 @@ class Projects:
     def change(self, project_id: str, **fields: Any) -> Project:
         self.kept = [each.model_copy(update=fields) if each.id == project_id else each for each in self.kept]
         return next(each for each in self.kept if each.id == project_id)
+
+    def allow(self, project_id: str, path: str, *, yes: bool = True) -> Project:
+        known = [each for each in self.kept[0].readable if each != path]
+        return self.change(project_id, readable=(*known, path) if yes else tuple(known))
 
     def offers(self, folders: Sequence[str] = ()) -> list[ProjectOffer]:
         roots = [each.root for each in self.kept]

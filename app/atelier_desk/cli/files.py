@@ -15,16 +15,16 @@ def path_of(out: Output, name: str) -> Path:
     return Path(out.cwd).joinpath(Path(name).expanduser())
 
 
-async def read_text(out: Output, name: str) -> str:
-    """The file's text, or standard input for ``-``. No more than ``limits.IMPORT_FILE`` bytes are read, whatever the file is; it may be a
-    pipe of the shell, ``<(command)``."""
+async def read_text(out: Output, name: str, most: int = limits.IMPORT_FILE) -> str:
+    """The file's text, or standard input for ``-``. No more than ``most`` bytes are read of a file, whatever it is; it may be a pipe of the
+    shell, ``<(command)``."""
     if name == "-":
         return await out.read_input()
     path = path_of(out, name)
     try:
-        content = await in_thread(lambda: _begin(path))
-        if len(content) > limits.IMPORT_FILE:
-            raise LimitError(N_("{path} is too long: at most {most} bytes are read."), path=path, most=limits.IMPORT_FILE)
+        content = await in_thread(lambda: _begin(path, most))
+        if len(content) > most:
+            raise LimitError(N_("{path} is too long: at most {most} bytes are read."), path=path, most=most)
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(N_("{path} is not UTF-8 text."), path=path) from None
@@ -32,7 +32,7 @@ async def read_text(out: Output, name: str) -> str:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or error) from None
 
 
-def _begin(path: Path) -> bytes:
+def _begin(path: Path, most: int) -> bytes:
     """The file, and of one that is too long one byte more than is allowed."""
     with path.open("rb") as file:
-        return file.read(limits.IMPORT_FILE + 1)
+        return file.read(most + 1)

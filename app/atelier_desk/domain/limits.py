@@ -112,6 +112,8 @@ LIST_MAX: Final = 1_000
 WORKFLOWS_RUNNING: Final = 3
 IMPORT_FILE: Final = 10 * 1024 * 1024
 """Bytes of one imported file."""
+MEMORY_FILE: Final = 128 * 1024 * 1024
+"""Bytes of one file of memories: what is exported of 50 000 of them has to come back."""
 
 PROGRAM_ENDS_S: Final = 1.7
 """A program that was asked to end has ended within two seconds, and a moment is needed to end it by force.

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 
 from pydantic import Field
 
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.i18n import N_
 
 FOUND_MAX = 100
 """Results of one search."""
+FILES_MAX = 50_000
+"""Files that are read of one project."""
+SECRET = N_("Left out: it looks as if it held a secret.")
+"""The reason of what may be read after all, once a person says so."""
 
 
 class EntityKind(StrEnum):
@@ -55,6 +61,9 @@ class Project(Model):
         watched: whether changed files are ingested again by themselves.
         embedded: whether its texts get vectors.
         pending: whether an ingestion was begun and is not over: it is gone on with.
+        readable: files and folders, from the root, that are read though they look like secrets: a person said so.
+        cut: why not all of the folder was looked at the last time, ``files`` or ``looks``; empty when it was.
+        leaving: whether it is being deleted; it is in no list any more.
     """
 
     id: str = Field(default_factory=new_id)
@@ -64,6 +73,9 @@ class Project(Model):
     watched: bool = True
     embedded: bool = True
     pending: bool = False
+    readable: tuple[str, ...] = ()
+    cut: str = ""
+    leaving: bool = False
     created_at: Timestamp = Field(default_factory=utc_now)
     updated_at: Timestamp = Field(default_factory=utc_now)
     ingested_at: Timestamp | None = None
@@ -169,12 +181,28 @@ class Exploration(Model):
 
 
 class FileProblem(Model):
-    """A file that was not read, or not wholly, and why, in words for a person. ``skipped``: on purpose (looks like a secret, too large,
-    binary)."""
+    """A file that was not read, or not wholly.
+
+    Attributes:
+        reason: why, as an English sentence with named placeholders; ``values`` are what stands in them.
+        skipped: on purpose (looks like a secret, too large, binary).
+    """
 
     path: str
     reason: str
+    values: dict[str, str | int | float] = Field(default_factory=dict)
     skipped: bool = False
+
+    @property
+    def secret(self) -> bool:
+        """Whether it was left out because it looks like a secret."""
+        return self.reason == SECRET
+
+    def localized(self, translate: Callable[..., str]) -> str:
+        """The reason in the reader's language; ``translate`` is ``atelier_desk.i18n._``."""
+        said = AtelierError(self.reason)
+        said.params = dict(self.values)
+        return said.localized(translate)
 
 
 class ProjectStatistics(Model):
@@ -202,7 +230,8 @@ class IngestStage(StrEnum):
 
 
 class IngestState(Model):
-    """How far an ingestion is: ``done`` of ``total`` files, or texts while embedding; the file it is at; what it changed so far."""
+    """How far an ingestion is: ``done`` of ``total`` files, or texts while embedding; the file it is at; what it changed so far.
+    ``cut``: see ``Project``."""
 
     project_id: str
     stage: IngestStage
@@ -213,4 +242,5 @@ class IngestState(Model):
     unchanged: int = 0
     removed: int = 0
     problems: int = 0
+    cut: str = ""
     error: str = ""

@@ -56,7 +56,8 @@ def _digest(text: str, digits: int) -> str:
 
 
 class FileState(NamedTuple):
-    """What is known of a file that was looked at. ``related``: its relations are written."""
+    """What is known of a file that was looked at. ``related``: its relations are written. ``problem``: JSON of a pair, the English sentence
+    and the values of its placeholders; empty without one."""
 
     path: str
     hash: str

@@ -9,6 +9,7 @@ from time import monotonic
 import pathspec
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.ignoring import rules_in
 from atelier_desk.workspace.root import ConfinedRoot, Found
 from atelier_desk.workspace.text import decode
 
@@ -136,5 +137,5 @@ class Walk:
             except ToolError:
                 continue
             if text is not None:
-                found.append(_Rules(folder, pathspec.GitIgnoreSpec.from_lines(text.lines)))
+                found.append(_Rules(folder, rules_in(text.lines)))
         return found

@@ -55,7 +55,39 @@ async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsW
     assert find("project-problems").isVisible()
     assert window.overview.problems.words.text() == "1 file could not be read · 1 file left out on purpose"
     find("project-problems-copy").click()
-    assert QGuiApplication.clipboard().text() == ".env\tIt looks like a secret.\nbroken.pdf\tIt is no PDF."
+    assert QGuiApplication.clipboard().text() == ".env\tLeft out: it looks as if it held a secret.\nbroken.pdf\tIt is no PDF."
+
+
+async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
+    window: ProjectsWindow, find: Find, projects: Projects
+) -> None:
+    rows, button = find("project-problem-list"), find("project-problems-allow")
+    assert not button.isVisible()
+    rows.setCurrentRow(1)
+    assert not button.isVisible(), "a damaged file is no secret"
+    rows.setCurrentRow(0)
+    assert button.text() == "Read it"
+    button.click()
+    await finished(window)
+    assert projects.kept[0].readable == (".env",)
+    assert [rows.item(row).text() for row in range(rows.count())] == ["broken.pdf", ".env"]
+    window.toasts.undo.undo()  # type: ignore[attr-defined]
+    await finished(window)
+    assert projects.kept[0].readable == ()
+    await window.bridge.engine.projects.allow("p1", ".env")
+    await window.load()
+    rows.setCurrentRow(1)
+    assert button.text() == "Leave it out again"
+    button.click()
+    await finished(window)
+    assert projects.kept[0].readable == ()
+
+
+async def test_that_not_all_of_a_folder_was_read_is_said(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+    assert not find("project-cut").isVisible()
+    projects.change("p1", cut="files")
+    await window.load()
+    assert find("project-cut").text().startswith("Not all files were read: the folder has more than 50,000.")
 
 
 async def test_reading_is_followed_paused_and_gone_on_with(

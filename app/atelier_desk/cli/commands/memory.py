@@ -279,7 +279,7 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     from atelier_desk.cli.files import read_text
     from atelier_desk.cli.output import outcome
 
-    counts = await atelier.memories.import_(await read_text(out, arguments.file), arguments.on_conflict)
+    counts = await atelier.memories.import_(await read_text(out, arguments.file, limits.MEMORY_FILE), arguments.on_conflict)
     outcome(out, counts, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
     return 0
 

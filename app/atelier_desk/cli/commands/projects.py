@@ -51,6 +51,9 @@ def register(add: Adder) -> None:
     explore.add_argument("--limit", metavar="N", type=number(int, least=1), default=50, help=_("most results (50)"))
     show = group.command("show", _("a project and what it holds, or the text of an entity"), "projects:show")
     show.add_argument("what", metavar="NAME|ID")
+    allow = group.command("allow", _("read a file or folder that was left out because it looks like a secret"), "projects:allow")
+    allow.add_argument("path", metavar="PATH")
+    allow.add_argument("--undo", action="store_true", help=_("leave it out again, and forget what was read of it"))
     forget = group.command("forget", _("remove what was read of a file or folder; the files stay"), "projects:forget")
     forget.add_argument("path", metavar="PATH")
     group.command("offers", _("granted folders that could become projects"), "projects:offers")
@@ -91,6 +94,7 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     from pathlib import Path
 
     from atelier_desk.cli.output import data, line
+    from atelier_desk.project_words import cut_word
 
     path = _path(out, arguments.path)
     project = await _of_path(atelier, path)
@@ -109,9 +113,12 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     elif state.error:
         out.note(state.error, "error")
     else:
+        problems = (await atelier.projects.statistics(project.id)).problems  # also of files that are as they were
         line(out, _("{project}: {changed} read, {unchanged} unchanged, {removed} gone, {problems} with problems",
                     project=project.name, changed=figures.number(state.changed), unchanged=figures.number(state.unchanged),
-                    removed=figures.number(state.removed), problems=figures.number(state.problems)))  # fmt: skip
+                    removed=figures.number(state.removed), problems=figures.number(problems)))  # fmt: skip
+        if state.cut:
+            out.note(cut_word(state.cut), "warn")
     return 0 if state.stage.value == "done" else 1
 
 
@@ -159,7 +166,7 @@ async def explore(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
 async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
     from atelier_desk.domain.errors import NotFoundError
-    from atelier_desk.project_words import KIND_WORDS, RELATION_WORDS, folder_word, language_word, place_word, title_word
+    from atelier_desk.project_words import KIND_WORDS, RELATION_WORDS, cut_word, folder_word, language_word, place_word, title_word
 
     try:
         project = await atelier.projects.get(arguments.what)
@@ -179,7 +186,7 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
     problems = await atelier.projects.problems(project.id, limit=50)
     if out.json:
         shown = {name: each.model_dump(mode="json") for name, each in (("project", project), ("statistics", statistics))}
-        data(out, {**shown, "problems": [each.model_dump() for each in problems]})
+        data(out, {**shown, "problems": [{**each.model_dump(exclude={"values"}), "reason": each.localized(_)} for each in problems]})
         return 0
     line(out, f"{project.name}  {folder_word(project)}  {_when(project)}")
     counted = (
@@ -191,9 +198,28 @@ async def show(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         line(out, _("{type}: {number}", type=title, number=", ".join(f"{name} {figures.number(n)}" for name, n in counts.items())))
     vectors = _("vectors: {done} of {total}", done=figures.number(statistics.vectors), total=figures.number(statistics.texts))
     line(out, ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}")
+    if project.cut:
+        line(out, cut_word(project.cut))
     for problem in problems:
-        line(out, f"  {problem.path}: {problem.reason}")
+        line(out, f"  {problem.path}: {problem.localized(_)}")
+    for path in project.readable:
+        line(out, f"  {path}: " + _("Read, though it looks like a secret."))
     return 0
+
+
+async def allow(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import outcome
+    from atelier_desk.domain.errors import NotFoundError
+
+    path = _path(out, arguments.path)
+    project = await _of_path(atelier, path)
+    if project is None:
+        raise NotFoundError(N_("{path} lies in no project."), path=path)
+    project = await atelier.projects.allow(project.id, path, yes=not arguments.undo)
+    state = await _followed(atelier, project, out)
+    words = _("{path} is left out again.", path=path) if arguments.undo else _("{path} is read from now on.", path=path)
+    outcome(out, {"project": project.name, "readable": list(project.readable)}, words)
+    return 0 if state.stage.value == "done" else 1
 
 
 async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButt
 from atelier_desk.desktop.widgets.steady import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.i18n import N_, _
-from atelier_desk.project_words import KIND_WORDS, RELATION_WORDS, RUNNING, folder_word
+from atelier_desk.project_words import KIND_WORDS, RELATION_WORDS, RUNNING, cut_word, folder_word
 
 COLUMN = 760
 FIGURES = (
@@ -42,11 +42,13 @@ class OverviewPage(Translated, QWidget):
     Signals:
         switched: name of the switch and its new state.
         read_wanted: read the project; True: everything anew, also what did not change.
+        allowed: a path that looks like a secret is to be read (True), or no longer (False).
         pause_wanted, rename_wanted, delete_wanted, search_wanted, graph_wanted: the button was pressed.
     """
 
     switched = Signal(str, bool)
     read_wanted = Signal(bool)
+    allowed = Signal(str, bool)
     pause_wanted = Signal()
     rename_wanted = Signal()
     delete_wanted = Signal()
@@ -75,9 +77,11 @@ class OverviewPage(Translated, QWidget):
         self.problems = ProblemList(self)
         self._parts = control(label("", "muted", self, wrap=True), "project-parts")
         self._relations = control(label("", "muted", self, wrap=True), "project-relations")
+        self.cut = control(label("", "warn", self, wrap=True), "project-cut")
         self._problem_title = control(label("", "heading", self), "", N_("NOT READ"))
-        fill(column, self._build_head(), self._build_buttons(), self.progress, self._build_figures(), self.languages)
+        fill(column, self._build_head(), self._build_buttons(), self.progress, self.cut, self._build_figures(), self.languages)
         fill(column, self._parts, self._relations, self._build_switches(), self._problem_title, self.problems, 1)
+        self.problems.allowed.connect(self.allowed)
         self.progress.pause_wanted.connect(self.pause_wanted)
         self.progress.resume_wanted.connect(lambda: self.read_wanted.emit(False))
         theme().changed.connect(self._restyle)
@@ -147,8 +151,10 @@ class OverviewPage(Translated, QWidget):
         for name, box in self.switches.items():
             box.setChecked(getattr(project, name))
         self.languages.show_languages(statistics.languages)
-        self.problems.show_problems(problems, statistics.problems)
-        self._problem_title.setVisible(bool(problems))
+        say(self.cut, lambda: cut_word(project.cut))
+        self.cut.setVisible(bool(project.cut))
+        self.problems.show_problems(problems, statistics.problems, project.readable)
+        self._problem_title.setVisible(bool(problems or project.readable))
         for button in (self.search, self.graph):
             button.setVisible(bool(statistics.entities))
         self._say()

@@ -1,12 +1,12 @@
-"""The files that were not read, or not wholly, and why; to be copied."""
+"""The files that were not read, or not wholly, and why; to be copied, and those that only look like secrets to be read after all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
@@ -20,12 +20,21 @@ ROWS = 6
 
 
 class ProblemList(Translated, QWidget):
-    """``project-problems``; hidden while there are none. Ctrl+C copies the chosen rows, the button all of them."""
+    """``project-problems``; hidden while there are none. Ctrl+C copies the chosen rows, the button all of them.
+
+    What a person let in though it looks like a secret is listed too, to be left out again.
+
+    Signals:
+        allowed: a path is to be read after all (True), or no longer (False).
+    """
+
+    allowed = Signal(str, bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("project-problems")
         self.problems: Sequence[FileProblem] = ()
+        self.readable: Sequence[str] = ()
         self.words = label("", "muted", self, wrap=True)
         self.list = control(QListWidget(self), "project-problem-list", look="plain", name=N_("Files that were not read"))
         self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
@@ -33,6 +42,8 @@ class ProblemList(Translated, QWidget):
         self.copy_all = control(
             QPushButton(self), "project-problems-copy", N_("Copy the list"), look="ghost", on=lambda: self.copy(whole=True)
         )
+        self.allow = control(QPushButton(self), "project-problems-allow", look="ghost", on=self._allow)
+        self.list.itemSelectionChanged.connect(self._offer)
         keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.list)
         keys.setContext(Qt.ShortcutContext.WidgetShortcut)
         keys.activated.connect(self.copy)
@@ -41,15 +52,16 @@ class ProblemList(Translated, QWidget):
         self._copy.triggered.connect(lambda *_on: self.copy())
         say(self._copy, N_("Copy"))
         self.list.addAction(self._copy)
-        fill(QVBoxLayout(self), self.words, self.list, (self.copy_all, 0, Qt.AlignmentFlag.AlignLeft), margins=(0, 0, 0, 0), spacing=6)
+        buttons = fill(QHBoxLayout(), self.allow, self.copy_all, 1, spacing=6)
+        fill(QVBoxLayout(self), self.words, self.list, buttons, margins=(0, 0, 0, 0), spacing=6)
         theme().changed.connect(self._size)
         self.hide()
 
-    def show_problems(self, problems: Sequence[FileProblem], total: int) -> None:
-        """Show these of ``total``."""
-        self.setVisible(bool(problems))
-        if list(problems) != list(self.problems):
-            self.problems = tuple(problems)
+    def show_problems(self, problems: Sequence[FileProblem], total: int, readable: Sequence[str] = ()) -> None:
+        """Show these of ``total``, and what is read though it looks like a secret."""
+        self.setVisible(bool(problems or readable))
+        if (list(problems), list(readable)) != (list(self.problems), list(self.readable)):
+            self.problems, self.readable = tuple(problems), tuple(readable)
             self._fill()
         failed = sum(not each.skipped for each in problems)
         skipped = len(problems) - failed
@@ -68,8 +80,31 @@ class ProblemList(Translated, QWidget):
         self.list.clear()
         for each in self.problems:
             icon, role = ("eye-off", "muted") if each.skipped else ("triangle-alert", "warn")
-            two_line_item(self.list, each.path, each.path, _(each.reason), icon, role)  # type: ignore[arg-type]
+            two_line_item(self.list, each.path, each.path, each.localized(_), icon, role)  # type: ignore[arg-type]
+        for path in self.readable:
+            two_line_item(self.list, path, path, _("Read, though it looks like a secret."), "eye", "muted")
         self._size()
+        self._offer()
+
+    def _offer(self) -> None:
+        """The button says what can be done with the one row that is chosen."""
+        path, read = self._chosen()
+        self.allow.setVisible(bool(path))
+        say(self.allow, N_("Leave it out again") if read else N_("Read it"))
+
+    def _chosen(self) -> tuple[str, bool]:
+        """The path of the chosen row where something can be said about it, and whether it is read."""
+        rows = [index.row() for index in self.list.selectedIndexes()]
+        if len(rows) != 1:
+            return "", False
+        if rows[0] >= len(self.problems):
+            return self.readable[rows[0] - len(self.problems)], True
+        return (self.problems[rows[0]].path if self.problems[rows[0]].secret else ""), False
+
+    def _allow(self) -> None:
+        path, read = self._chosen()
+        if path:
+            self.allowed.emit(path, not read)
 
     def _size(self) -> None:
         if self.list.count():
@@ -78,9 +113,11 @@ class ProblemList(Translated, QWidget):
     def copy(self, *, whole: bool = False) -> None:
         """The chosen rows, or all of them, as lines of path and reason."""
         rows = {index.row() for index in self.list.selectedIndexes()}
-        chosen = [each for number, each in enumerate(self.problems) if whole or number in rows]
+        lines = [f"{each.path}\t{each.localized(_)}" for each in self.problems]
+        lines += ["\t".join((path, _("Read, though it looks like a secret."))) for path in self.readable]
+        chosen = [each for number, each in enumerate(lines) if whole or number in rows]
         if chosen:
-            QGuiApplication.clipboard().setText("\n".join(f"{each.path}\t{_(each.reason)}" for each in chosen))
+            QGuiApplication.clipboard().setText("\n".join(chosen))
             toast(self, ngettext("{n} line copied", "{n} lines copied", len(chosen)))
 
     def retranslate(self) -> None:

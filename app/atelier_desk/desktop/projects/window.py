@@ -15,7 +15,7 @@ from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSplitter, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import Jobs, error_text
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.projects.code.page import CodePage
 from atelier_desk.desktop.projects.create import CreateDialog
 from atelier_desk.desktop.projects.graph.page import GraphPage
@@ -121,6 +121,7 @@ class ProjectsWindow(Translated, QWidget):
         self.tabs.currentChanged.connect(self._on_tab)
         self.overview.switched.connect(self._switch)
         self.overview.read_wanted.connect(lambda anew: self.read(force=anew))
+        self.overview.allowed.connect(self.allow)
         self.overview.pause_wanted.connect(self.pause)
         self.overview.rename_wanted.connect(self.rename)
         self.overview.delete_wanted.connect(self.delete)
@@ -329,6 +330,20 @@ class ProjectsWindow(Translated, QWidget):
             await self.load()
 
         self.jobs.once(("read", project.id), work)
+
+    def allow(self, path: str, yes: bool, project_id: str = "") -> None:
+        """Read a file of the chosen project that was left out as a secret, or leave it out again; either can be undone at once."""
+        chosen = project_id or (self.project.id if self.project is not None else "")
+        if not chosen:
+            return
+
+        async def work() -> None:
+            await self.bridge.engine.projects.allow(chosen, path, yes=yes)
+            words = _("{path} is read from now on.", path=path) if yes else _("{path} is left out again.", path=path)
+            offer_undo(self, words, lambda: self.allow(path, not yes, chosen))
+            await self.load()
+
+        self.jobs.once(("allow", path), work)
 
     def pause(self) -> None:
         """Stop reading; going on begins where it stopped."""

@@ -67,16 +67,16 @@ async def write_text(path: Path, text: str) -> None:
         raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)) from error
 
 
-async def read_text(path: Path) -> str:
-    """Read a file outside the window's thread, at most what may be imported.
+async def read_text(path: Path, most: int = limits.IMPORT_FILE) -> str:
+    """Read a file outside the window's thread, at most ``most`` bytes.
 
     Raises:
         UsageError: it cannot be read, is too long, or is no text.
     """
     try:
-        content = await asyncio.to_thread(_begin, path)
-        if len(content) > limits.IMPORT_FILE:
-            raise UsageError(N_("{path} is too long; at most {most} MB can be imported."), path=path, most=limits.IMPORT_FILE // 1048576)
+        content = await asyncio.to_thread(_begin, path, most)
+        if len(content) > most:
+            raise UsageError(N_("{path} is too long; at most {most} MB can be imported."), path=path, most=most // 1048576)
         return content.decode("utf-8")
     except OSError as error:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or str(error)) from error
@@ -84,10 +84,10 @@ async def read_text(path: Path) -> str:
         raise UsageError(N_("{path} is not a text file."), path=path) from error
 
 
-def _begin(path: Path) -> bytes:
+def _begin(path: Path, most: int) -> bytes:
     """The file, and of one that is too long one byte more than is allowed."""
     with path.open("rb") as file:
-        return file.read(limits.IMPORT_FILE + 1)
+        return file.read(most + 1)
 
 
 def confirm(parent: QWidget, text: str, details: str, action: str, then: Callable[[], object]) -> QMessageBox:

@@ -8,16 +8,18 @@ project says that an ingestion is not over, after which all are related anew.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, is_address
 from atelier_desk.engine.projects import scan
 from atelier_desk.engine.projects.processes import Reader
-from atelier_desk.i18n import _
+from atelier_desk.i18n import N_
 from atelier_desk.knowledge.projects.rows import entity_row, light, package_row
 from atelier_desk.knowledge.projects.texts import embedded_text
 from atelier_desk.storage.graph import NO_FILE, Edge, FileState, FileWrite, file_key, project_key
@@ -46,6 +48,7 @@ EMBEDDED = 64
 """Texts that are embedded between two looks whether to go on."""
 SHOWN_S = 0.3
 """Seconds between two words about how far it is."""
+GONE = N_("The folder {path} of the project {name} is not there.")
 
 
 @dataclass(slots=True)
@@ -108,6 +111,7 @@ class Ingestion:
     Args:
         told: called with every new state, a few times a second at most.
         relator: the process that knows all symbols, if one is kept from the ingestion before; ``relator`` is it afterwards.
+        before: the end of the ingestion that this one follows at once: what it changed is counted too.
     """
 
     def __init__(
@@ -119,6 +123,7 @@ class Ingestion:
         embedder: Callable[[], Embedder | None],
         told: Callable[[IngestState], None],
         relator: Reader | None = None,
+        before: IngestState | None = None,
     ) -> None:
         self._project = project
         self._place = place
@@ -133,6 +138,8 @@ class Ingestion:
         self._first = False
         self.relator = relator if relator is not None and relator.alive else None
         self.state = IngestState(project_id=project.id, stage=IngestStage.READING)
+        if before is not None:
+            self.state = self.state.model_copy(update={"changed": before.changed, "removed": before.removed})
 
     async def run(self, below: Sequence[str] = (), *, force: bool = False, whole: bool = False) -> None:
         """Do it.
@@ -191,7 +198,7 @@ class Ingestion:
         root = ConfinedRoot(self._place.root, self._place.closed, real=True)
         stopped = asyncio.Event()
         try:
-            found = await in_tool_thread(scan.scan, root, below, stopped.is_set)
+            found = await in_tool_thread(scan.scan, root, below, stopped.is_set, self._project.readable)
         except asyncio.CancelledError:
             stopped.set()
             raise
@@ -199,7 +206,7 @@ class Ingestion:
         await self._leave_out(index, found.left_out, known)
         if not found.cut:
             await self._remove(index, sorted(path for path in set(known) - set(found.files) - set(found.left_out) if not is_address(path)))
-        self._say(total=len(found.files))
+        self._say(total=len(found.files), cut=found.cut)
         asked = [(path, "" if force or path not in known else known[path].hash) for path in found.files]
         chunks = [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]
         self._first = not known and not below
@@ -260,7 +267,7 @@ class Ingestion:
     def _take(self, batch: _Batch, answer: dict[str, Any]) -> None:
         path = answer["path"]
         problem = answer["problem"]
-        said = _(problem[0], **problem[1]) if problem else ""
+        said = json.dumps(problem) if problem else ""
         state = FileState(
             path, answer.get("hash", ""), answer.get("size", 0), answer["kind"], answer["language"], False, said, answer["skipped"]
         )
@@ -273,6 +280,10 @@ class Ingestion:
     async def _write(self, index: ProjectIndex, batch: _Batch, known: dict[str, FileState]) -> None:
         if not batch.writes:
             return
+        failed = any(write.state.problem and not write.state.hash for write in batch.writes)
+        if failed and not await in_tool_thread(self._place.root.is_dir):
+            # A drive that was taken away: what is known of its files is worth more than that they cannot be read now.
+            raise UsageError(GONE, path=self._place.root, name=self._project.name)
         there = [write for write in batch.writes if write.state.path in known]
         for write in there:
             now = {entity.id for entity in write.entities}
@@ -287,8 +298,9 @@ class Ingestion:
     async def _leave_out(self, index: ProjectIndex, left_out: Mapping[str, str], known: dict[str, FileState]) -> None:
         """Name what is not read, and forget what was read of it by an earlier version or under another rule."""
         await self._remove(index, sorted(path for path in left_out if path in known and not known[path].skipped))
-        fresh = [path for path in left_out if path not in known or not known[path].skipped]
-        writes = [FileWrite(FileState(path, "", 0, "", "", True, _(left_out[path]), True), "") for path in fresh]
+        said = {path: json.dumps([reason, {}]) for path, reason in left_out.items()}
+        fresh = [path for path in left_out if path not in known or not known[path].skipped or known[path].problem != said[path]]
+        writes = [FileWrite(FileState(path, "", 0, "", "", True, said[path], True), "") for path in fresh]
         for start in range(0, len(writes), ROWS):
             await self._repo.write_files(self._project.id, writes[start : start + ROWS])
         self._say(problems=self.state.problems + len(left_out))
@@ -392,7 +404,7 @@ class Ingestion:
     # -- shared ---------------------------------------------------------------------------------------------------------------------
 
     def _reader(self) -> Reader:
-        return Reader(self._place.root, self._place.closed, project_key(self._project.id))
+        return Reader(self._place.root, self._place.closed, project_key(self._project.id), self._project.readable)
 
     def _say(self, **fields: Any) -> None:
         # Not validated: this is done for every file.

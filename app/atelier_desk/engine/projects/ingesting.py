@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project
-from atelier_desk.engine.projects.ingest import Ingestion, Place
+from atelier_desk.engine.projects.ingest import GONE, Ingestion, Place
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_tool_thread
 
@@ -33,7 +33,6 @@ MANY = 50
 KEPT = 2
 """Projects whose relating process stays for the next change."""
 NO_ROOT = N_("The project {name} has no folder: pages are added to it one by one.")
-GONE = N_("The folder {path} of the project {name} is not there.")
 
 
 class Ingestions:
@@ -82,6 +81,8 @@ class Ingestions:
         root = await self._root(project)
         cut_off = project.pending and not self.at_work(project.id)
         project = await self._mark(project, pending=True)
+        if cut_off:
+            below = ()  # what was not read then is not forgotten over what is asked for now
         if self.at_work(project.id):
             self._waiting.setdefault(project.id, set()).update(below or ("",))
         else:
@@ -179,7 +180,9 @@ class Ingestions:
     async def _changed(self, project_id: str, below: Sequence[str]) -> None:
         try:
             project = await self._repo.get(project_id)
-            if project.watched:
+            state = self.states.get(project_id)
+            paused = state is not None and state.stage is IngestStage.PAUSED  # a person said so; going on reads all
+            if project.watched and not paused:
                 await self.start(project, below)
         except AtelierError as error:
             log.info("changes of a project were not read: %s", error)
@@ -187,8 +190,10 @@ class Ingestions:
     # -- inside ---------------------------------------------------------------------------------------------------------------------
 
     async def _run(self, project: Project, root: Path | None, below: tuple[str, ...], force: bool, cut_off: bool) -> None:
+        before: IngestState | None = None
         while True:
-            await self._once(project, root, below, force, cut_off)
+            await self._once(project, root, below, force, cut_off, before)
+            before = self.states[project.id]
             waiting = self._waiting.pop(project.id, None)
             if not waiting or self.states[project.id].stage is not IngestStage.DONE:
                 return
@@ -196,19 +201,24 @@ class Ingestions:
             root, cut_off = await self._root(project), False
             below, force = () if "" in waiting else tuple(sorted(waiting)), False
 
-    async def _once(self, project: Project, root: Path | None, below: tuple[str, ...], force: bool, cut_off: bool) -> None:
-        work = self._work(project, root)
+    async def _once(
+        self, project: Project, root: Path | None, below: tuple[str, ...], force: bool, cut_off: bool, before: IngestState | None
+    ) -> None:
+        work = self._work(project, root, before)
         try:
             if root is None:  # vectors alone, of the kinds that stand in the place of paths
                 await work.embed(tuple(map(EntityKind, below)), force=force)
             else:
                 await work.run(below, force=force, whole=cut_off)
-                await self._mark(project, pending=False, ingested_at=self._clock.now())
+                whole = {} if below else {"cut": work.state.cut}
+                await self._mark(project, pending=False, ingested_at=self._clock.now(), **whole)
             self._keep(project.id, work.relator)
             if work.state.changed + work.state.removed >= MANY:
                 await self._indexes.keep(project.id)
             self._indexes.give_up(project.id)
-            self._take(work.state.model_copy(update={"stage": IngestStage.DONE, "path": ""}))
+            again = before.changed if before is not None else 0  # read the first time, and not anew the second
+            unchanged = max(0, work.state.unchanged - again)
+            self._take(work.state.model_copy(update={"stage": IngestStage.DONE, "path": "", "unchanged": unchanged}))
         except asyncio.CancelledError:
             await work.aclose()
             self._take(work.state.model_copy(update={"stage": IngestStage.PAUSED, "path": ""}))
@@ -222,10 +232,10 @@ class Ingestions:
             said = error.localized(_) if isinstance(error, AtelierError) else _("It failed; the log file says why.")
             self._take(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": said, "path": ""}))
 
-    def _work(self, project: Project, root: Path | None) -> Ingestion:
+    def _work(self, project: Project, root: Path | None, before: IngestState | None = None) -> Ingestion:
         place = Place(root or Path(), self._closed, min(READERS, os.cpu_count() or 1))
         relator = self._relators.pop(project.id, None)
-        return Ingestion(project, place, self._repo, self._indexes, self._embedder, self._take, relator)
+        return Ingestion(project, place, self._repo, self._indexes, self._embedder, self._take, relator, before)
 
     def _keep(self, project_id: str, relator: Reader | None) -> None:
         if relator is None:

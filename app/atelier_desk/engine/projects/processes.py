@@ -34,11 +34,11 @@ class Reader:
     """One process; it takes one request at a time.
 
     Args:
-        root, closed, key: see ``worker``.
+        root, closed, key, readable: see ``worker``.
     """
 
-    def __init__(self, root: Path, closed: Sequence[Path], key: str) -> None:
-        self._about = {"root": str(root), "closed": [str(each) for each in closed], "key": key}
+    def __init__(self, root: Path, closed: Sequence[Path], key: str, readable: Sequence[str] = ()) -> None:
+        self._about = {"root": str(root), "closed": [str(each) for each in closed], "key": key, "readable": list(readable)}
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._told = False

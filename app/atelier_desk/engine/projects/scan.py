@@ -5,48 +5,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.project import FILES_MAX, SECRET
 from atelier_desk.domain.text import can_be_kept
 from atelier_desk.engine.attached_text import looks_secret
 from atelier_desk.i18n import N_
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.walk import Entry, Walk
 
-FILES = 50_000
-"""Files of one project."""
 SECONDS = 600.0
 """For one look through the folders."""
 MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "__pypackages__"})
 """Folders of what was installed or made by programs, left out wherever no ignore file says so."""
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
 """They come last: reading their text takes seconds, where a file of code takes milliseconds."""
-SECRET = N_("Left out: it looks as if it held a secret.")
 UNNAMED = N_("Left out: its name is not text (UTF-8).")
 
 
 @dataclass(slots=True)
 class Scan:
-    """What was found: paths to read, paths left out with the reason, and why not all was looked at."""
+    """What was found: paths to read, paths left out with the reason, and why not all was looked at (``Project.cut``)."""
 
     files: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     cut: str = ""
 
 
-def scan(root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], object] = lambda: False) -> Scan:
-    """Look through a folder, or only at some files and folders of it. Blocks.
+def scan(
+    root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], object] = lambda: False, readable: Sequence[str] = ()
+) -> Scan:
+    """Look through a folder, or only at some files and folders of it. Blocks. ``readable``: what looks like a secret and is read, or gone
+    into, all the same; what is in such a folder is looked at by its own name.
 
     Raises:
         ToolError: the folder itself cannot be read.
     """
     found = Scan()
     seen: set[str] = set()
+    known = frozenset(readable)
     for start in below or ("",):
-        walk = Walk(root, hidden=True, enters=_enters, seconds=SECONDS, stopped=stopped)
+        walk = Walk(root, hidden=True, enters=partial(_enters, known), seconds=SECONDS, stopped=stopped)
         for entry in _entries(root, walk, start):
             parts = entry.path.split("/")
-            secret = next((number for number, part in enumerate(parts, 1) if looks_secret(part)), 0)
+            closed = _closed(parts, known)
+            secret = next((number for number, part in closed if looks_secret(part)), 0)
             path = "/".join(parts[: secret or None])
             if path in seen or not MADE.isdisjoint(parts):
                 continue
@@ -55,19 +59,26 @@ def scan(root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], ob
                 found.left_out[path.encode(errors="backslashreplace").decode()] = UNNAMED
             elif secret:
                 found.left_out[path] = SECRET
-            elif entry.found.kind != "file" or any(part.startswith(".") for part in parts):
+            elif entry.found.kind != "file" or any(part.startswith(".") for _number, part in closed):
                 continue  # hidden files are the programs' own; they are looked at for the names of secrets alone
-            elif len(found.files) < FILES:
+            elif len(found.files) < FILES_MAX:
                 found.files.append(entry.path)
             else:
-                found.cut = f"only the first {FILES} files are read"
+                found.cut = "files"
                 return found
-        found.cut = found.cut or walk.cut
+        found.cut = found.cut or ("looks" if walk.cut else "")
     found.files.sort(key=lambda path: (path.lower().endswith(PICTURES), path))
     return found
 
 
-def _enters(name: str) -> bool:
+def _closed(parts: Sequence[str], readable: frozenset[str]) -> list[tuple[int, str]]:
+    """The parts of a path with their numbers from 1, but for those that a person let in."""
+    return [each for each in enumerate(parts, 1) if not readable or "/".join(parts[: each[0]]) not in readable]
+
+
+def _enters(readable: frozenset[str], name: str) -> bool:
+    if any(each == name or each.endswith(f"/{name}") for each in readable):
+        return True
     return not (name.startswith(".") or looks_secret(name) or name in MADE)
 
 

@@ -2,8 +2,8 @@
 
 Parsing holds the interpreter, and works on what strangers wrote: the engine does neither. Requests and answers are JSON, a line each:
 
-- ``{"root", "closed", "key"}`` says where the files lie, and what ids begin with. The answer is ``{"version"}``, which
-  every hash begins with.
+- ``{"root", "closed", "key", "readable"}`` says where the files lie, what ids begin with, and what is read though it looks like a
+  secret. The answer is ``{"version"}``, which every hash begins with.
 - ``{"read": [[path, hash], …]}`` answers a line for each file: ``{"path", "same": true}`` where its hash is as given, else what
   ``reading.read`` gives, or why it was not read.
 - ``{"pages": [[address, title, Markdown], …]}`` answers a line for each page.
@@ -18,13 +18,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ToolError
-from atelier_desk.engine.projects.scan import PICTURES, SECRET
+from atelier_desk.domain.project import SECRET
+from atelier_desk.engine.projects.scan import PICTURES
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.parsing.charset import is_binary
 from atelier_desk.knowledge.projects import reading
@@ -62,6 +63,7 @@ class Worker:
         self._root: ConfinedRoot | None = None
         self._key = "0" * PROJECT_DIGITS
         self._relator = Relator(self._key)
+        self._readable: frozenset[str] = frozenset()
         self._reads_pictures = _can_read_pictures()
 
     def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -69,6 +71,7 @@ class Worker:
         if "root" in request:
             self._root = ConfinedRoot(Path(request["root"]), [Path(each) for each in request["closed"]], real=True)
             self._key = request["key"]
+            self._readable = frozenset(request["readable"])
             self._relator = Relator(self._key)
             yield {"version": reading.version()}
         for path, known in request.get("read", ()):
@@ -103,7 +106,7 @@ class Worker:
         if digest == known:
             return {"same": True}
         about = {"hash": digest, "size": len(data)}
-        if PRIVATE_KEY.match(data[:200]):
+        if path not in self._readable and PRIVATE_KEY.match(data[:200]):
             return {**about, **_refused(SECRET, {}, skipped=True)}
         if picture:
             return {**about, **self._picture(path, data)}
@@ -112,7 +115,7 @@ class Worker:
                 return {**about, **_refused(NO_TEXT, {}, skipped=True)}
             return {**about, "problem": None, "skipped": False, **reading.read(file_key_of(self._key, path), path, data)}
         except AtelierError as error:
-            return {**about, **_refused(error.template, {name: str(value) for name, value in error.params.items()})}
+            return {**about, **_refused(error.template, _values(error.params))}
         except RecursionError:
             return {**about, **_refused(BROKEN, {"reason": "nested too deeply"})}
 
@@ -130,6 +133,11 @@ class Worker:
             kept = reading.read_picture(file_key_of(self._key, path), path, found.get("text", ""))
             return {**kept, "skipped": code is not None, "problem": (PICTURE[NO_OCR], {}) if code else None}
         return _refused(PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb")
+
+
+def _values(params: Mapping[str, object]) -> dict[str, str | int | float]:
+    """The values of a sentence as JSON keeps them: numbers stay numbers, for each language writes them its own way."""
+    return {name: value if isinstance(value, int | float) else str(value) for name, value in params.items()}
 
 
 def _can_read_pictures() -> bool:

@@ -187,7 +187,8 @@ class MemoryService(MemoryCare):
     async def import_(
         self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.SKIP, progress: Progress | None = None
     ) -> dict[str, int]:
-        """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most 10 MB.
+        """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most
+        ``limits.MEMORY_FILE`` bytes.
 
         A memory whose workflow does not exist here becomes general.
 
@@ -195,7 +196,7 @@ class MemoryService(MemoryCare):
             How many were ``added``, ``overwritten`` and ``skipped``.
         """
         rule = OnConflict.parse(on_conflict)
-        file = checks.parse_json(MemoryFile, text, _("memory file"))
+        file = checks.parse_json(MemoryFile, text, _("memory file"), limits.MEMORY_FILE)
         for memory in file.memories:
             checks.identifier(memory.id, _("memory file"))
         counts = {"added": 0, "overwritten": 0, "skipped": 0}

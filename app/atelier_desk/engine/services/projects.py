@@ -103,7 +103,7 @@ class ProjectService:
             raise ConflictError(NAME_TAKEN, name=wanted)
         now = self._context.clock.now()
         project = Project(name=wanted, root=folder, embedded=embedded, watched=watched, created_at=now, updated_at=now)
-        keys = {project_key(each.id) for each in known}
+        keys = {project_key(each.id) for each in (*known, *await self._repo.leaving())}
         while project_key(project.id) in keys:
             project = Project(**{**dict(project), "id": Project(name=wanted).id})
         await self._repo.save(project)
@@ -136,6 +136,7 @@ class ProjectService:
         await self._repo.get(project_id)
         await self._ingestions.forget(project_id)
         count = await self._repo.delete(project_id)
+        await self._finish_deletions()
         await self.load()
         await self._indexes.forget(project_id)
         self._announce(project_id)
@@ -154,6 +155,29 @@ class ProjectService:
         await self._ingestions.start(project, [_below(project, path) for path in paths], force=force)
         if project.watched:
             self._ingestions.watch(project)
+
+    async def allow(self, project_id: str, path: str, *, yes: bool = True) -> Project:
+        """Read a file or a folder that was left out because it looks like a secret, from now on; ``yes`` false takes that back, and what
+        was read of it is forgotten. The project is read in the background.
+
+        Raises:
+            UsageError: the path lies outside of the project, or it was not left out for that.
+        """
+        project = await self._repo.get(project_id)
+        below = _below(project, path)
+        known = [each for each in project.readable if each != below]
+        if yes:
+            problem = await self._repo.problem(project_id, below)
+            if below not in project.readable and (problem is None or not problem.secret):
+                raise UsageError(N_("{path} was not left out as a secret; nothing has to be said about it."), path=below or project.root)
+            known.append(below)
+        elif len(known) == len(project.readable):
+            raise UsageError(N_("Nobody said that {path} is read."), path=below or project.root)
+        await self.forget_path(project_id, below)
+        project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
+        await self._repo.save(project)
+        await self.ingest(project_id, [below])
+        return project
 
     async def stop(self, project_id: str) -> None:
         """Pause; ``ingest`` goes on where it stopped."""
@@ -225,6 +249,7 @@ class ProjectService:
 
     async def go_on(self) -> None:
         """Take up what an earlier process left undone, and watch the projects that are watched."""
+        await self._finish_deletions()
         for project in await self._repo.list():
             try:
                 if project.pending:
@@ -388,6 +413,13 @@ class ProjectService:
             raise UsageError(N_("{name} stands in no file."), name=found.name)
         text = await in_tool_thread(_text, project.root, found.path, (self._context.datadir.root,))
         return text, found.start_line, found.end_line
+
+    async def _finish_deletions(self) -> None:
+        """Of projects whose deletion was cut off nothing stays."""
+        for project in await self._repo.leaving():
+            with contextlib.suppress(NotFoundError):  # two may do so at once
+                await self._repo.delete(project.id)
+            await self._indexes.forget(project.id)
 
     # -- inside ---------------------------------------------------------------------------------------------------------------------
 

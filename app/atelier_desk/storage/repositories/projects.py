@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,17 +50,24 @@ class ProjectRepository(Repository[Project]):
             raise
 
     async def list(self) -> list[Project]:
-        """All projects by name."""
-        return await self._select("ORDER BY folded")
+        """All projects by name, but for those that are being deleted."""
+        return await self._select("WHERE leaving != true ORDER BY folded")
+
+    async def leaving(self) -> builtins.list[Project]:
+        """Those whose deletion was begun."""
+        return await self._select("WHERE leaving = true ORDER BY folded")
 
     async def delete(self, project_id: str) -> int:
-        """Delete a project with all its rows, and the vectors that no other project needs. The project's own row is the last to go, so
-        that one whose deletion was cut off can be deleted again. Returns how many rows there were.
+        """Delete a project with all its rows, and the vectors that no other project needs. From the first step on it is in no list and its
+        name is free; its own row is the last to go, so that a deletion that was cut off can be brought to its end: ``leaving`` names it.
+        Returns how many rows there were.
 
         Raises:
             NotFoundError: there is none.
         """
-        await self.get(project_id)
+        gone = {"row": self.table.record(project_id), "id": project_id, "stamp": new_id()}
+        text = "UPDATE $row SET leaving = true, folded = $id, stamp = $stamp RETURN NONE"
+        await self._store.write(Statement(errors.throw_not_found(self.what), {"guarded": gone["row"]}), Statement(text, gone))
         key = project_key(project_id)
         count = 0
         for table in ("relates", "entity", "project_file"):
@@ -164,7 +172,13 @@ class ProjectRepository(Repository[Project]):
             f"SELECT path, problem, skipped FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE problem != '' ORDER BY skipped, path LIMIT $limit",
             limit=page_size(limit),
         )
-        return [FileProblem(path=row["path"], reason=row["problem"], skipped=row["skipped"]) for row in rows]
+        return [_problem(row) for row in rows]
+
+    async def problem(self, project_id: str, path: str) -> FileProblem | None:
+        """Why one file was not read; None when nothing is known of that."""
+        row = record("project_file", file_key(project_id, path))
+        rows = await self._store.query("SELECT path, problem, skipped FROM $row WHERE problem != ''", row=row)
+        return _problem(rows[0]) if rows else None
 
     async def statistics(self, project_id: str) -> ProjectStatistics:
         """What a project holds, but for the vectors."""
@@ -340,6 +354,15 @@ def _edge_content(edge: Edge) -> dict[str, Any]:
         "confidence": float(edge.confidence),
         "line": edge.line,
     }
+
+
+def _problem(row: Mapping[str, Any]) -> FileProblem:
+    """What was written as a pair of the sentence and its values; earlier versions wrote the sentence in a person's language."""
+    try:
+        reason, values = json.loads(row["problem"])
+    except ValueError:
+        reason, values = row["problem"], {}
+    return FileProblem(path=row["path"], reason=reason, values=values, skipped=row["skipped"])
 
 
 def _file_state(row: Mapping[str, Any]) -> FileState:

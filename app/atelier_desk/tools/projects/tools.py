@@ -64,8 +64,8 @@ class _Changing(ProjectTool):
         reads = self.reader(project, context)
         problems = [each for each in await self.projects.problems(project.id) if reads(each.path)]
         listed = {
-            "not_read": [{"path": each.path, "reason": each.reason} for each in problems if not each.skipped],
-            "left_out": [{"path": each.path, "reason": each.reason} for each in problems if each.skipped],
+            "not_read": [{"path": each.path, "reason": each.localized(_)} for each in problems if not each.skipped],
+            "left_out": [{"path": each.path, "reason": each.localized(_)} for each in problems if each.skipped],
         }
         return ToolResult(
             {

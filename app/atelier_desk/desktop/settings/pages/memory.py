@@ -17,6 +17,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
+from atelier_desk.domain import limits
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
@@ -216,7 +217,7 @@ class MemoryPage(SettingsPage):
         """Read exported memories; those that are there already are left alone."""
 
         async def job() -> None:
-            text = await read_text(path)
+            text = await read_text(path, limits.MEMORY_FILE)
             counts = await self.bridge.engine.memories.import_(text)
             toast(self, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
             await self.load()

@@ -104,18 +104,18 @@ def inside(model: object, what: str, path: str, value: object) -> object:
     return changed(model, what, **{name: inside(getattr(model, name, None), what, rest, value)})
 
 
-def importable(source: str | bytes, what: str) -> None:
+def importable(source: str | bytes, what: str, most: int = limits.IMPORT_FILE) -> None:
     """Refuse what is longer than a file that can be imported."""
-    size, most = len(source.encode("utf-8", "surrogatepass")) if isinstance(source, str) else len(source), limits.IMPORT_FILE
+    size = len(source.encode("utf-8", "surrogatepass")) if isinstance(source, str) else len(source)
     if size > most:
         raise LimitError(
             N_("{what} is {size} MB; at most {most} MB can be imported."), what=what, size=round(size / 1048576, 1), most=most // 1048576
         )
 
 
-def parse_json(model: type[M], source: str | bytes, what: str) -> M:
+def parse_json(model: type[M], source: str | bytes, what: str, most: int = limits.IMPORT_FILE) -> M:
     """``source`` read as JSON of ``model``; refused when it is too long, is not JSON, or does not fit."""
-    importable(source, what)
+    importable(source, what, most)
     try:
         return model.model_validate_json(source)
     except ValidationError as error:

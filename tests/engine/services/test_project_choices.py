@@ -1,0 +1,184 @@
+"""What a person is told of a project's reading and decides about it: problems, bounds, what looks like a secret, pauses and deletions."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.project import EntityKind, IngestStage, Project
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.projects import scan
+from atelier_desk.i18n import _, spoken
+from atelier_desk.project_words import cut_word
+from tests.engine.conftest import Opener
+
+
+async def read(atelier: Atelier, project: Project) -> None:
+    await atelier.projects.ingest(project.id)
+    state = await atelier.projects.wait(project.id)
+    assert state is not None
+    assert state.stage is IngestStage.DONE, state.error
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    folder = tmp_path / "code"
+    (folder / "secrets").mkdir(parents=True)
+    (folder / "heron.py").write_text("from egret import wade\n\n\ndef fly() -> None:\n    wade()\n")
+    (folder / "egret.py").write_text("def wade() -> None:\n    pass\n")
+    (folder / "secrets.py").write_text("def make_token() -> str:\n    return 'x'\n")
+    (folder / "secrets" / "vault.py").write_text("def open_vault() -> None:\n    pass\n")
+    (folder / "secrets" / ".env").write_text("KEY=1\n")
+    return folder
+
+
+async def test_problems_are_said_in_the_language_of_who_reads_them(open_atelier: Opener, code: Path) -> None:
+    (code / "large.py").write_text("x = 1\n" * 900_000)
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        with spoken("fr"):
+            await read(atelier, project)
+        problems = {each.path: each for each in await atelier.projects.problems(project.id)}
+        assert problems["large.py"].localized(_) == "Too large: 5.4 MB, and at most 4 MB are read."
+        assert problems["secrets.py"].localized(_) == "Left out: it looks as if it held a secret."
+        with spoken("fr"):
+            assert "5,4 Mo" in problems["large.py"].localized(_).replace("\u202f", " ").replace("\u00a0", " ")
+
+
+async def test_more_files_than_are_read_are_told(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(scan, "FILES_MAX", 1)
+            await read(atelier, project)
+        assert (await atelier.projects.states())[project.id].cut == "files"
+        assert "50,000" in cut_word((await atelier.projects.get(project.id)).cut)
+        await read(atelier, project)
+        assert (await atelier.projects.get(project.id)).cut == ""
+
+
+async def test_what_only_looks_like_a_secret_is_read_when_a_person_says_so(open_atelier: Opener, code: Path) -> None:
+    async def held(atelier: Atelier) -> tuple[set[str], set[str]]:
+        await atelier.projects.wait(project.id)
+        files = {each.path for each in await atelier.projects.files(project.id)}
+        return files, {each.path for each in await atelier.projects.problems(project.id)}
+
+    plain = {"heron.py", "egret.py"}
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        assert await held(atelier) == (plain, {"secrets", "secrets.py"})
+        await atelier.projects.allow(project.id, "secrets.py")
+        assert await held(atelier) == (plain | {"secrets.py"}, {"secrets"})
+        await atelier.projects.allow(project.id, "secrets")
+        assert await held(atelier) == (plain | {"secrets.py", "secrets/vault.py"}, {"secrets/.env"}), "what is inside is judged by its name"
+        await atelier.projects.allow(project.id, "secrets/.env")
+        assert "secrets/.env" in (await held(atelier))[0]
+        await read(atelier, project)
+        assert "secrets/.env" in (await held(atelier))[0], "a whole reading keeps to it"
+        for path in ("secrets.py", "secrets/.env", "secrets"):
+            await atelier.projects.allow(project.id, path, yes=False)
+            await atelier.projects.wait(project.id)
+        assert await held(atelier) == (plain, {"secrets", "secrets.py"})
+        assert not [each for each in await atelier.projects.find("open vault make token") if "secrets" in each.entity.path]
+        for path, yes in (("heron.py", True), ("../other", True), ("secrets.py", False)):
+            with pytest.raises(UsageError):
+                await atelier.projects.allow(project.id, path, yes=yes)
+
+
+async def test_a_private_key_is_read_only_when_a_person_says_so(open_atelier: Opener, code: Path) -> None:
+    (code / "sample.txt").write_text("-----BEGIN PRIVATE KEY-----\nexample of a heron\n")
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        assert "sample.txt" not in {each.path for each in await atelier.projects.files(project.id)}
+        await atelier.projects.allow(project.id, "sample.txt")
+        await atelier.projects.wait(project.id)
+        assert "sample.txt" in {each.path for each in await atelier.projects.files(project.id)}
+
+
+async def test_a_deletion_that_was_cut_off_is_brought_to_its_end(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        before = await atelier.store.counts()
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        removed = atelier.repos.projects._delete_below
+
+        async def killed(table: str, key: str) -> int:
+            if table == "entity":
+                raise KeyboardInterrupt
+            return await removed(table, key)
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(atelier.repos.projects, "_delete_below", killed)
+            await atelier.projects.delete(project.id)
+        assert await atelier.projects.list() == []
+    async with open_atelier() as atelier:
+        assert await atelier.projects.list() == []
+        again = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, again)
+        assert (await atelier.projects.statistics(again.id)).relations, "a new one of that name is whole"
+        await atelier.projects.delete(again.id)
+        assert await atelier.store.counts() == before
+
+
+async def test_a_pause_is_not_ended_by_reading_one_changed_file(open_atelier: Opener, code: Path) -> None:
+    for number in range(100):
+        (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=True)
+        await atelier.projects.ingest(project.id)
+        await asyncio.sleep(0)
+        await atelier.projects.stop(project.id)
+        await atelier.projects._ingestions._changed(project.id, ["egret.py"])
+        await atelier.projects.wait(project.id)
+        assert (await atelier.projects.states())[project.id].stage is IngestStage.PAUSED
+        await atelier.projects.ingest(project.id, ["egret.py"])
+        await atelier.projects.wait(project.id)
+        assert len(await atelier.projects.files(project.id)) == 102, "what was paused is gone on with"
+
+
+async def test_a_folder_that_goes_while_it_is_read_leaves_what_was_known(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = scan.scan
+
+    def then_gone(*given: Any) -> scan.Scan:
+        found = look(*given)
+        code.rename(code.parent / "taken")
+        code.write_text("no folder any more")
+        return found
+
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        held = await atelier.repos.projects.counts(project.id)
+        with monkeypatch.context() as patch:
+            patch.setattr(scan, "scan", then_gone)
+            await atelier.projects.ingest(project.id, force=True)
+            state = await atelier.projects.wait(project.id)
+        assert state is not None
+        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True)
+        assert await atelier.repos.projects.counts(project.id) == held
+        code.unlink()
+        (code.parent / "taken").rename(code)
+        await read(atelier, project)
+        assert await atelier.repos.projects.counts(project.id) == held
+
+
+async def test_two_readings_that_follow_each_other_are_told_as_one(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=True)
+        await read(atelier, project)
+        (code / "heron.py").write_text("def fly() -> None:\n    pass\n")
+        (code / "egret.py").unlink()
+    async with open_atelier() as atelier:
+        await atelier.projects.go_on()
+        await read(atelier, project)
+        state = (await atelier.projects.states())[project.id]
+        assert (state.changed, state.unchanged, state.removed) == (1, 0, 1)
+        assert (await atelier.projects.statistics(project.id)).entities[EntityKind.FILE] == 1
