@@ -32,6 +32,7 @@ from atelier_desk.domain.events.team import (
     CompactionUndone,
     EntryPinned,
     LimitsRaised,
+    MemoriesSought,
     ParentAnswered,
     ParentAsked,
     TitleWritten,
@@ -69,6 +70,7 @@ __all__ = [
     "LimitReached",
     "LimitsRaised",
     "LoopDetected",
+    "MemoriesSought",
     "ModelReplied",
     "ModelRetried",
     "OutputShown",
@@ -502,6 +504,7 @@ EventBody = Annotated[
     | LimitsRaised
     | EntryPinned
     | TitleWritten
+    | MemoriesSought
     | CompactionUndone
     | ContextCompacted
     | WindowLearned

@@ -168,6 +168,18 @@ class TitleWritten(Event):
     duration_ms: int = 0
 
 
+class MemoriesSought(Event):
+    """A model was asked what of the turn is to be remembered; ``count`` facts were proposed. The request is paid for also without any."""
+
+    type: Literal["memories_sought"] = "memories_sought"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    count: int = 0
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    duration_ms: int = 0
+
+
 class CompactionUndone(Event):
     """A person undid a compaction: what it cut or replaced is sent whole again. ``origin`` names the ``ContextCompacted`` event."""
 

@@ -13,6 +13,7 @@ from atelier_desk.domain.events.run import (
     Injected,
     LimitReached,
     LoopDetected,
+    MemoriesSought,
     ModelReplied,
     ModelRetried,
     OutputShown,
@@ -189,8 +190,9 @@ def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
 
 
 @on(TitleWritten)
+@on(MemoriesSought)
 @on(SampledForServer)
-def _used_beside(at: In, body: TitleWritten | SampledForServer, out: Projection) -> None:
+def _used_beside(at: In, body: TitleWritten | MemoriesSought | SampledForServer, out: Projection) -> None:
     _count_part(at, body.usage, out)
 
 

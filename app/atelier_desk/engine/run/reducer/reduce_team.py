@@ -19,6 +19,7 @@ from atelier_desk.domain.events.run import (
     ContextCompacted,
     EntryPinned,
     LimitsRaised,
+    MemoriesSought,
     ParentAnswered,
     ParentAsked,
     RunEvent,
@@ -44,6 +45,11 @@ def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunSta
 
 @on(TitleWritten)
 def _title_written(state: RunState, body: TitleWritten, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
+@on(MemoriesSought)
+def _memories_sought(state: RunState, body: MemoriesSought, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 
