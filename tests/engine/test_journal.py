@@ -37,6 +37,7 @@ from atelier_desk.domain.events.run import (
     ParentAnswered,
     ParentAsked,
     PauseReason,
+    PictureDescribed,
     PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
@@ -140,6 +141,7 @@ def server_events(usage: Usage) -> list[EventBody]:
         ToolCallStarted(call_id="server", tool="t", server="s"),
         InputRequired(call_id="server", server="s", state="opaque", answers={"roots": {"roots": []}}, round=2, note="n"),
         SampledForServer(call_id="server", server="s", key="k", text="t", model="m", usage=usage, duration_ms=3),
+        PictureDescribed(call_id="server", provider="p", model="m", usage=usage, duration_ms=3),
         InputSent(call_id="server", server="s"),
         ToolCallFinished(call_id="server", tool="t", result={"success": True}, text="{}"),
     ]

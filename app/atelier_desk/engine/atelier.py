@@ -323,7 +323,7 @@ class Atelier(Services):
         """Who puts pictures into words, as the settings say."""
         from atelier_desk.engine.seeing import Seer
 
-        made = Seer(lambda name: self.providers.provider(name), self.clock)
+        made = Seer(lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock)
         made.model = self._at_start.media.sees
         return made
 

@@ -35,6 +35,7 @@ from atelier_desk.domain.events.team import (
     MemoriesSought,
     ParentAnswered,
     ParentAsked,
+    PictureDescribed,
     TitleWritten,
 )
 from atelier_desk.domain.instructions import FolderInstructions
@@ -77,6 +78,7 @@ __all__ = [
     "ParentAnswered",
     "ParentAsked",
     "PauseReason",
+    "PictureDescribed",
     "PicturesRefused",
     "QuestionAnswered",
     "QuestionAsked",
@@ -505,6 +507,7 @@ EventBody = Annotated[
     | EntryPinned
     | TitleWritten
     | MemoriesSought
+    | PictureDescribed
     | CompactionUndone
     | ContextCompacted
     | WindowLearned

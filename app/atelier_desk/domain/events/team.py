@@ -180,6 +180,17 @@ class MemoriesSought(Event):
     duration_ms: int = 0
 
 
+class PictureDescribed(Event):
+    """A call had a model that sees look at a picture; what that used is the run's."""
+
+    type: Literal["picture_described"] = "picture_described"
+    call_id: str
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    duration_ms: int = 0
+
+
 class CompactionUndone(Event):
     """A person undid a compaction: what it cut or replaced is sent whole again. ``origin`` names the ``ContextCompacted`` event."""
 

@@ -18,6 +18,7 @@ from atelier_desk.domain.events.run import (
     ModelRetried,
     OutputShown,
     PauseReason,
+    PictureDescribed,
     PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
@@ -191,8 +192,9 @@ def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
 
 @on(TitleWritten)
 @on(MemoriesSought)
+@on(PictureDescribed)
 @on(SampledForServer)
-def _used_beside(at: In, body: TitleWritten | MemoriesSought | SampledForServer, out: Projection) -> None:
+def _used_beside(at: In, body: TitleWritten | MemoriesSought | PictureDescribed | SampledForServer, out: Projection) -> None:
     _count_part(at, body.usage, out)
 
 

@@ -22,6 +22,7 @@ from atelier_desk.domain.events.run import (
     MemoriesSought,
     ParentAnswered,
     ParentAsked,
+    PictureDescribed,
     RunEvent,
     TitleWritten,
 )
@@ -45,6 +46,11 @@ def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunSta
 
 @on(TitleWritten)
 def _title_written(state: RunState, body: TitleWritten, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
+@on(PictureDescribed)
+def _picture_described(state: RunState, body: PictureDescribed, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 
