@@ -90,7 +90,7 @@ class MemoryPage(SettingsPage):
         about = N_(
             "One short request to the model of the turn, counted like any other. What it finds waits for your yes at the end of the turn."
         )
-        self.row(asking, self.at_end, N_("Ask the model what to remember"), about, stretch=True)
+        self.row(asking, self.at_end, N_("Ask the model what to remember"), about)
         stats = self.section(N_("WHAT THERE IS"))
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
