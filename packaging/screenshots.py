@@ -134,7 +134,9 @@ async def fill(atelier: Any, language: str) -> None:
         name=str(words["agent"]), provider="demo", model="gpt-local", tools=("CalculatorTool", "UserQuestionTool", "TodoTool", "MemoryTool")
     )
     agent = await atelier.agents.save(config)
-    await atelier.settings.update(first_start_done=True, default_agent_id=agent.id, language=language, name_by_model=False)
+    await atelier.settings.update(
+        first_start_done=True, default_agent_id=agent.id, language=language, name_by_model=False, memories_at_end="off"
+    )
     for name in reversed(words["others"]):
         await atelier.workflows.create(str(name), agent.id)
     await atelier.repos.memories.save(Memory(type=MemoryType.USER_PREF, content=str(words["memory"]), source="user"), None)

@@ -240,6 +240,20 @@ def test_memory(cli: Cli, tmp_path: Path) -> None:
     assert cli("memory", "import", "-", piped="{}").status == 2
 
 
+def test_a_person_asks_what_of_a_turn_is_to_be_remembered(cli: Cli) -> None:
+    workflow = cli("run", "I live in Lyon", "--json", steps=["Noted."]).events[-1]["workflow_id"]
+    told = '[{"type": "knowledge", "content": "The user lives in Lyon."}]'
+    asked = cli("memory", "ask", workflow, steps=[told])
+    assert (asked.status, "The user lives in Lyon." in asked.out) == (0, True)
+    again = cli("memory", "ask", workflow, steps=["[]"])
+    assert (again.status, again.err.strip()) == (0, "Nothing new to remember.")
+    [proposed] = cli("memory", "proposed", "--json").json
+    assert proposed["proposed"]
+    assert cli("settings", "set", "memories_at_end", "off").out.strip() == "off"
+    refused = cli("settings", "set", "memories_at_end", "sometimes")
+    assert (refused.status, all(word in refused.err for word in ("off", "told", "always"))) == (2, True)
+
+
 def test_what_an_agent_wants_remembered_is_kept_and_changed(cli: Cli) -> None:
     add = {"operation": "add", "type": "user_pref", "content": "Likes herons"}
     run = cli("run", "go", steps=[[ToolCall(id="m", name="MemoryTool", arguments=add)], "Noted."])

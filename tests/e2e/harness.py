@@ -120,7 +120,7 @@ class Desk:
         async with Atelier.open(data_dir, model_factory=factory, vault=KeyVault(environ={}), fsync=False) as atelier:
             settings = await atelier.settings.get()
             if not settings.first_start_done:
-                await atelier.settings.update(name_by_model=False)  # no script knows of such a request
+                await atelier.settings.update(name_by_model=False, memories_at_end="off")  # no script knows of such requests
             if not settings.first_start_done and not self._first_start:
                 await atelier.settings.update(first_start_done=True, language="en", theme="light")
             async with IpcServer(atelier, atelier.datadir, on_raise=self.program._on_raise):

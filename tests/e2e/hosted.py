@@ -61,7 +61,7 @@ def ask_for_a_sum(desk: Desk, provider: str, model: str) -> None:
     """Let the usual agent use the model, at 2 dollars for a million tokens sent and 0.20 for those from the cache, and ask it 6*7."""
     agent = desk.engine(lambda a: a.agents.default())
     fields = {"provider": provider, "model": model, "tools": ("CalculatorTool",), "tool_dialect": ToolDialect.NATIVE}
-    desk.engine(lambda a: a.settings.update(name_by_model=False))
+    desk.engine(lambda a: a.settings.update(name_by_model=False, memories_at_end="off"))
     desk.engine(lambda a: a.models.edit(provider, model, price_input=2.0, price_output=10.0, price_cache_read=0.2))
     desk.engine(lambda a: a.agents.save(agent.config.model_copy(update=fields), agent.id))
     desk.send("What is 6*7?")

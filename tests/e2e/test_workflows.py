@@ -101,6 +101,18 @@ def test_the_model_names_a_workflow_after_its_first_answer(open_desk: OpenDesk) 
     desk.until(lambda: desk.window.chat.header.title.text() == "Timetable of the ferry", "the title follows")
 
 
+def test_what_a_person_told_of_themselves_is_asked_about_and_kept(open_desk: OpenDesk) -> None:
+    desk = open_desk(["At nine.", '[{"type": "knowledge", "content": "The user lives in Lyon."}]'])
+    desk.engine(lambda atelier: atelier.settings.update(memories_at_end="told"))
+    desk.click("new-workflow")
+    desk.send("I live in Lyon. When does the ferry leave?")
+    desk.last_reply("At nine.")
+    desk.until_shown("remembered", "1 thing to remember?")
+    desk.click("memory-keep")
+    desk.until_shown("remembered", "1 thing remembered")
+    assert [each.content for each in desk.engine(lambda atelier: atelier.memories.list())] == ["The user lives in Lyon."]
+
+
 def test_everything_is_searched_and_a_hit_is_opened(open_desk: OpenDesk) -> None:
     desk = open_desk(["The ferry leaves at nine.", [calculate("c1", "1234*2")], "Two."])
     converse(desk, ("Apples", "ferry"), ("Pears", "Two."))

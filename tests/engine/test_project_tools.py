@@ -98,6 +98,43 @@ async def test_what_is_not_there_is_answered_with_what_is(open_atelier: Opener, 
         assert "total" in (await agent("explore_relationships", entity_id="totals cart"))["error"]
 
 
+async def test_every_parameter_of_a_look_up_does_what_it_says(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
+    chain = "\n\n".join(f"def step{number}():\n    return step{number + 1}()" for number in range(7))
+    (code / "public" / "chain.py").write_text(f"{chain}\n\n\ndef step7():\n    pass\n")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "cart.py").write_text(CART)
+    async with open_atelier() as atelier:
+        await Agent(atelier, other)("setup_project")
+        agent = Agent(atelier, code, other)
+        await agent("setup_project")
+        told, bare = await agent("get_schema"), await agent("get_schema", include_tips=False)
+        assert ("tips" in told, "tips" in bare, told["counts"] == bare["counts"]) == (True, False, True)
+        for depth in range(1, 6):
+            reached = await agent("explore_relationships", entity_id="step0", relationship="calls", direction="out", depth=depth)
+            assert {row["name"] for row in reached["results"]} == {f"step{number}" for number in range(1, depth + 1)}
+        for depth in (0, 6):
+            assert "depth" in (await agent("explore_relationships", entity_id="step0", depth=depth))["error"]
+        within = await agent("explore_relationships", entity_id="step1", relationship="contains", direction="in")
+        assert [row["path"] for row in within["results"]] == ["public/chain.py"]
+        some = await agent("query_entities", entity="Scope", where={"name": {"starts_with": "step"}}, order_by="name", limit=3)
+        assert ([row["name"] for row in some["results"]], some["total"]) == (["step0", "step1", "step2"], 8)
+        for nasty in ("x'; DELETE entity; --", 'x" OR true OR "', "$parent", "type::thing('entity', 1)"):
+            assert (await agent("query_entities", entity="Scope", where={"name": nasty}))["total"] == 0
+            assert "name" in (await agent("query_entities", entity="Scope", where={nasty: "x"}))["error"]
+            assert "name" in (await agent("query_entities", entity="Scope", order_by=nasty))["error"]
+        assert (await agent("query_entities", entity="Scope"))["total"] == 11
+        best = (await agent("semantic_search", query="add up the cart"))["results"][0]
+        assert (await agent("semantic_search", query="add up the cart", threshold=1.0))["results"] == []
+        assert best["name"] in str(await agent("semantic_search", query="add up the cart", threshold=best["score"] - 0.001, limit=1))
+        files = await agent("semantic_search", query="add up the cart", entity="File")
+        assert {row["entity"] for row in files["results"]} == {"File"}
+        everywhere = {row["project"] for row in (await agent("brain_search", query="add up the cart"))["results"]}
+        alone = {row["project"] for row in (await agent("brain_search", query="add up the cart", projects=["other"]))["results"]}
+        assert (everywhere, alone) == ({"shop", "other"}, {"other"})
+        assert "shop" in (await agent("brain_search", query="x", projects=["nowhere"]))["error"]
+
+
 async def test_an_agent_reads_back_only_what_it_may_read(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         await Agent(atelier, code)("setup_project")

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from atelier_desk.domain.chat import ChatDelta, ChatRequest, TextDelta
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.chat import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta, ToolCall, Usage
 from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.domain.events.run import PictureDescribed
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.seeing import Seer
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
+from tests.support.runs import agent as agent_of
 
 
 class Eye:
@@ -20,11 +28,14 @@ class Eye:
     def __init__(self, *words: str) -> None:
         self.words = words
         self.asked: list[ChatRequest] = []
+        self.used: Usage | None = None
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         self.asked.append(request)
         for word in self.words:
             yield TextDelta(content=word)
+        if self.used is not None:
+            yield ReplyDone(reply=ChatReply(content="".join(self.words), model="eye-2", usage=self.used))
 
 
 def seer(eye: Eye, model: str = "house/eye/large") -> Seer:
@@ -32,7 +43,10 @@ def seer(eye: Eye, model: str = "house/eye/large") -> Seer:
         assert name == "house"
         return eye
 
-    made = Seer(provider, ManualClock())
+    async def facts(name: str, model: str) -> ModelInfo:
+        return ModelInfo(provider=name, name=model, price_input=2.0, price_output=10.0)
+
+    made = Seer(provider, facts, ManualClock())
     made.model = model
     return made
 
@@ -51,3 +65,41 @@ async def test_silence_and_no_choice_are_told() -> None:
     with pytest.raises(ToolError) as failed:
         await seer(Eye("x"), model="").describe(b"x", "image/png", "")
     assert failed.value.code == "not_configured"
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+async def described(open_atelier: Opener, folder: Path, eye: Eye, **changes: Any) -> tuple[Any, list[Any], ScriptedModel]:
+    """The workflow after a run whose agent looked at two pictures at once, what its journal has of that, and the run's model."""
+    (folder / "a.png").write_bytes(PNG)
+    calls = [ToolCall(id=id, name="describe_image", arguments={"path": "a.png"}) for id in ("one", "two")]
+    model = ScriptedModel([ChatReply(tool_calls=tuple(calls), usage=Usage(tokens_input=10, tokens_output=2)), "A bicycle."])
+    async with open_atelier(model) as atelier:
+        atelier.tool_services.seer = seer(eye)
+        workflow = await atelier.workflows.create(workspace=(str(folder),))
+        agent = agent_of(tools=("describe_image",), approval="auto", **changes)
+        run_id = await atelier.runs.send(workflow.id, "What is it?", agent=agent)
+        await atelier.runs.wait(run_id)
+        kept = [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, PictureDescribed)]
+        return await atelier.workflows.get(workflow.id), kept, model
+
+
+async def test_what_the_model_that_sees_used_is_the_runs(open_atelier: Opener, tmp_path: Path) -> None:
+    eye = Eye("A red bicycle.")
+    eye.used = Usage(tokens_input=1_000, tokens_output=100)
+    row, kept, model = await described(open_atelier, tmp_path, eye)
+    assert [(each.call_id, each.provider, each.model) for each in kept] == [("one", "house", "eye-2"), ("two", "house", "eye-2")]
+    assert row.usage.tokens_input >= 2_010
+    assert row.usage.cost == pytest.approx(2 * (1_000 * 2 + 100 * 10) / 1_000_000)
+    assert "A red bicycle." in str(model.requests[-1].messages)
+
+
+async def test_a_cap_of_the_run_holds_for_the_model_that_sees(open_atelier: Opener, tmp_path: Path) -> None:
+    eye = Eye("A red bicycle.")
+    eye.used = Usage(tokens_input=1_300, tokens_output=100)
+    _row, kept, model = await described(open_atelier, tmp_path, eye, budget=Budget(max_tokens=2_400))
+    assert (len(kept), len(eye.asked)) == (1, 1)
+    assert eye.asked[0].max_tokens is not None
+    assert eye.asked[0].max_tokens < 1_400
+    assert "no room" in str(model.requests[-1].messages)

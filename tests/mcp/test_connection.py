@@ -96,6 +96,7 @@ async def test_one_that_died_is_started_again_after_a_pause_and_then_left_alone(
     server = plain(tools=[ECHO, tool("dies")])
     async with connected(server.config(), clock) as connection:
         assert (await refused(connection.call("dies", {}))).code == "died"
+        assert server.notes.count("tools/call") == 1, "what may have reached it is not called again"
         assert connection.state is McpState.FAILED
         again = asyncio.create_task(connection.call("echo", {"text": "again"}))
         await until(lambda: clock.sleepers == 1)

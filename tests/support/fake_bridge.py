@@ -57,6 +57,7 @@ _DEFAULTS: dict[str, Any] = {
     "projects.offers": [],
     "memories.list": [],
     "memories.of_turns": [],
+    "memories.looking": [],
     "memories.list_pinned": [],
     "memories.describe": {},
     "memories.pinned": [],

@@ -116,6 +116,9 @@ class Settings(Model):
     """Ids of the workflows whose agents neither keep nor are given memories."""
     memories_ask: bool = True
     """What an agent wants remembered for all workflows holds for its own alone until a person says so, at the end of the run."""
+    memories_at_end: Literal["off", "told", "always"] = "told"
+    """The model is asked after an answer what of the turn is to be remembered: never, when the person told something of themselves (in
+    English or French), or always. What it says is proposed."""
     memories_pinned: tuple[str, ...] = Field(default=(), max_length=2_000)
     """Ids of the memories that do not expire, the last pinned first."""
     memories_apart: tuple[tuple[str, str], ...] = Field(default=(), max_length=2_000)

@@ -323,7 +323,7 @@ class Atelier(Services):
         """Who puts pictures into words, as the settings say."""
         from atelier_desk.engine.seeing import Seer
 
-        made = Seer(lambda name: self.providers.provider(name), self.clock)
+        made = Seer(lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock)
         made.model = self._at_start.media.sees
         return made
 
@@ -355,11 +355,12 @@ class Atelier(Services):
 
     async def go_on(self) -> None:
         """Take up what an earlier process left undone: runs a kill cut off, memories without vectors or past their time, deleted workflows
-        past their undo. From now on the model names workflows after their first answer.
+        past their undo. From now on the model names workflows after their first answer, and is asked what to remember.
 
         The memory search is loaded in the background, so that the first search does not wait for it.
         """
         self.runs.titles.watch()
+        self.runs.remembering.watch()
         await self.runs.resume_all()
         self._goes_on = True
         await self._finish_vectors()
@@ -545,6 +546,7 @@ class Atelier(Services):
         )
         self.runs = RunManager(self.environment, self._resolve_agent, slots=settings.workflows_running)
         self.runs.titles.wanted = settings.name_by_model
+        self.runs.remembering.search = self.memory_search
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Who:
         from atelier_desk.domain.errors import NotFoundError

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.chat import Usage
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
@@ -64,6 +65,24 @@ class ServerDesk(Protocol):
         ...
 
 
+class Spending(Protocol):
+    """What a run still allows, and what a call of it used of a model."""
+
+    run_id: str
+
+    def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
+        """Most tokens of the reply to a request that sends ``prompt_tokens``; ``prices`` as of ``policy.budget.reserve``.
+
+        Raises:
+            ToolError: a cap of the run has no room for it.
+        """
+        ...
+
+    async def used(self, provider: str, model: str, usage: Usage, duration_ms: int) -> None:
+        """Count it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """The facts of one call.
@@ -90,6 +109,7 @@ class ToolContext:
         tells: whether the rules let a result tell of a file (its absolute path) or of a page (its address) that the call does not name.
         given: what the call's server asked for, when the call is made again with it.
         desk: who answers its server meanwhile; None outside of a run.
+        spending: the caps of the run, for a call that asks a model itself; None outside of a run.
         progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
     """
 
@@ -118,6 +138,7 @@ class ToolContext:
     tells: Callable[[str], bool] = lambda place: True
     given: GivenInput | None = None
     desk: ServerDesk | None = None
+    spending: Spending | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None
     now: Callable[[], datetime] = utc_now
 

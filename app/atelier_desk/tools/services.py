@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.storage.folder.artefacts import Artefacts
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
+    from atelier_desk.tools.context import Spending
     from atelier_desk.tools.registry import ToolRegistry
     from atelier_desk.web.making import Maker
     from atelier_desk.web.reader import Web
@@ -61,7 +62,7 @@ class Seer(Protocol):
         """What must be set up first, in words for the model; empty when nothing."""
         ...
 
-    async def describe(self, data: bytes, media_type: str, prompt: str) -> str: ...
+    async def describe(self, data: bytes, media_type: str, prompt: str, spending: Spending | None = None) -> str: ...
 
 
 class SkillReader(Protocol):

@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.widgets.toast import Toast
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.engine.runs.remembering import Looking
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import Opened
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -47,9 +48,12 @@ class Panel:
         }
         self.asked: list[tuple[str, bool]] = []
         self.gone: dict[str, Memory] = {}
+        self.looking: list[Looking] = []
         self.engine = FakeAtelier(
             workflows={"get": WORKFLOW, "opened": Opened(WORKFLOW, tuple(SAID), None)},
             memories={
+                "looking": lambda _turns: list(self.looking),
+                "stop_looking": self._stop,
                 "of_turns": lambda _turns: list(self.kept.values()),
                 "keep": self._keep,
                 "propose_again": lambda id, home: self._put(id, workflow_id=home, proposed=True),
@@ -73,6 +77,15 @@ class Panel:
         assert content == self.kept[id].content, "what was read is what the yes is for"
         self.asked.append((id, everywhere))
         return self._put(id, workflow_id=None if everywhere else "w", proposed=False)
+
+    def _stop(self, turn_id: str) -> None:
+        assert [each.turn_id for each in self.looking] == [turn_id]
+        self.look()
+
+    def look(self, *looking: Looking) -> None:
+        """The model is asked about these turns now."""
+        self.looking = list(looking)
+        self.bridge.changed.emit("memory", "r1")
 
     def _delete(self, id: str) -> Memory:
         self.gone[id] = self.kept.pop(id)
@@ -139,3 +152,38 @@ async def test_other_words_for_it(panel: Panel, qtbot: QtBot) -> None:
     await settle()
     assert panel.kept["m1"].content == "Likes answers of one line."
     assert panel.cards()[0].rows[0].accessibleName() == "Likes answers of one line."
+
+
+async def test_that_the_model_is_asked_is_said_and_can_be_stopped(panel: Panel) -> None:
+    panel.kept.clear()
+    panel.look(Looking(turn_id="r1"))
+    await settle()
+    (card,) = panel.cards()
+    assert (card.title.text(), card.text.text(), card.rows) == ("What to remember", "The model is being asked…", [])
+    assert not card.stop.isHidden()
+    card.stop.click()
+    await settle()
+    assert panel.cards() == []
+
+
+async def test_what_it_found_stands_on_the_same_card(panel: Panel) -> None:
+    panel.look(Looking(turn_id="r1"))
+    await settle()
+    (card,) = panel.cards()
+    assert card.text.text() == "Until you say so, it holds in this workflow alone. The model is being asked…"
+    panel.kept["m3"] = memory("m3", "Lives in Lyon.", proposed=True)
+    panel.look()
+    await settle()
+    (card,) = panel.cards()
+    assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work.", "Lives in Lyon."]
+    assert card.text.text() == "Until you say so, it holds in this workflow alone."
+    assert card.stop.isHidden()
+
+
+async def test_a_failure_is_said_quietly(panel: Panel) -> None:
+    panel.kept.clear()
+    panel.look(Looking(turn_id="r1", error="The server is away."))
+    await settle()
+    (card,) = panel.cards()
+    assert card.text.text() == "The model could not be asked for it: The server is away."
+    assert card.stop.isHidden()

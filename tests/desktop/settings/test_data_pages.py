@@ -191,3 +191,14 @@ async def test_making_new_vectors_is_paused_and_gone_on_with(
     find("memory-reembed-pause").click()
     await settle()
     assert len(atelier.calls("memories.resume_reembed")) == 1
+
+
+async def test_when_the_model_is_asked_what_to_remember_is_chosen(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+    window.show_page("memory")
+    await settle()
+    choice = find("memory-at-end")
+    assert choice.currentText() == "When I told something of myself"
+    choice.setCurrentIndex(choice.findText("Never"))
+    choice.activated.emit(choice.currentIndex())
+    await settle()
+    assert atelier.kept.memories_at_end == "off"

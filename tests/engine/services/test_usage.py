@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.chat import ChatReply, Usage
-from atelier_desk.domain.events.run import ContextCompacted, EventBody, ModelReplied, ReplyCutOff, RunStarted, TitleWritten
+from atelier_desk.domain.events.run import (
+    ContextCompacted,
+    EventBody,
+    MemoriesSought,
+    ModelReplied,
+    PictureDescribed,
+    ReplyCutOff,
+    RunStarted,
+    TitleWritten,
+)
 from atelier_desk.domain.usage import UsageBy, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
@@ -43,6 +52,8 @@ events = st.one_of(
         duration_ms=st.integers(0, 60_000),
     ),
     st.builds(ReplyCutOff, content=st.sampled_from(["", "half"]), usage=usages),
+    st.builds(MemoriesSought, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
+    st.builds(PictureDescribed, call_id=st.just("c"), provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
     st.builds(TitleWritten, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
     st.builds(ContextCompacted, method=st.just("digest"), usage=usages),
 )

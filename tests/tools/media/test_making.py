@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from atelier_desk.domain.parts import FileChange, PicturePart
 from atelier_desk.domain.settings import MediaSettings
@@ -26,6 +30,7 @@ class Painter(Maker):
         super().__init__(KeyVault(session=True), ManualClock(), Web(folder))
         self.settings = MediaSettings(images="http://localhost:1/v1", images_model="m", models="tripo")
         self.asked: list[Any] = []
+        self.gate: asyncio.Event | None = None
 
     async def picture(self, prompt: str, ratio: str) -> bytes:
         self.asked.append((prompt, ratio))
@@ -33,6 +38,14 @@ class Painter(Maker):
 
     async def model(self, job: Any, say: Any) -> bytes:
         self.asked.append(job)
+        say(40, True)
+        say(80, False)
+        if self.gate is not None:
+            try:
+                await self.gate.wait()
+            except asyncio.CancelledError:
+                self.asked.append("stopped")
+                raise
         return b"glTFrest"
 
 
@@ -51,9 +64,46 @@ async def test_pictures_and_models_are_saved_where_they_should_be(call: Calls, s
     assert (await call("generate_3d_from_image", image_paths=["no.png"], output_path="a.glb"))["code"] == "not_a_picture"
 
 
+async def test_how_far_a_model_is_is_told_and_stopping_ends_the_job(call: Calls, services: ToolServices, ws: Path, tmp_path: Path) -> None:
+    maker = services.maker = Painter(tmp_path / "web")
+    told: list[tuple[int, str]] = []
+    call.context = replace(call.context, progress=lambda percent, text: told.append((percent, text)))
+    assert (await call("generate_3d_from_text", prompt="a horse", output_path="horse.glb"))["success"]
+    assert [percent for percent, _text in told] == [1, 40, 80]
+    assert "charges for it" in told[-1][1], "that stopping saves nothing any more is said while it is so"
+    maker.gate = asyncio.Event()
+    task = asyncio.create_task(call("generate_3d_from_text", prompt="a cow", output_path="cow.glb"))
+    while len(told) < 6:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (maker.asked[-1], (ws / "cow.glb").exists()) == ("stopped", False)
+
+
+async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(call: Calls, services: ToolServices, ws: Path) -> None:
+    seen: list[tuple[bytes, str, str]] = []
+
+    class Eye:
+        def lacks(self) -> str:
+            return ""
+
+        async def describe(self, data: bytes, media_type: str, prompt: str, spending: Any = None) -> str:
+            seen.append((data, media_type, prompt))
+            return "A red bicycle."
+
+    services.seer = Eye()
+    (ws / "a.png").write_bytes(PNG)
+    (ws / "a.txt").write_text("x")
+    told = await call("describe_image", path="a.png", prompt="What is it?")
+    assert (told["description"], seen) == ("A red bicycle.", [(PNG, "image/png", "What is it?")])
+    codes = [(await call("describe_image", path=path))["code"] for path in ("a.txt", "b.png", "../a.png")]
+    assert (codes, len(seen)) == (["not_a_picture", "not_found", "outside"], 1)
+
+
 async def test_what_is_not_set_up_is_not_offered(call: Calls, services: ToolServices, tmp_path: Path) -> None:
     maker = services.maker = Painter(tmp_path / "web")
-    services.seer = Seer(None, ManualClock())  # type: ignore[arg-type]
+    services.seer = Seer(None, None, ManualClock())  # type: ignore[arg-type]
     always = ["read_image", "list_images", "render_3d_asset"]
     made = ["generate_image", "generate_multiview_images", "generate_3d_from_image", "generate_3d_from_text"]
     assert call.registry.configured((), ("media_ops",)) == [*always, *made]

@@ -13,6 +13,8 @@ from atelier_desk.domain import limits
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.memory import Memory
     from atelier_desk.engine.atelier import Atelier
@@ -40,6 +42,8 @@ def register(add: Adder) -> None:
     proposed = group.command("proposed", _("what agents want remembered for all workflows"), "memory:proposed")
     add_id(proposed, "--workflow", "workflow", help=_("of this workflow alone"))
     proposed.add_argument("--limit", metavar="N", type=number(int, least=1), default=20)
+    ask = group.command("ask", _("ask the model what of a workflow's last turn is to be remembered"), "memory:ask")
+    add_id(ask, "workflow", "workflow")
     keep = group.command("keep", _("say yes to one of them"), "memory:keep")
     add_id(keep, "id", "memory")
     keep.add_argument("--here", action="store_true", help=_("for its own workflow alone"))
@@ -143,9 +147,20 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def proposed(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return _proposals(out, await atelier.memories.proposed(arguments.workflow, arguments.limit))
+
+
+async def ask(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    found = await atelier.memories.ask(arguments.workflow)
+    if not found and not out.json:
+        out.note(_("Nothing new to remember."))
+        return 0
+    return _proposals(out, found)
+
+
+def _proposals(out: Output, found: Sequence[Memory]) -> int:
     from atelier_desk.cli.output import data, table
 
-    found = await atelier.memories.proposed(arguments.workflow, arguments.limit)
     if out.json:
         data(out, [memory.model_dump(mode="json") for memory in found])
         return 0

@@ -21,7 +21,7 @@ from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.meter import BudgetWatch
 from atelier_desk.desktop.chat.pinned import PinnedButton
-from atelier_desk.desktop.chat.remembered import Remembered
+from atelier_desk.desktop.chat.remembered import AskedAbout, Remembered
 from atelier_desk.desktop.chat.search.find_bar import FindBar
 from atelier_desk.desktop.chat.search.finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
@@ -99,7 +99,7 @@ class ChatPanel(Translated, QWidget):
         self.view = ChatView(item_maker(self.host), self)
         self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
         self._changed_files = ChangedFiles(bridge, self.pages, self)
-        self._remembered = Remembered(bridge, self.pages, self)
+        self._remembered = Remembered(bridge, self.pages, self), AskedAbout(bridge, self.pages, self)
         self.host.told.connect(self.commands.told)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = StartPage(bridge, self.folders, self)

@@ -10,6 +10,7 @@ from atelier_desk.desktop.chat.turn_ends import TurnEnds
 if TYPE_CHECKING:
     from atelier_desk.domain.memory import Memory
     from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.engine.runs.remembering import Looking
 
 
 class Remembered(TurnEnds):
@@ -27,3 +28,18 @@ class Remembered(TurnEnds):
 
     def concerns(self, key: str) -> bool:
         return True  # the key is the memory's: whose turn it is of is known to the engine
+
+
+class AskedAbout(TurnEnds):
+    """That the model of a turn is asked what is to be remembered, or could not be."""
+
+    entry_field: ClassVar[str] = "looking"
+    topic: ClassVar[Topic] = "memory"
+    by_pages: ClassVar[bool] = True
+
+    async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[Looking]]:
+        found = await self._bridge.engine.memories.looking(turn_ids) if turn_ids else ()
+        return {each.turn_id: (each,) for each in found}
+
+    def concerns(self, key: str) -> bool:
+        return True  # the key is the turn's, or a memory's

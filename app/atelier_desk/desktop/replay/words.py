@@ -67,6 +67,8 @@ _MARKS = {
     "queue_changed": N_("Waiting messages changed"),
     "queued_sent": N_("A waiting message was sent"),
     "title_written": N_("Title written"),
+    "picture_described": N_("A model looked at a picture"),
+    "memories_sought": N_("Asked what to remember"),
     "compaction_undone": N_("Compaction undone"),
     "context_compacted": N_("Older messages shortened"),
     "window_learned": N_("The context window is smaller than thought"),

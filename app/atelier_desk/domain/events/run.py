@@ -32,8 +32,10 @@ from atelier_desk.domain.events.team import (
     CompactionUndone,
     EntryPinned,
     LimitsRaised,
+    MemoriesSought,
     ParentAnswered,
     ParentAsked,
+    PictureDescribed,
     TitleWritten,
 )
 from atelier_desk.domain.instructions import FolderInstructions
@@ -69,12 +71,14 @@ __all__ = [
     "LimitReached",
     "LimitsRaised",
     "LoopDetected",
+    "MemoriesSought",
     "ModelReplied",
     "ModelRetried",
     "OutputShown",
     "ParentAnswered",
     "ParentAsked",
     "PauseReason",
+    "PictureDescribed",
     "PicturesRefused",
     "QuestionAnswered",
     "QuestionAsked",
@@ -502,6 +506,8 @@ EventBody = Annotated[
     | LimitsRaised
     | EntryPinned
     | TitleWritten
+    | MemoriesSought
+    | PictureDescribed
     | CompactionUndone
     | ContextCompacted
     | WindowLearned

@@ -168,6 +168,29 @@ class TitleWritten(Event):
     duration_ms: int = 0
 
 
+class MemoriesSought(Event):
+    """A model was asked what of the turn is to be remembered; ``count`` facts were proposed. The request is paid for also without any."""
+
+    type: Literal["memories_sought"] = "memories_sought"
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    count: int = 0
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    duration_ms: int = 0
+
+
+class PictureDescribed(Event):
+    """A call had a model that sees look at a picture; what that used is the run's."""
+
+    type: Literal["picture_described"] = "picture_described"
+    call_id: str
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    duration_ms: int = 0
+
+
 class CompactionUndone(Event):
     """A person undid a compaction: what it cut or replaced is sent whole again. ``origin`` names the ``ContextCompacted`` event."""
 

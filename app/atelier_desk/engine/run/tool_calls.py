@@ -39,6 +39,7 @@ from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import searching
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
 from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
+from atelier_desk.engine.run.spending import CallSpending
 from atelier_desk.engine.team.port import TeamPort
 from atelier_desk.policy import approvals, budget
 from atelier_desk.policy.permissions import scope
@@ -488,6 +489,7 @@ class ToolCalls:
             tells=telling(state, prepared.intent.tool, prepared.intent.section),
             given=self._given(prepared.call.id),
             desk=server_desk.CallDesk(env, self._handle, prepared.call.id),
+            spending=CallSpending(env, self._handle, prepared.call.id),
             progress=progress,
             now=env.clock.now,
         )

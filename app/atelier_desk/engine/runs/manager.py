@@ -28,10 +28,12 @@ from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attaching import Attaching
+from atelier_desk.engine.runs.beside import BesideRequests
 from atelier_desk.engine.runs.editing import ContextEditing
 from atelier_desk.engine.runs.live import LiveRuns
 from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, calling, check_message
 from atelier_desk.engine.runs.recovery import Recovery
+from atelier_desk.engine.runs.remembering import Remembering
 from atelier_desk.engine.runs.steering import Steering
 from atelier_desk.engine.runs.titles import Titles
 from atelier_desk.engine.runs.waiting import WaitingMessages
@@ -77,6 +79,7 @@ class RunManager:
         attaching: what goes with messages.
         waiting: the messages that wait until the turn before them is answered.
         titles: names of workflows by the model.
+        remembering: what of a turn is to be remembered, by the model.
         recovery: runs that a kill or the end of the program cut off.
     """
 
@@ -91,7 +94,9 @@ class RunManager:
         self.attaching = Attaching(env)
         self.waiting = WaitingMessages(env, self._runs)
         self.recovery = Recovery(env, self._runs, self.steering)
-        self.titles = Titles(env, self._runs)
+        beside = BesideRequests(env, self._runs)
+        self.titles = Titles(env, beside)
+        self.remembering = Remembering(env, beside)
         self._watch = InactivityWatch(env, self._runs)
         self._progress = ProgressReporter(env, self._runs)
         self._settings: Settings | None = None
@@ -366,7 +371,9 @@ class RunManager:
         await self.steering.message(run_id, content, strategy)
 
     async def cancel(self, run_id: str) -> None:
-        """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is."""
+        """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is;
+        its model is no longer asked what is to be remembered."""
+        await self.remembering.stop(run_id)
         await self._runs.cancel(run_id)
 
     async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
@@ -462,6 +469,7 @@ class RunManager:
         """Stop driving. Runs at work are not ended but interrupted."""
         self._unlisten()
         await self.titles.close()
+        await self.remembering.close()
         self._progress.close()
         await self._watch.close()
         await self._runs.close()

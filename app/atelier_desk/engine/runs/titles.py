@@ -9,11 +9,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable
-from contextlib import aclosing
-from weakref import WeakValueDictionary
 
-from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.domain.chat import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import TitleWritten
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
@@ -21,16 +17,10 @@ from atelier_desk.domain.text import shorten
 from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, Workflow
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.mend import mended
-from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request.replies import Length, counted
-from atelier_desk.engine.run.request.silence import watched
-from atelier_desk.engine.runs.live import LiveRuns
+from atelier_desk.engine.runs.beside import BesideRequests, Unasked
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from
 from atelier_desk.i18n import N_
-from atelier_desk.llm.tokens import dearest_input, estimate, priced
-from atelier_desk.policy import budget
 from atelier_desk.storage.writing.commit import Rename
 
 log = logging.getLogger(__name__)
@@ -41,8 +31,6 @@ INSTRUCTIONS = (
 )
 REPLY_TOKENS = 128
 """A title needs some 20; a model that cannot be told not to think needs some room first."""
-SILENCE_S = 30.0
-"""Seconds without a word after which nobody waits for a title any more."""
 READ = 12
 """Messages that are shown to the model, the oldest and the newest of the newest hundred."""
 EACH = 600
@@ -76,11 +64,10 @@ class Titles:
         wanted: whether workflows are named after their first answer; the setting of that name.
     """
 
-    def __init__(self, env: RunEnvironment, runs: LiveRuns, *, wanted: bool = True) -> None:
+    def __init__(self, env: RunEnvironment, beside: BesideRequests, *, wanted: bool = True) -> None:
         self._env = env
-        self._runs = runs
+        self._beside = beside
         self.wanted = wanted
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._asking: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] = _nothing
 
@@ -107,10 +94,10 @@ class Titles:
         row = await self._env.repos.workflows.get(workflow_id)
         if row.head_run_id is None:
             raise UsageError(N_("Nothing was said in this workflow yet: there is nothing to name it after."))
-        live = await self._runs.load(row.head_run_id)
+        live = await self._beside.runs.load(row.head_run_id)
         said = await self._said(row)
         first = next((message.content for message in said if message.role is MessageRole.USER), "")
-        async with self._turn(row.head_run_id):
+        async with self._beside.turn(row.head_run_id):
             made = await self._ask(live, said)
             if made is None:
                 raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
@@ -132,11 +119,11 @@ class Titles:
             row = await self._env.repos.workflows.get(workflow_id)
             if row.named_by != "words" or row.head_run_id != run_id:
                 return
-            live = await self._runs.load(run_id)
+            live = await self._beside.runs.load(run_id)
             state = live.handle.current
             if state.previous_run_id is not None or state.status is not RunStatus.COMPLETED or state.agent.provider == DIRECT_CALL:
                 return
-            async with self._turn(run_id):
+            async with self._beside.turn(run_id):
                 made = await self._ask(live, await self._said(row), small_too=False)
                 if made is not None:
                     await self._take(live, row, title_of(made[0]), made[1], by="model")
@@ -144,10 +131,6 @@ class Titles:
             log.info("no title by the model: %s", error if isinstance(error, AtelierError) else type(error).__name__)
 
     # -- asking --------------------------------------------------------------------------------------------------------------------
-
-    def _turn(self, run_id: str) -> asyncio.Lock:
-        """Held from the look at a run's caps until what its title cost is committed: two at once would both find the same room."""
-        return self._turns.setdefault(run_id, asyncio.Lock())
 
     async def _said(self, row: Workflow) -> list[Message]:
         """What the person and the agents above all others said last, the oldest first."""
@@ -158,46 +141,13 @@ class Titles:
 
     async def _ask(self, live: LiveRun, said: list[Message], *, small_too: bool = True) -> tuple[str, TitleWritten] | None:
         """The model's reply, and what it cost; None when nobody may or can be asked. ``small_too``: also of a model too small for it."""
-        state = live.handle.current
-        opened = await self._env.gateway.open(state.agent, state.language)
-        if opened.dialect is ToolDialect.GUIDED:
-            if small_too:
-                return "", TitleWritten()
-            return None
         text = "\n\n".join(f"{'User' if each.role is MessageRole.USER else 'Assistant'}: {each.content[:EACH]}" for each in said)
-        prompt_tokens = estimate(INSTRUCTIONS + text) + 20
-        prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
-        room = self._room(state, prompt_tokens, prices)
-        if room is None:
+        made = await self._beside.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
+        if made is Unasked.SMALL and small_too:
+            return "", TitleWritten()
+        if isinstance(made, Unasked):
             return None
-        request = ChatRequest(
-            model=state.agent.model,
-            messages=(ChatMessage(role=Role.SYSTEM, content=INSTRUCTIONS), ChatMessage(role=Role.USER, content=text)),
-            temperature=0.2,
-            max_tokens=room,
-            enable_thinking=False,
-            context_window=opened.window,
-        )
-        reply, began = ChatReply(), self._env.clock.monotonic()
-        length = Length(room)
-        async with aclosing(watched(opened.plain.stream(request), self._env.clock, SILENCE_S)) as deltas:
-            async for delta in deltas:
-                if length.over(delta):
-                    break
-                if isinstance(delta, ReplyDone):
-                    reply = delta.reply
-        usage = counted(reply, tokens_input=prompt_tokens, most_output=room)
-        usage = priced(usage, opened.info)
-        model = reply.model or state.agent.model
-        took = round((self._env.clock.monotonic() - began) * 1000)
-        return mended(reply.content), TitleWritten(provider=opened.info.provider, model=model, usage=usage, duration_ms=took)
-
-    @staticmethod
-    def _room(state: RunState, prompt_tokens: int, prices: tuple[float, float]) -> int | None:
-        """Most tokens of the reply; None when a cap of the run has no room for the request, as for any other."""
-        caps = (state.agent, state.raised_limits, state.spent)
-        room = budget.reserve(*caps, prompt_tokens=prompt_tokens, reply_tokens=REPLY_TOKENS, prices=prices)
-        return None if isinstance(room, budget.Reached) else room
+        return made.text, TitleWritten(provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms)
 
     async def _take(self, live: LiveRun, row: Workflow, title: str, written: TitleWritten, *, by: str) -> None:
         """Commit what was used, and the name with it when there is one."""

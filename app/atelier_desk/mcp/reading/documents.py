@@ -36,6 +36,7 @@ NO_SERVER = N_(
 _KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions")
 _LINKS = ("cursor:", "lmstudio:", "vscode:", "vscode-insiders:", "goose:")
 _COMMANDS = ("npx", "uvx", "uv", "docker", "podman", "node", "python", "python3", "bunx", "deno", "pipx", "bun")
+_COMMENTS = re.compile(r"\A(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 
 
 def servers(text: str, source: str = "") -> list[FoundServer]:
@@ -143,6 +144,9 @@ def link(text: str) -> FoundServer:
 
 
 def _parsed(text: str) -> Any:
+    if text.startswith(("//", "/*")):
+        # The file that Zed makes for everybody begins so.
+        text = _COMMENTS.sub("", text, count=1) or text
     if text[0] in "{[":
         value = _json(text)
         if value is not None:

@@ -27,12 +27,16 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, A
     kind = text_of(said.get("type") or said.get("transport") or "").strip()
     url = text_of(said.get("httpUrl") or said.get("url") or said.get("serverUrl") or said.get("uri") or "")
     warnings: list[AtelierError] = []
-    if kind == "sse" or ("url" in said and "httpUrl" not in said and source == "Gemini"):
+    if kind == "sse" or ("url" in said and "httpUrl" not in said and source in ("Gemini", "Qwen")):
         warnings.append(UsageError(N_("It speaks an older transport (SSE): its address is tried as one of streamable HTTP.")))
     if kind in ("ws", "websocket"):
         return FoundServer(name, problem=UsageError(N_("It speaks over {kind}, which is no transport of the protocol."), kind=kind))
     if kind and kind not in _HTTP and not _STARTED.fullmatch(kind):
         warnings.append(UsageError(N_("Its type {kind} is not known; it is read by what else it says."), kind=shorten(kind, 40)))
+    if only := _only(said):
+        warnings.append(
+            UsageError(N_("It allows these tools alone: {names}. Switch the others off once the server has run."), names=shorten(only, 200))
+        )
     asked = _Inputs(inputs or {})
     common: dict[str, Any] = {"enabled": _enabled(said), "timeout_s": _timeout(said), "tools_off": _off(said)}
     told = text_of(said.get("description") or "")
@@ -150,6 +154,15 @@ def _timeout(said: Mapping[str, Any]) -> float:
 def _off(said: Mapping[str, Any]) -> tuple[str, ...]:
     found = said.get("disabledTools") or said.get("excludeTools") or said.get("disabled_tools") or ()
     return tuple(text for text in found if isinstance(text, str) and text) if isinstance(found, list) else ()
+
+
+def _only(said: Mapping[str, Any]) -> str:
+    """The names of the tools that the file allows alone; empty when it allows all: which others there are, only the server can tell."""
+    for key in ("includeTools", "enabledTools", "enabled_tools", "tools"):
+        names = [text for text in rows(said.get(key)) if isinstance(text, str) and text]
+        if names and "*" not in names:
+            return ", ".join(names)
+    return ""
 
 
 def _split(text: str) -> list[str]:

@@ -61,5 +61,5 @@ class DescribeImage(MediaTool):
         if not kind:
             raise ToolError("{path} is no PNG, JPEG, WebP or GIF picture.", code="not_a_picture", path=where.shown)
         context.progress(10, _("Looking at the picture"))
-        text = await self.services.seer.describe(data, kind, input.prompt)
+        text = await self.services.seer.describe(data, kind, input.prompt, context.spending)
         return ToolResult.ok(path=where.shown, description=text)

@@ -1,10 +1,12 @@
-"""What a turn remembered, at its end: kept for all workflows, kept here alone, edited or forgotten, one by one."""
+"""What a turn remembered, at its end: kept for all workflows, kept here alone, edited or forgotten, one by one; and that its model is asked
+for more."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
@@ -16,6 +18,7 @@ from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.domain.memory import Memory
+    from atelier_desk.engine.runs.remembering import Looking
 
 SHOWN = 300
 """Characters of a memory that its row shows; the rest is in the form that Edit opens."""
@@ -61,21 +64,27 @@ class RememberedRow(Translated, QWidget):
 
 
 class RememberedCard(Translated, HeadedCard):
-    """``remembered``, with a row for each memory."""
+    """``remembered``, with a row for each memory; ``memory-stop-looking`` while the model is asked."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("remembered")
         self._host = host
         self._memories: tuple[Memory, ...] = ()
+        self._looking: tuple[Looking, ...] = ()
         self.rows: list[RememberedRow] = []
+        self.stop = control(QPushButton(self), "memory-stop-looking", N_("Stop"), look="ghost", on=self._stop_looking)
+        self.head.addWidget(self.stop, 0, Qt.AlignmentFlag.AlignTop)
         self._list = QVBoxLayout()
         self._list.setSpacing(6)
         self.words.addLayout(self._list)
         theme().changed.connect(self.retranslate)
 
-    def show_memories(self, memories: Sequence[Memory]) -> None:
-        """These, as they are now."""
+    def show_memories(self, memories: Sequence[Memory], looking: Sequence[Looking] = ()) -> None:
+        """These, as they are now, and whether the model is asked for more."""
+        if tuple(looking) != self._looking:
+            self._looking = tuple(looking)
+            self.retranslate()
         if tuple(memories) == self._memories:
             return
         self._memories = tuple(memories)
@@ -95,12 +104,25 @@ class RememberedCard(Translated, HeadedCard):
         if asked:
             title = ngettext("{n} thing to remember?", "{n} things to remember?", asked)
             text = _("Until you say so, it holds in this workflow alone.")
-        else:
+        elif count:
             title, text = ngettext("{n} thing remembered", "{n} things remembered", count), ""
+        else:
+            title, text = _("What to remember"), ""
+        error = self._looking[0].error if self._looking else ""
+        if error:
+            text = " ".join(filter(None, (text, _("The model could not be asked for it: {error}", error=error))))
+        elif self._looking:
+            text = " ".join(filter(None, (text, _("The model is being asked…"))))
+        self.stop.setVisible(bool(self._looking) and not error)
         self.show_head("brain", "accent" if asked else "muted", title, text)
         self.setAccessibleName(". ".join(filter(None, (title, text))))
         for row in self.rows:
             row.retranslate()
+
+    def _stop_looking(self) -> None:
+        bridge = self._host.bridge
+        if bridge is not None and self._looking:
+            bridge.jobs.start(bridge.engine.memories.stop_looking(self._looking[0].turn_id))
 
     # -- what a person says ------------------------------------------------------------------------------------------------------
     def keep(self, memory: Memory, everywhere: bool) -> None:

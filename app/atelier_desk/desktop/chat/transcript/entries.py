@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.stream.payloads import Attachment
     from atelier_desk.domain.workflow import ToolExecution
+    from atelier_desk.engine.runs.remembering import Looking
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry
 
 EntryKind = Literal["user", "assistant", "notice"]
@@ -94,6 +95,7 @@ class Entry:
         sources: the pages of the web that an answer rests on.
         file_changes: what the turn that ends with it changed, the newest first.
         remembered: what its team remembered, the oldest first.
+        looking: that its model is asked just now what is to be remembered, or could not be; at most one.
     """
 
     id: str
@@ -124,6 +126,7 @@ class Entry:
     sources: tuple[SourcePart, ...] = ()
     file_changes: tuple[FileChanged, ...] = ()
     remembered: tuple[Memory, ...] = ()
+    looking: tuple[Looking, ...] = ()
 
     @property
     def unfinished(self) -> str:

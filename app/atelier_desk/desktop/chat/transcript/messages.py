@@ -297,13 +297,13 @@ class AssistantMessage(BodyMessage):
         if self._changed is not None:
             self._changed.show_changes(entry.file_changes)
             self._changed.setVisible(bool(entry.file_changes))
-        if entry.remembered and self._remembered is None:
+        if (entry.remembered or entry.looking) and self._remembered is None:
             from atelier_desk.desktop.chat.cards.remembered_card import RememberedCard
 
             self._remembered = RememberedCard(self.host, self)
         if self._remembered is not None:
-            self._remembered.show_memories(entry.remembered)
-            self._remembered.setVisible(bool(entry.remembered))
+            self._remembered.show_memories(entry.remembered, entry.looking)
+            self._remembered.setVisible(bool(entry.remembered or entry.looking))
         self._cut.setVisible(entry.topic == "cut_off" and not entry.told)
         self._actions.setVisible(self._has_actions())
         self._actions.show_pinned(entry.pinned)

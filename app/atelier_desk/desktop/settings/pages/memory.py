@@ -34,6 +34,11 @@ KINDS = (
     *REMOTE.items(),
     ("sentence-transformers", N_("sentence-transformers (extra package)")),
 )
+AT_END = (
+    ("off", N_("Never")),
+    ("told", N_("When I told something of myself")),
+    ("always", N_("After every turn")),
+)
 JSON_KINDS = N_("JSON (*.json)")
 
 
@@ -78,6 +83,15 @@ class MemoryPage(SettingsPage):
         self.ask.clicked.connect(lambda on: self.jobs.once("ask", lambda: self.bridge.engine.settings.update(memories_ask=on)))
         about = N_("What an agent wants to hold for all workflows holds in its own alone until you say yes, at the end of the run.")
         self.row(asking, self.ask, N_("Ask me at the end of a run"), about)
+        self.at_end = control(ComboBox(self), "memory-at-end")
+        for value, _text in AT_END:
+            self.at_end.addItem("", value)
+        say(self.at_end, items=[text for _value, text in AT_END])
+        self.at_end.activated.connect(lambda _index: self._save_at_end())
+        about = N_(
+            "One short request to the model of the turn, counted like any other. What it finds waits for your yes at the end of the turn."
+        )
+        self.row(asking, self.at_end, N_("Ask the model what to remember"), about)
         stats = self.section(N_("WHAT THERE IS"))
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
@@ -98,12 +112,17 @@ class MemoryPage(SettingsPage):
         self._show_state(await self.bridge.engine.memories.reembed_state())
         self._providers = providers
         self.ask.setChecked(settings.memories_ask)
+        self.at_end.setCurrentIndex(self.at_end.findData(settings.memories_at_end))
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
             self._fill()
         say(self.stats, lambda: self._counts(described))
         if (running and not self.busy.running) or running:
             self.busy.set_progress(*running)
+
+    def _save_at_end(self) -> None:
+        chosen = self.at_end.currentData()
+        self.jobs.start(self.bridge.engine.settings.update(memories_at_end=chosen))
 
     def _fill(self) -> None:
         saved = self._saved

@@ -13,10 +13,12 @@ from atelier_desk.domain.events.run import (
     Injected,
     LimitReached,
     LoopDetected,
+    MemoriesSought,
     ModelReplied,
     ModelRetried,
     OutputShown,
     PauseReason,
+    PictureDescribed,
     PicturesRefused,
     QuestionAnswered,
     QuestionAsked,
@@ -189,8 +191,10 @@ def _reply_cut_off(at: In, body: ReplyCutOff, out: Projection) -> None:
 
 
 @on(TitleWritten)
+@on(MemoriesSought)
+@on(PictureDescribed)
 @on(SampledForServer)
-def _used_beside(at: In, body: TitleWritten | SampledForServer, out: Projection) -> None:
+def _used_beside(at: In, body: TitleWritten | MemoriesSought | PictureDescribed | SampledForServer, out: Projection) -> None:
     _count_part(at, body.usage, out)
 
 

@@ -19,8 +19,10 @@ from atelier_desk.domain.events.run import (
     ContextCompacted,
     EntryPinned,
     LimitsRaised,
+    MemoriesSought,
     ParentAnswered,
     ParentAsked,
+    PictureDescribed,
     RunEvent,
     TitleWritten,
 )
@@ -44,6 +46,16 @@ def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunSta
 
 @on(TitleWritten)
 def _title_written(state: RunState, body: TitleWritten, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
+@on(PictureDescribed)
+def _picture_described(state: RunState, body: PictureDescribed, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
+@on(MemoriesSought)
+def _memories_sought(state: RunState, body: MemoriesSought, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 
