@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QLabel,
+    QPushButton,
     QStyle,
     QStyleOptionButton,
     QStyleOptionComboBox,
@@ -275,3 +276,30 @@ def frame(view: QAbstractItemView) -> int:
     accent = theme().colour("accent").rgb()
     edges = [(x, y) for x in range(picture.width()) for y in (0, picture.height() - 1)]
     return sum(picture.pixel(x, y) == accent for x, y in edges)
+
+
+async def test_new_delete_cancel_and_save_have_one_place_and_one_word_on_every_page(window: SettingsWindow) -> None:
+    """Under a list what makes a new one comes first and what deletes one last; a form ends with Cancel and Save, in view under the page."""
+    window.resize(1000, 700)
+    saves, lines = [], []
+    for entry in pages():
+        window.show_page(entry.name)
+        await settle()
+        page = window.page(entry.name)
+        rows: dict[QWidget, list[QPushButton]] = {}
+        for button in page.findChildren(QPushButton):
+            if button.isVisible() and button.parentWidget() is not None and button.objectName():
+                rows.setdefault(button.parentWidget(), []).append(button)
+        for found in rows.values():
+            found.sort(key=lambda each: (each.y(), each.x()))
+            words = [each.text() for each in found]
+            if "Save" in words and "Cancel" in words:
+                saves.append(entry.name)
+                assert words[-2:] == ["Cancel", "Save"], entry.name
+                assert found[-1].mapTo(page, QPoint(0, found[-1].height())).y() <= page.height(), entry.name
+            names = [each.objectName().rpartition("-")[2] for each in found]
+            if {"add", "new"} & set(names) and {"remove", "delete"} & set(names):
+                lines.append(entry.name)
+                assert names[0] in {"add", "new"}, entry.name
+                assert (names[-1] in {"remove", "delete"}, words[-1]) == (True, "Delete"), entry.name
+    assert saves == lines == ["providers", "agents", "mcp"]
