@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -169,3 +169,12 @@ async def test_an_agents_card_says_its_model_by_its_label_and_in_french(panel: P
     switch_language("fr")
     await settle(20)
     assert panel.cards("agent-card")[0].accessibleName() == "Assistant\u00a0: 1 outil · Little model"
+
+
+async def test_the_agents_stand_under_the_examples(panel: Panel) -> None:
+    """Two agents stood in wider columns than three examples: their edges were a few pixels beside each other."""
+    examples, agents = panel.cards("example"), panel.cards("agent-card")
+    assert (len(examples), len(agents)) == (3, 2)
+    assert examples[0].y() == examples[1].y()
+    places = [[(card.mapTo(panel.page, QPoint()).x(), card.width()) for card in cards[:2]] for cards in (examples, agents)]
+    assert places[0] == places[1]

@@ -122,6 +122,7 @@ class _Section(QWidget):
         super().__init__(parent)
         self._most = self._columns = columns
         self.items: list[QWidget] = []
+        self._rooms = [QWidget(self) for _column in range(columns - 1)]
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(8 if columns > 1 else 0)
@@ -151,6 +152,12 @@ class _Section(QWidget):
             self._grid.removeWidget(item)
             self._grid.addWidget(item, number // self._columns, number % self._columns)
             item.show()
+        # A column that holds nothing gets no space beside it, and the cards would be wider than those of the section above.
+        for number, room in enumerate(self._rooms, len(self.items)):
+            self._grid.removeWidget(room)
+            room.setVisible(number < self._columns)
+            if number < self._columns:
+                self._grid.addWidget(room, 0, number)
 
 
 class StartPage(Translated, QScrollArea):
