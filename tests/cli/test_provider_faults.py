@@ -128,7 +128,7 @@ def test_a_server_that_loads_its_model_is_said_to(atelier: Run, tmp_path: Path) 
         atelier("providers", "add", "lab", "--kind", "openai", "--base-url", server.url)
         done = atelier("run", "Hi", "--provider", "lab", "--model", "test-model")
     assert (done.status, done.out.strip()) == (0, "Hello there")
-    assert "Loading the model. The server is not done with it; it is asked again in " in done.err
+    assert "Loading the model. The server is not done with it; it is asked again after " in done.err
     assert "Trying again" not in done.err
 
 

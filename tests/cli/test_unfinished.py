@@ -85,7 +85,7 @@ def said(kind: ChunkType, **data: object) -> str:
 
 def test_notices_have_rounded_numbers_and_words() -> None:
     wait = {"reason": "rate_limited", "details": {"attempt": 2, "delay_s": 0.43172}}
-    assert said(ChunkType.RETRY, **wait) == "Trying the model again. Attempt 2 in 0.4\u202fs: the server limits the number of requests"
+    assert said(ChunkType.RETRY, **wait) == "Trying the model again. Attempt 2 after 0.4\u202fs: the server limits the number of requests"
     limit = {"reason": "cost", "details": {"value": 0.1234567, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **limit) == "Limit of cost reached: $0.12 of $0.10"
     short = {"reason": "cost", "details": {"value": 0.05, "cap": 0.1}}
@@ -97,7 +97,7 @@ def test_notices_have_rounded_numbers_and_words() -> None:
     set_language("fr")
     try:
         assert said(ChunkType.RETRY, **wait) == (
-            "Nouvel essai du modèle. Tentative 2 dans 0,4\u202fs : le serveur limite le nombre de requêtes"
+            "Nouvel essai du modèle. Tentative 2 après 0,4\u202fs : le serveur limite le nombre de requêtes"
         )
         assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte : 0,12\u202f$ sur 0,10\u202f$"
         assert figures.number(1234567.5, 1) == "1\u202f234\u202f567,5"
@@ -110,4 +110,4 @@ def test_a_model_that_is_loaded_is_not_tried_again_in_no_time() -> None:
     assert text.startswith("Loading the model.")
     assert "0" not in text
     waits = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 2, "delay_s": 4.2})
-    assert waits == "Loading the model. The server is not done with it; it is asked again in 4.2\u202fs."
+    assert waits == "Loading the model. The server is not done with it; it is asked again after 4.2\u202fs."

@@ -60,6 +60,7 @@ async def test_the_last_deleted_comes_first_and_each_says_what_it_is(dialog: Del
     switch_language("fr")
     await settle()
     assert "29 jours" in dialog.list.item(0).toolTip()
+    assert "Un souvenir" in dialog.list.item(0).toolTip()
     assert "Souvenir fusionné avec un autre" in dialog.list.item(2).toolTip()
     assert dialog.windowTitle() == "Supprimés récemment"
 

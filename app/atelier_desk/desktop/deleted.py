@@ -59,7 +59,7 @@ def of_workflow(workflow: Workflow) -> Deleted:
 
 
 def of_memory(memory: DeletedMemory) -> Deleted:
-    what = N_("Memory that was made one with another") if memory.merged else N_("Memory")
+    what = N_("Memory that was made one with another") if memory.merged else N_("A memory")
     return Deleted(memory.id, " ".join(memory.content.split()), what, "brain", memory.deleted_at)
 
 

@@ -66,7 +66,7 @@ def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tup
         message: what the server said.
     """
     if reason == LOADING and delay:
-        return _("Loading the model"), _("The server is not done with it; it is asked again in {delay}.", delay=delay)
+        return _("Loading the model"), _("The server is not done with it; it is asked again after {delay}.", delay=delay)
     if reason == LOADING:
         return _("Loading the model"), _("It is read from the disk; the answer comes after that.")
     if reason == TOOLS_REFUSED:
@@ -78,7 +78,7 @@ def retry_words(reason: str, attempt: int, delay: str, message: str = "") -> tup
         text = _("It is told that there were some; this is remembered for the model. The server said: {message}", message=message)
         return _("The model cannot see pictures"), text
     if delay:
-        text = _("Attempt {attempt} in {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
+        text = _("Attempt {attempt} after {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
     else:
         text = _("Attempt {attempt}: {reason}", attempt=attempt, reason=retry_reason(reason))
     return _("Trying the model again"), text

@@ -17,9 +17,11 @@ from atelier_desk.desktop.panes.two_line import PictureRole
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.mcp import McpKnown, McpServer, McpState
 from atelier_desk.domain.permission import Action
+from atelier_desk.domain.workflow import ToolExecution
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.mcp.definitions import Difference
 from atelier_desk.mcp.reading import bundle, documents
@@ -270,3 +272,12 @@ async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, 
     atelier.set("mcp", "log", [])
     await page.load()
     assert find("mcp-log").isHidden()
+
+
+async def test_the_newest_calls_are_dated_as_everything_else_in_the_readers_language(page: Any, find: Find, atelier: Engine) -> None:
+    at = datetime(2026, 11, 23, 12, 5, tzinfo=UTC)
+    call = ToolExecution(id="r:c", workflow_id="w", run_id="r", call_id="c", tool="mcp__files__read", status="ok", started_at=at)
+    atelier.set("mcp", "calls", [call])
+    await page.load()
+    assert find("mcp-calls").item(0).toolTip().startswith(f"read · {moment(at)}")
+    assert "2026-11-23" not in find("mcp-calls").item(0).toolTip()

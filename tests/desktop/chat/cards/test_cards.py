@@ -464,11 +464,11 @@ def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
 def test_a_model_that_loads_is_no_failed_attempt() -> None:
     entry = Entry("notice-1", "notice", run_id="r1", seq=1, topic="retry")
     entry.details = {"attempt": 3, "delay_s": 4.0, "reason": "loading"}
-    assert notice_words(entry)[3:] == ("Loading the model", "The server is not done with it; it is asked again in 4.0\u202fs.")
+    assert notice_words(entry)[3:] == ("Loading the model", "The server is not done with it; it is asked again after 4.0\u202fs.")
     entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "loading"}
     assert notice_words(entry)[3:] == ("Loading the model", "It is read from the disk; the answer comes after that.")
     entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
-    assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 in 0.5\u202fs: the server is busy")
+    assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 after 0.5\u202fs: the server is busy")
 
 
 def test_tools_are_named_in_words_where_only_their_name_is_known() -> None:

@@ -146,7 +146,7 @@ async def test_a_request_that_is_sent_again_is_told_in_words(desk: Desk, from_st
         await settle()
     shown = [widget for widget in desk.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
     assert len(shown) == 1
-    assert shown[0]._card.text.text() == "Attempt 2 in 0.4\u202fs: the server is busy"  # type: ignore[attr-defined]
+    assert shown[0]._card.text.text() == "Attempt 2 after 0.4\u202fs: the server is busy"  # type: ignore[attr-defined]
 
 
 async def test_thoughts_whose_end_alone_was_marked_leave_the_answer(desk: Desk) -> None:

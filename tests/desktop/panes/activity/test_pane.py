@@ -133,7 +133,7 @@ async def test_what_went_wrong_is_said_in_words_and_not_in_codes(pane: ActivityP
     rows = [str(model.index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)).rpartition(", ")[0] for row in range(2, model.rowCount())]
     assert rows == [
         "Question to you, failed, Which colour?",
-        "Trying the model again, Attempt 2 in 2.5 s: the server had an error of its own",
+        "Trying the model again, Attempt 2 after 2.5 s: the server had an error of its own",
         "Limit of tokens reached",
         "Older messages shortened, older messages were summed up",
         "Context changed, pin taken away",

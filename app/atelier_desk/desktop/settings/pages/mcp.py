@@ -23,6 +23,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.domain.permission import Action
 from atelier_desk.i18n import N_, _, ngettext
@@ -267,7 +268,7 @@ class McpPage(SettingsPage):
     def _show_calls(self, calls: list[ToolExecution]) -> None:
         self.calls.clear()
         for call in calls:
-            title = f"{call.tool.partition('__')[2].partition('__')[2] or call.tool} · {call.started_at:%Y-%m-%d %H:%M:%S}"
+            title = f"{call.tool.partition('__')[2].partition('__')[2] or call.tool} · {moment(call.started_at)}"
             about = " · ".join(filter(None, (call.agent_name, figures.duration(call.duration_ms), call.error or call.status)))
             two_line_item(
                 self.calls, call.call_id, title, about, "circle-x" if call.error else "circle-check", "err" if call.error else "ok"
