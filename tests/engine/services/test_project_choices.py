@@ -106,15 +106,12 @@ async def test_a_deletion_that_was_cut_off_is_brought_to_its_end(open_atelier: O
         before = await atelier.store.counts()
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
-        removed = atelier.repos.projects._delete_below
 
-        async def killed(table: str, key: str) -> int:
-            if table == "entity":
-                raise KeyboardInterrupt
-            return await removed(table, key)
+        async def killed() -> int:
+            raise KeyboardInterrupt
 
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(atelier.repos.projects, "_delete_below", killed)
+            patch.setattr(atelier.repos.projects, "drop_unused_vectors", killed)
             await atelier.projects.delete(project.id)
         assert await atelier.projects.list() == []
     async with open_atelier() as atelier:

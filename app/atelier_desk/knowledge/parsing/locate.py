@@ -79,9 +79,10 @@ class Places:
         for end in _PYTHON:
             if path + end in self.paths:
                 return path + end
+        package = posixpath.join(path, "__init__")
         for end in _PYTHON:
-            if posixpath.join(path, "__init__" + end) in self.paths:
-                return posixpath.join(path, "__init__" + end)
+            if package + end in self.paths:
+                return package + end
         return path + "/" if path in self.folders and any(each.endswith(_PYTHON) for each in self.folders[path]) else None
 
     # -- JavaScript, TypeScript

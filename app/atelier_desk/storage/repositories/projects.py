@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.base import new_id
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 NAME_TAKEN = N_("There is a project with the name {name} already.")
 PAGE = 2_000
-"""Rows read or deleted at a time: decoding holds the interpreter for some 60 ms."""
+"""Rows read at a time: decoding holds the interpreter for some 60 ms."""
+DELETED = 4_000
+"""Most rows that are deleted at a time, about: others' writes wait for it some 300 ms."""
 _ENTITY = "id, kind, type, name, qualified, path, language, start_line, end_line, signature, docstring, parent"
 _FILE = "id, path, hash, size, kind, language, related, problem, skipped"
 
@@ -59,22 +62,27 @@ class ProjectRepository(Repository[Project]):
 
     async def delete(self, project_id: str) -> int:
         """Delete a project with all its rows, and the vectors that no other project needs. From the first step on it is in no list and its
-        name is free; its own row is the last to go, so that a deletion that was cut off can be brought to its end: ``leaving`` names it.
-        Returns how many rows there were.
+        name is free; its own row is the last to go, with what was written meanwhile, so that a deletion that was cut off can be brought to
+        its end: ``leaving`` names it. Returns how many rows there were.
 
         Raises:
             NotFoundError: there is none.
         """
-        gone = {"row": self.table.record(project_id), "id": project_id, "stamp": new_id()}
-        text = "UPDATE $row SET leaving = true, folded = $id, stamp = $stamp RETURN NONE"
-        await self._store.write(Statement(errors.throw_not_found(self.what), {"guarded": gone["row"]}), Statement(text, gone))
-        key = project_key(project_id)
-        count = 0
-        for table in ("relates", "entity", "project_file"):
-            count += await self._delete_below(table, key)
-        count += await self.drop_unused_vectors()
-        await self._delete(project_id)
-        return count + 1
+        key, row = project_key(project_id), self.table.record(project_id)
+        there = Statement(errors.throw_not_found(self.what), {"guarded": row})
+        leaving = "UPDATE $row SET leaving = true, folded = $id, stamp = $stamp RETURN NONE"
+        await self._store.write(there, Statement(leaving, {"row": row, "id": project_id, "stamp": new_id()}))
+        counts = await self.counts(project_id)
+        for table, count in reversed(counts.items()):  # relations before what they lead from
+            for part in _parts(key, count):
+                await self._store.write(_delete_below(table, part))
+        unused = await self.drop_unused_vectors()
+        await self._store.write(
+            there,
+            *(_delete_below(table, key) for table in counts),
+            Statement("DELETE $row RETURN NONE", {"row": row}),
+        )
+        return sum(counts.values()) + unused + 1
 
     async def stamp(self, project_id: str) -> str:
         """Another one after every change of the project's entities and relations: a file of an index is true as long as it is the same."""
@@ -118,7 +126,7 @@ class ProjectRepository(Repository[Project]):
         about = [
             {
                 **file.state._asdict(),
-                "id": record("project_file", file_key(project_id, file.state.path)),
+                "id": file_key(project_id, file.state.path),
                 "project": home,
                 "symbols": file.symbols,
             }
@@ -137,8 +145,8 @@ class ProjectRepository(Repository[Project]):
             key = _hex(file_key(project_id, path))
             await self._store.write(
                 *self._changing(project_id),
-                Statement(f"DELETE relates:⟨{key}⟩..⟨{key}g⟩ RETURN NONE", {}),
-                Statement(f"DELETE entity:⟨{key}⟩..⟨{key}g⟩ RETURN NONE", {}),
+                _delete_below("relates", key),
+                _delete_below("entity", key),
                 Statement("DELETE $row RETURN NONE", {"row": record("project_file", key)}),
             )
 
@@ -149,7 +157,7 @@ class ProjectRepository(Repository[Project]):
         keys = [_hex(file_key(project_id, path)) for path in sources]
         statements = self._changing(project_id)
         if not first:
-            statements += [Statement(f"DELETE relates:⟨{key}⟩..⟨{key}g⟩ RETURN NONE", {}) for key in keys]
+            statements += [_delete_below("relates", key) for key in keys]
         if packages:
             rows = [_entity_content(each) for each in packages]
             statements.append(Statement("INSERT IGNORE INTO entity $rows RETURN NONE", {"rows": rows}))
@@ -313,13 +321,6 @@ class ProjectRepository(Repository[Project]):
             yield rows
             last = rows[-1]["id"].id
 
-    async def _delete_below(self, table: str, key: str) -> int:
-        count = 0
-        while rows := await self._page(table, "id", key, "", PAGE):
-            await self._store.write(Statement("DELETE $gone RETURN NONE", {"gone": [row["id"] for row in rows]}))
-            count += len(rows)
-        return count
-
 
 def _hex(key: str) -> str:
     """A key that goes into a statement's text: nothing but hexadecimal digits may."""
@@ -328,8 +329,23 @@ def _hex(key: str) -> str:
     return key
 
 
+def _delete_below(table: str, key: str) -> Statement:
+    """Delete all rows whose ids begin with a key."""
+    return Statement(f"DELETE {table}:⟨{_hex(key)}⟩..⟨{_hex(key)}g⟩ RETURN NONE", {})
+
+
+def _parts(key: str, rows: int) -> Iterator[str]:
+    """Keys that divide the rows below one, of which there are about so many, for deletions of bearable size: the digits after a project's
+    key are a hash. To ask for the ids and to name them took as long as to delete them."""
+    digits = 0
+    while rows > DELETED * 16**digits:
+        digits += 1
+    return (key + "".join(part) for part in itertools.product("0123456789abcdef", repeat=digits))
+
+
 def _insert(table: str, rows: Sequence[Mapping[str, Any]], *, fresh: bool) -> Statement:
-    """Write whole rows, in the place of those that are there with their ids unless all are ``fresh``."""
+    """Write whole rows, in the place of those that are there with their ids unless all are ``fresh``. The ids are plain texts: as an
+    insertion knows the table they need not name it, and the driver takes longer for a name with its table than for half of the row."""
     updates = ", ".join(f"{name} = $input.{name}" for name in rows[0] if name != "id")
     then = "" if fresh else f"ON DUPLICATE KEY UPDATE {updates}"
     return Statement(f"INSERT INTO {table} $rows {then} RETURN NONE", {"rows": rows})
@@ -337,7 +353,6 @@ def _insert(table: str, rows: Sequence[Mapping[str, Any]], *, fresh: bool) -> St
 
 def _entity_content(row: EntityRow) -> dict[str, Any]:
     content = row._asdict()
-    content["id"] = record("entity", row.id)
     content["parent"] = record("entity", row.parent) if row.parent else None
     return content
 
@@ -347,7 +362,7 @@ _KINDS = {"contains": "0", "imports": "1", "calls": "2", "inherits": "3", "menti
 
 def _edge_content(edge: Edge) -> dict[str, Any]:
     return {
-        "id": record("relates", f"{edge.source}{_KINDS[edge.kind]}{edge.target}"),
+        "id": f"{edge.source}{_KINDS[edge.kind]}{edge.target}",
         "in": record("entity", edge.source),
         "out": record("entity", edge.target),
         "kind": edge.kind,
