@@ -94,7 +94,7 @@ def test_a_picture_is_made_shown_opened_saved_and_dragged(
     picture = desk.until(lambda: desk.window.chat.findChildren(PictureLabel), "the picture in the transcript")[0]
     desk.until(lambda: picture.isVisible(), "it is shown")
     keep(desk, desk.window, "picture.png")
-    QTest.mouseDClick(picture, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(picture, Qt.MouseButton.LeftButton)
     dialog = desk.find("picture-dialog")
     keep(desk, dialog, "picture-large.png")
     asked: list[Any] = []

@@ -71,6 +71,10 @@ async def test_every_page_opens_by_its_name_and_every_control_has_an_accessible_
 
 
 @pytest.mark.usefixtures("_quick_doctor")
+async def test_icons_have_one_size_on_every_screen(window: SettingsWindow) -> None:
+    assert (window.list.iconSize().width(), window.list.iconSize().height()) == (theme().px(16), theme().px(16))
+
+
 async def test_search_finds_a_setting_on_any_page(window: SettingsWindow, qtbot: QtBot) -> None:
     qtbot.keyClicks(window.search, "embedder")
     qtbot.keyClick(window.search, Qt.Key.Key_Return)

@@ -164,7 +164,8 @@ class SettingsWindow(Translated, QWidget):
         self._size_side()
 
     def _size_side(self) -> None:
-        """Wide enough for the longest name, in any language."""
+        """Wide enough for the longest name, in any language; icons of one size on any screen, where the style has a larger one."""
+        self.list.setIconSize(QSize(theme().px(16), theme().px(16)))
         metrics = QFontMetrics(theme().font(14))
         longest = max(metrics.horizontalAdvance(_(entry.title)) for entry in self._entries)
         self._side.setFixedWidth(max(theme().px(SIDE), longest + theme().px(16) + AROUND))

@@ -61,6 +61,22 @@ def test_a_click_opens_it_once_and_a_drag_does_not(label: PictureLabel, qtbot: Q
     assert opened() == 1
 
 
+def test_a_picture_that_is_scrolled_under_the_pointer_is_clicked_and_not_dragged(
+    label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dragged: list[QDrag] = []
+    monkeypatch.setattr(QDrag, "exec", lambda self, _action: dragged.append(self))
+    left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+    place = QPointF(300, 300)
+    for kind, at, button, held in (
+        (QEvent.Type.MouseButtonPress, QPointF(5, 5), left, left),
+        (QEvent.Type.MouseMove, QPointF(5, 75), none, left),
+        (QEvent.Type.MouseButtonRelease, QPointF(5, 75), left, none),
+    ):
+        QGuiApplication.sendEvent(label, QMouseEvent(kind, at, place, button, held, Qt.KeyboardModifier.NoModifier))
+    assert (dragged, len(label.window().findChildren(PictureDialog))) == ([], 1)
+
+
 def test_it_is_saved_and_dragged_out_as_the_file_it_was(label: PictureLabel, tmp_path: Path) -> None:
     label.write(tmp_path / "a.png")
     url = label.mime().urls()[0]

@@ -201,3 +201,8 @@ def test_the_placeholder_is_one_line(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: "Shift+Enter" in composer.field.placeholderText())
     composer.resize(360, 100)
     qtbot.waitUntil(lambda: composer.field.placeholderText() == "Write to An agent with quite a long name…")
+    composer.resize(900, 120)
+    qtbot.waitUntil(lambda: "Shift+Enter" in composer.field.placeholderText())
+    # What is beside the field takes its room later than the composer has its own.
+    composer.field.setFixedWidth(200)
+    qtbot.waitUntil(lambda: "Shift+Enter" not in composer.field.placeholderText(), timeout=2_000)

@@ -83,10 +83,11 @@ class PictureLabel(QLabel):
         return made
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._pressed = event.position().toPoint() if event.button() == Qt.MouseButton.LeftButton else None
+        # On the screen: a picture that gets the focus is scrolled into view, away from under the pointer.
+        self._pressed = event.globalPosition().toPoint() if event.button() == Qt.MouseButton.LeftButton else None
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._pressed is None or (event.position().toPoint() - self._pressed).manhattanLength() < QApplication.startDragDistance():
+        if self._pressed is None or (event.globalPosition().toPoint() - self._pressed).manhattanLength() < QApplication.startDragDistance():
             return
         self._pressed = None
         drag = QDrag(self)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.attachments import AttachmentRow
@@ -148,6 +148,7 @@ class Composer(Translated, QFrame):
 
     def _connect(self) -> None:
         self.field.submitted.connect(self.submit)
+        self.field.resized.connect(self._show_placeholder)
         self.field.files_given.connect(self.take_files)
         self.field.pictures_given.connect(self.pictures_given)
         self.field.text_given.connect(self.text_given)
@@ -251,10 +252,6 @@ class Composer(Translated, QFrame):
         room = self.field.viewport().width() - 2 * round(self.field.document().documentMargin())
         fits = self.field.fontMetrics().horizontalAdvance(whole) <= room
         self.field.setPlaceholderText(whole if fits else words)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        QTimer.singleShot(0, self, self._show_placeholder)  # the field inside has its width then
 
     def _dress(self) -> None:
         look = theme()

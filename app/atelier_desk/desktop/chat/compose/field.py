@@ -29,6 +29,7 @@ class MessageField(QPlainTextEdit):
         pictures_given: a picture was pasted or dropped, as a list of one QImage.
         text_given: a text was pasted that is too long to be read in a field.
         focus_changed: it got or lost the keyboard.
+        resized: it has another size.
     """
 
     submitted = Signal()
@@ -36,6 +37,7 @@ class MessageField(QPlainTextEdit):
     pictures_given = Signal(object)
     text_given = Signal(str)
     focus_changed = Signal(bool)
+    resized = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,6 +70,7 @@ class MessageField(QPlainTextEdit):
     def resizeEvent(self, event: object) -> None:
         super().resizeEvent(event)  # type: ignore[arg-type]
         self.fit()
+        self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and not event.modifiers() & (
