@@ -63,6 +63,19 @@ def test_each_kind_of_problem(fields: dict[str, Any], told: str) -> None:
     assert problem(**fields) == told
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "it is no JSON (EOF while parsing a value at line 1 column 0)."),
+        ("[1]", "the whole of it must be an object."),
+    ],
+)
+def test_what_is_no_object_at_all_is_told_as_the_whole(text: str, told: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Sample.model_validate_json(text)
+    assert explain(caught.value) == told
+
+
 def test_nobody_has_to_read_an_expression() -> None:
     with pytest.raises(ValidationError) as caught:
         McpServer(name="x", command="y", env={"A B": "1"})

@@ -85,9 +85,11 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
         return _one_of("operation" if kind == "union_tag_invalid" else field, str(context.get(_EXPECTED[kind], "")))
     if kind in ("string_too_long", "string_too_short", "too_long", "too_short"):
         return _length(kind, field, item.get("input"), context, number)
+    if kind == "json_invalid":
+        return _("it is no JSON ({detail})", detail=context.get("error", item["msg"]))
     if kind in _PROBLEMS:
         shown = {key: number(value) if isinstance(value, int) else value for key, value in context.items()}
-        return _(_PROBLEMS[kind], field=field, **shown)
+        return _(_PROBLEMS[kind], field=field or _("the whole of it"), **shown)
     detail = str(context.get("error", item["msg"]))
     if kind == "value_error":
         # Models of ours say what is wrong in whole sentences, which are in the catalogues.
