@@ -1,9 +1,10 @@
-"""Search by description: functions found by the first sentence of their docstring, which was taken away before they were read.
+"""Search by description: functions found by their docstring, which was taken away before they were read.
 
     python -m tests.bench.bench_descriptions [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N] [--json FILE]
 
-Of each repository 150 questions are drawn (``undocumented`` says which docstrings are questions). ``alone``: the 150 functions are all
-there is, each in a file of its own in the class that it stands in. ``whole``: they are looked for among all scopes of the repository
+Of each repository 150 functions are drawn (``undocumented`` says which docstrings are questions). Each is asked for twice: ``sentence`` is
+the first sentence of its docstring, ``docstring`` all of it but its examples. ``alone``: the 150 functions are all
+there is, each in a file of its own in the class or the like that it stands in. ``whole``: they are looked for among all scopes of the repository
 (tests, classes and overloads too), with no function documented. ``hit_at_1`` is the share that is found first, ``telling`` the same of the
 questions with five words that are no stop words. ``--model`` takes sentence-transformers with the weights in that folder for the built-in
 embedder; run it in an environment that has them.
@@ -29,6 +30,7 @@ from tests.bench.undocumented import Asked, read
 ROOT = Path(__file__).parents[2]
 QUESTIONS = 150
 FIRST = 10
+FORMS = ("sentence", "docstring")
 Right = Callable[[Found], bool]
 
 
@@ -74,14 +76,28 @@ async def _measured(
         figures["entities"] = (await atelier.projects._repo.counts(project.id))["entity"]
         for name, embedded in (("words", False), ("fused", True)):
             await atelier.projects.change(project.id, embedded=embedded)
-            found = [await atelier.projects.find(each.question, kinds=[EntityKind.SCOPE], limit=FIRST) for each in asked]
-            assert all((each.cosine is not None) == embedded for each in found[0]), "vectors in use, or not, as asked"
-            places = [next((rank for rank, hit in enumerate(hits) if right(hit)), FIRST) for hits, right in zip(found, rights, strict=True)]
-            figures[name] = _shares(places, asked)
-        for each, hits, place_ in [triple for triple in zip(asked, found, places, strict=True) if triple[2]][:misses]:
-            first = f"{hits[0].entity.type} {hits[0].entity.qualified} ({hits[0].entity.path})" if hits else "nothing"
-            print(f"#{place_ + 1} «{each.question}»\n    wanted {each.qualified} ({each.path}), found {first}")
+            for form in FORMS:
+                questions = [getattr(each, form) for each in asked]
+                found = [await atelier.projects.find(question, kinds=[EntityKind.SCOPE], limit=FIRST) for question in questions]
+                assert all((each.cosine is not None) == embedded for each in found[0]), "vectors in use, or not, as asked"
+                places = [_place(hits, right) for hits, right in zip(found, rights, strict=True)]
+                figures.setdefault(form, {})[name] = _shares(places, asked)
+                if embedded and misses:
+                    _print_misses(form, questions, asked, found, places, misses)
     return figures
+
+
+def _place(hits: Sequence[Found], right: Right) -> int:
+    return next((rank for rank, hit in enumerate(hits) if right(hit)), FIRST)
+
+
+def _print_misses(
+    form: str, questions: Sequence[str], asked: Sequence[Asked], found: Sequence[Sequence[Found]], places: Sequence[int], most: int
+) -> None:
+    missed = [each for each in zip(questions, asked, found, places, strict=True) if each[3]]
+    for question, each, hits, place in missed[:most]:
+        first = f"{hits[0].entity.type} {hits[0].entity.qualified} ({hits[0].entity.path})" if hits else "nothing"
+        print(f"{form} #{place + 1} «{question}»\n    wanted {each.qualified} ({each.path}), found {first}")
 
 
 def _shares(places: Sequence[int], asked: Sequence[Asked]) -> dict[str, float]:

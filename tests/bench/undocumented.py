@@ -3,6 +3,9 @@
 A docstring is a question by a plain rule: its first sentence has at least five words, no other function of the repository has the same,
 and the function has at least four lines without it and stands in no test. Where the language's habit is to begin with the function's
 own name (Go), the name is left out. A question tells enough (``telling``) when five of its words are no stop words.
+
+The whole docstring is asked as well: all that was written, with parameters and what is raised, up to its first example, as examples call
+the function by its name, and no more than ``LONGEST`` characters.
 """
 
 from __future__ import annotations
@@ -21,26 +24,34 @@ from atelier_desk.knowledge.projects.rerank import is_test
 from atelier_desk.storage.text import STOP_WORDS, words
 
 LEAST_WORDS, LEAST_LINES = 5, 4
+LONGEST = 1_000
 ENDINGS = (".py", ".js", ".ts", ".go", ".rs")
 LEFT_OUT = frozenset({"node_modules", "dist", "vendor", ".git", "site-packages", "__pycache__"})
 LARGEST = 1_000_000
 _COMMENT = re.compile(r"\s*(//|/\*|\*)")
 _BLOCK = re.compile(r"\n\s*\n|\n\s*[@:]\w+")
 _SENTENCE = re.compile(r"(?<=[\w)\"'`])\. ")
+_EXAMPLE = re.compile(
+    r"\n\s*(?:```|>>>|@example\b|#+ Examples?\b|\*{0,2}(?:Usage )?Examples?\*{0,2}:{0,2}[ \t]*(?:\n|$)|\.\. code)", re.IGNORECASE
+)
 _CALLED = {"function", "method"}
+_OUTER = {"class", "interface", "trait", "impl"}
 
 
 class Asked(NamedTuple):
-    """A function whose docstring is a question. ``source`` is without it, in the class that it stands in, as a file of its own."""
+    """A function whose docstring is a question. ``source`` is without it, in the class, ``impl`` or the like that it stands in, as a file
+    of its own; ``lines`` are those of the function."""
 
     path: str
     qualified: str
     source: str
-    question: str
+    sentence: str
+    docstring: str
+    lines: int
 
     @property
     def telling(self) -> bool:
-        return len({word for word in words(self.question) if word not in STOP_WORDS}) >= LEAST_WORDS
+        return len({word for word in words(self.sentence) if word not in STOP_WORDS}) >= LEAST_WORDS
 
 
 def read(root: Path) -> tuple[dict[str, str], list[Asked], int]:
@@ -59,14 +70,13 @@ def read(root: Path) -> tuple[dict[str, str], list[Asked], int]:
             continue
         files[name] = bare
         asked += _asked(name, bare.encode(), scopes, said)
-    same = Counter(each.question.casefold() for each in asked)
+    same = Counter(each.sentence.casefold() for each in asked)
     return files, [each for each in asked if _is_question(each, same)], len(asked)
 
 
 def _is_question(each: Asked, same: Counter[str]) -> bool:
-    lines = len(each.source.splitlines()) - each.qualified.count(".") * each.source.startswith("class ")
-    enough = len(re.findall(r"\w+", each.question)) >= LEAST_WORDS and lines >= LEAST_LINES
-    return enough and same[each.question.casefold()] == 1 and not is_test(each.path)
+    enough = len(re.findall(r"\w+", each.sentence)) >= LEAST_WORDS and each.lines >= LEAST_LINES
+    return enough and same[each.sentence.casefold()] == 1 and not is_test(each.path)
 
 
 def _asked(path: str, data: bytes, scopes: list[Scope], said: dict[tuple[int, str], str]) -> Iterator[Asked]:
@@ -76,18 +86,21 @@ def _asked(path: str, data: bytes, scopes: list[Scope], said: dict[tuple[int, st
         if place is None or scope.type not in _CALLED or scope.docstring:
             continue
         source = data[data.rfind(b"\n", 0, scope.start) + 1 : scope.end].decode()
-        if path.endswith(".py"):
-            source = _within(source, scope, scopes)
-        question = _first(said.pop(place))
+        lines = len(source.splitlines())
+        source = _within(source, scope, scopes, braces=not path.endswith(".py"))
+        written = said.pop(place)
+        sentence = _first(written)
+        docstring = _whole(written) or sentence
         if path.endswith(".go"):
-            question = question.removeprefix(f"{scope.name} ")
-        yield Asked(path, scope.qualified, source, question)
+            sentence, docstring = (each.removeprefix(f"{scope.name} ") for each in (sentence, docstring))
+        yield Asked(path, scope.qualified, source, sentence, docstring, lines)
 
 
-def _within(source: str, scope: Scope, scopes: list[Scope]) -> str:
-    """A function in the class that it stands in."""
-    if scope.parent >= 0 and scopes[scope.parent].type == "class":
-        return f"class {scopes[scope.parent].name}:\n{source}"
+def _within(source: str, scope: Scope, scopes: list[Scope], *, braces: bool) -> str:
+    """A function in what it stands in."""
+    if scope.parent >= 0 and (outer := scopes[scope.parent]).type in _OUTER:
+        head = outer.name if outer.type == "impl" else f"{outer.type} {outer.name}"
+        return f"{head} {{\n{source}\n}}" if braces else f"{head}:\n{source}"
     indent = len(source) - len(source.lstrip())
     return "\n".join(line[indent:] if not line[:indent].strip() else line for line in source.split("\n"))
 
@@ -95,6 +108,12 @@ def _within(source: str, scope: Scope, scopes: list[Scope]) -> str:
 def _first(said: str) -> str:
     """The first sentence of a docstring."""
     return _SENTENCE.split(" ".join(_BLOCK.split(said.strip())[0].split()))[0].rstrip(".")
+
+
+def _whole(said: str) -> str:
+    """A docstring without its examples, in one line."""
+    text = " ".join(_EXAMPLE.split(f"\n{said.strip()}")[0].split())
+    return text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0]
 
 
 def _python(text: str) -> tuple[str, dict[tuple[int, str], str]]:

@@ -12,6 +12,7 @@ memory in its run is scored the same way as one text: an answer is found by the 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -125,18 +126,20 @@ class Postings:
         around: np.ndarray,
         k1: float = K1,
         b: float = B,
+        *,
+        repeated: bool = False,
     ) -> WordScores | None:
         """How well the words of each row, and of those beside it, match a query; None when no word of it is in the scope.
 
         Args:
-            query: stems of its words; a word that comes twice counts once.
+            query: stems of its words; a word that comes twice counts once, or with ``repeated`` 1 + ln 2 times.
             scope: which rows count, as booleans; scores of others mean nothing.
             lengths: words of each row, and ``around`` those of the rows beside it, which ``beside`` names.
             k1, b: how soon a word that comes often counts no more, and how much long texts lose.
         """
         import numpy as np
 
-        words = list(dict.fromkeys(hashes(pair) for pair in query))
+        words = Counter(hashes(pair) for pair in query)
         there = int(scope.sum())
         if not words or not there:
             return None
@@ -147,7 +150,8 @@ class Postings:
         norm = _norm(lengths, scope, k1, b)
         far_norm = _norm(around, scope & (around > 0), k1, b) if linked else norm
         best = far_best = 0.0
-        for keys in words:
+        for keys, often_asked in words.items():
+            share = 1 + math.log(often_asked) if repeated else 1.0
             own, other = np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.float32)
             weights, far_weights = [], []
             for key in keys:
@@ -166,11 +170,11 @@ class Postings:
                     far_weights.append(_idf(len(places), there))
                     scored = far_weights[-1] * (often * (k1 + 1)) / (often + far_norm[places])
                     other[places] = np.maximum(other[places], scored)
-            total += own
-            best += max(weights) * (k1 + 1)
+            total += share * own
+            best += share * max(weights) * (k1 + 1)
             if linked:
-                near += other
-                far_best += max(far_weights) * (k1 + 1)
+                near += share * other
+                far_best += share * max(far_weights) * (k1 + 1)
         return WordScores(total / best, near / far_best if far_best else near)
 
     def _segments(self) -> list[Segment]:

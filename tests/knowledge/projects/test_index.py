@@ -95,3 +95,28 @@ def test_an_index_keeps_nothing_of_an_entity_that_the_garbage_collector_walks() 
     index = chain(8)
     gc.collect()
     assert [entry for entry in index.entries if gc.is_tracked(entry)] == []
+
+
+def test_a_test_that_has_a_word_of_the_question_is_a_hit_with_a_score() -> None:
+    index = ProjectIndex()
+    said = " ".join(f"word{number}" for number in range(200))
+    index.put([scope("try_it", said=f"{said} header")._replace(path="tests/test_it.py")])
+    question = "the header that nobody among all these people ever wanted to have parsed, written, folded or printed"
+    assert [each.score > 0 for each in index.search(query_stems(question), None, (), 5, 0.0, question)] == [True]
+
+
+def test_a_score_of_nothing_is_no_hit() -> None:
+    index = ProjectIndex(RowVectors("e", 2))
+    index.put([scope("near"), scope("far")])
+    vectors = np.array([[1.0, 0.0], [0.001, 1.0]], dtype=np.float32)
+    index.set_vectors([index.without_vector()[name] for name in ("near", "far")], ["near", "far"], vectors)
+    found = index.search(query_stems("unheard"), np.array([1.0, 0.0], dtype=np.float32), (), 5, 0.0, "unheard")
+    assert [each.id for each in found] == [entity_id(HOME, "scope", "near")]
+
+
+def test_what_a_question_says_again_weighs_more() -> None:
+    index = ProjectIndex()
+    index.put([scope("left", said="header"), scope("right", said="footer")])
+    for often, seldom, first in (("header", "footer", "left"), ("footer", "header", "right")):
+        question = f"{seldom} and {often}, this {often}"
+        assert index.search(query_stems(question), None, (), 5, 0.0, question)[0].id == entity_id(HOME, "scope", first)

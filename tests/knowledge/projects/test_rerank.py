@@ -46,10 +46,12 @@ def test_a_name_is_covered_by_its_words_and_by_words_that_begin_alike() -> None:
 
 
 def test_tests_lose_unless_they_are_asked_for() -> None:
-    assert Wanted("merge cookies").gain("scope", "merge", "tests/a.py") == pytest.approx(COVERED - TESTED)
-    assert Wanted("merge cookies").gain("scope", "merge", "src/a.py") == pytest.approx(COVERED)
-    assert Wanted("the test that can merge cookies").gain("scope", "merge", "tests/a.py") == pytest.approx(COVERED)
-    assert Wanted("merge cookies").gain("section", "Merge", "docs/a.md") == pytest.approx(COVERED), "a manual is no test"
+    found = 0.5 + COVERED
+    assert Wanted("merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found - TESTED)
+    assert Wanted("merge cookies").weighed(0.5, "scope", "merge", "src/a.py") == pytest.approx(found)
+    assert Wanted("the test that can merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found)
+    assert Wanted("merge cookies").weighed(0.5, "section", "Merge", "docs/a.md") == pytest.approx(found), "a manual is no test"
+    assert Wanted("nothing").weighed(0.06, "scope", "merge", "tests/a.py") == pytest.approx(0.03), "half is left"
 
 
 def test_what_is_tried_comes_before_what_tries_it() -> None:

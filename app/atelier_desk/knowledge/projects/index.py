@@ -22,8 +22,13 @@ POOL = 200
 WORDS = 0.6
 """Weight of the words against the vectors. The cosine counts as it is: counted from the tenth best on, as for memories, it found a little
 less (.70 against .73 of 150 functions of Python's own library by their description)."""
-K1, B = 1.2, 0.8
-"""Of the words: bodies of code differ in length far more than memories, and long ones have every word."""
+LONG, LONG_WORDS = 12, 0.7
+"""From so many different words on a question says enough by itself, and the words weigh more."""
+K1, B = 2.0, 0.8
+"""Of the words: bodies of code differ in length far more than memories, and long ones have every word; what code says again and again is
+what it is about, so that a word counts on for longer than in a memory."""
+LEAST = 0.005
+"""A score that a person is shown as 0 is no hit."""
 SEARCHED = frozenset({EntityKind.FILE, EntityKind.SCOPE, EntityKind.DOCUMENT, EntityKind.SECTION, EntityKind.PAGE, EntityKind.IMAGE})
 """What a search finds unless it is asked for other kinds: imports and packages are names alone."""
 _NAMED = 0.15
@@ -329,7 +334,8 @@ class ProjectIndex:
         scope = self.live & wanted[self._kind] if count else self.live
         if not scope.any():
             return []
-        told = self.postings.scores(query, scope, self.length, np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.float32), K1, B)
+        nothing = np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.float32)
+        told = self.postings.scores(query, scope, self.length, *nothing, K1, B, repeated=True)
         lexical = told.own if told is not None else np.zeros(count, dtype=np.float32)
         lexical = np.where(scope, lexical, 0)
         relevance, cosines, has = lexical, None, None
@@ -343,7 +349,8 @@ class ProjectIndex:
                 cosines = np.minimum(cosines, 0)
                 cosines[picked] = self.vectors.exact(vector, picked)
             cosines = np.clip(cosines, 0, 1)
-            relevance = WORDS * lexical + (1 - WORDS) * cosines
+            share = LONG_WORDS if len(set(query)) >= LONG else WORDS
+            relevance = share * lexical + (1 - share) * cosines
         relevance = relevance.copy()
         for row in self._named(words):
             if scope[row]:
@@ -355,14 +362,14 @@ class ProjectIndex:
             entry = self.entries[row]
             if entry is not None:
                 light = Light._make(entry)
-                relevance[row] += wished.gain(light.kind, light.name, light.path)
+                relevance[row] = wished.weighed(float(relevance[row]), light.kind, light.name, light.path)
         best = able[np.argsort(-relevance[able], kind="stable")]
         top = max(1.0, float(relevance[best[0]])) if len(best) else 1.0
         found = []
         for row in best:
             cosine = float(cosines[row]) if cosines is not None and has is not None and has[row] else None
             certain = min(1.0, max(float(relevance[row]) / top, 0.0))
-            if max(certain, cosine or 0.0, float(lexical[row])) >= threshold:
+            if certain >= LEAST and max(certain, cosine or 0.0, float(lexical[row])) >= threshold:
                 found.append(Ranked(self._id(int(row)), certain, min(1.0, float(lexical[row])), cosine))
         return found[:limit]
 

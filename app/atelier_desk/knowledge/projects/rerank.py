@@ -15,7 +15,7 @@ from atelier_desk.storage.text import words
 COVERED = 0.05
 """What it is worth when the query says every word of the name."""
 TESTED = 0.1
-"""What code of tests and examples loses: it repeats the words of what it tries."""
+"""What code of tests and examples loses, half of its score at most: it repeats the words of what it tries."""
 _TESTS = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|specs?|benches|benchmarks?|examples?|docs?)/"
     r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*(?:_test|_spec|\.test|\.spec)\.\w+|[^/]*Tests?\.(?:java|cs|php))$"
@@ -32,10 +32,10 @@ class Wanted:
         self._said = frozenset(said) | frozenset(f"~{stem(word)}" for word in said)
         self._tests = not _ASKED.isdisjoint(said)
 
-    def gain(self, kind: str, name: str, path: str) -> float:
-        """What the score of an entity gains or loses by its name and place."""
-        found = COVERED * self.covered(name)
-        return found - TESTED if kind == "scope" and not self._tests and is_test(path) else found
+    def weighed(self, score: float, kind: str, name: str, path: str) -> float:
+        """The score of an entity with what it gains by its name and loses by its place."""
+        found = score + COVERED * self.covered(name)
+        return max(found / 2, found - TESTED) if kind == "scope" and not self._tests and is_test(path) else found
 
     def covered(self, name: str) -> float:
         """Share of the words of a name that the query says, 0–1."""

@@ -57,11 +57,11 @@ def terms(name: str, place: str, said: str, body: Sequence[str], within: str = "
 
 
 def query_stems(query: str) -> list[tuple[str, str]]:
-    """The words of a query, each once. The "comment" that a French question begins with asks how, and for no comment."""
+    """The words of a query, as often as they are said. The "comment" that a French question begins with asks how, and for no comment."""
     found = words(query)
     if len(found) > 1 and found[0] == "comment" and not STOP_WORDS.isdisjoint(found[1:]):
         found = found[1:]
-    return list(dict.fromkeys(stems(found) or [(word, stem(word)) for word in found]))
+    return stems(found) or [(word, stem(word)) for word in found]
 
 
 def embedded_text(kind: str, qualified: str, signature: str, docstring: str, text: str) -> str:
