@@ -381,7 +381,11 @@ async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_
     assert "excerpts of about 10" in room.note
     choices.models = [ModelInfo(provider=provider, name=name, label="Mole")]
     room.panel.composer.attachments.chips[0].remove.click()
-    assert "may be given excerpts alone" in room.note, "a window that nobody knows is a small one"
+    assert "excerpts of about 41,943" in room.note, "a window that nobody knows is taken to be a small one"
+    choices.models = []
+    room.drop(tmp_path / "dot.png")
+    await room.attached("long.txt", "dot.png")
+    assert "may be given excerpts alone" in room.note, "until the models are read"
     await room.bridge.jobs.settled()
 
 
