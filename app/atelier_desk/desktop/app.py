@@ -38,9 +38,10 @@ LOOK_FOR_SIGNALS_MS = 100
 MOST_ENDS = 20
 """So often Qt's loop may be ended from outside before the program stops waiting in it for its end."""
 FIRST_PAINT_S = 1.0
-SWITCH_S = 0.001
+SWITCH_S = 0.0002
 """How long the engine's thread may hold the interpreter when the window wants it. Python's own 5 ms add up to stalls of 100 ms, because
-every call into Qt gives the interpreter away and asks for it again."""
+every call into Qt gives the interpreter away and asks for it again; 1 ms still did to 45 to 75 ms now and then (``bench_desktop``,
+``bench_team_window``)."""
 FIRST_LOOK = "window.json"
 """A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
 
