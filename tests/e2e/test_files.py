@@ -48,7 +48,7 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     desk.wait_done()
     desk.action("show-files")
     pane = desk.find("files-pane", FilesPane)
-    assert "No folder granted" in rendered(pane)
+    desk.until(lambda: "No folder granted" in rendered(pane), "it was read that there is none")
     keep(desk, "files-empty.png")
     pane.desk.grant([str(project)])
     desk.until(lambda: desk.window.findChildren(QWidget, "trust-no"), "the question whether it is trusted")
