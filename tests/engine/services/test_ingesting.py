@@ -96,6 +96,46 @@ async def test_code_and_documents_are_found_and_related(open_atelier: Opener, co
         assert statistics.texts == statistics.vectors > 0
 
 
+@pytest.mark.parametrize("below", [(), ("store.py", "use.py", "docs")])
+async def test_an_emptied_folder_takes_nothing_along_until_somebody_says_so(open_atelier: Opener, code: Path, below: Sequence[str]) -> None:
+    """The empty place of a drive that was taken away looks like one whose files were deleted."""
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        before = await atelier.projects.statistics(project.id)
+        away = code.rename(code.with_name("away"))
+        code.mkdir()
+        for force in (False, True):  # reading anew is what agents may ask for, too
+            await atelier.projects.ingest(project.id, below, force=force)
+            state = await atelier.projects.wait(project.id)
+            assert state is not None
+            assert state.stage is IngestStage.FAILED
+            assert "there is no file any more" in state.error
+            assert await atelier.projects.statistics(project.id) == before
+        code.rmdir()
+        away.rename(code)
+        (code / "use.py").unlink()
+        await read(atelier, project)
+        state = (await atelier.projects.states())[project.id]
+        assert (state.changed, state.unchanged, state.removed) == (0, 2, 1)
+        shutil.rmtree(code)
+        code.mkdir()
+        await atelier.projects.ingest(project.id, emptied=True)
+        await atelier.projects.wait(project.id)
+        assert (await atelier.projects.statistics(project.id)).files == 0
+
+
+async def test_what_is_asked_for_while_it_is_read_is_done_as_it_was_asked_for(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        await atelier.projects.ingest(project.id)
+        await atelier.projects.ingest(project.id, ["use.py"], force=True)
+        state = await atelier.projects.wait(project.id)
+        assert state is not None
+        assert (state.stage, state.changed) == (IngestStage.DONE, 1)
+
+
 async def test_only_what_changed_is_read_again_and_ids_stay(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)

@@ -42,7 +42,21 @@ def scan(
     Raises:
         ToolError: the folder itself cannot be read.
     """
+    return _looked(Scan(), root, below, stopped, readable)
+
+
+def any_file(root: ConfinedRoot, readable: Sequence[str] = ()) -> bool:
+    """Whether there is a file in the folder that would be read or named. Blocks until the first one.
+
+    Raises:
+        ToolError: the folder itself cannot be read.
+    """
     found = Scan()
+    _looked(found, root, (), lambda: found.files or found.left_out, readable)
+    return bool(found.files or found.left_out)
+
+
+def _looked(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Callable[[], object], readable: Sequence[str]) -> Scan:
     seen: set[str] = set()
     known = frozenset(readable)
     for start in below or ("",):
