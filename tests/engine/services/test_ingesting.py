@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.errors import NotFoundError, ToolError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.graph import project_key
+from atelier_desk.workspace.root import ConfinedRoot
 from tests.engine.conftest import Opener, WordEmbedder
 
 STORE = '''"""Where things are kept."""
@@ -123,6 +124,31 @@ async def test_an_emptied_folder_takes_nothing_along_until_somebody_says_so(open
         await atelier.projects.ingest(project.id, emptied=True)
         await atelier.projects.wait(project.id)
         assert (await atelier.projects.statistics(project.id)).files == 0
+
+
+@pytest.mark.parametrize("below", [(), ("docs",), ("docs/guide.md",)])
+async def test_a_folder_that_the_system_closes_is_named_and_what_is_known_of_it_stays(
+    open_atelier: Opener, code: Path, below: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ConfinedRoot.names
+
+    def denied(root: ConfinedRoot, path: str = "") -> object:
+        if path == "docs":
+            raise ToolError("{path}: the system does not allow it.", code="denied", path=path)
+        return names(root, path)
+
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        with monkeypatch.context() as closed:
+            closed.setattr(ConfinedRoot, "names", denied)
+            await read(atelier, project, *below)
+        assert [each.path for each in await atelier.projects.files(project.id)] == ["docs/guide.md", "store.py", "use.py"]
+        problems = {each.path: each for each in await atelier.projects.problems(project.id)}
+        if below != ("docs/guide.md",):  # of the one file that changed there nothing is said
+            assert "cannot be looked into" in problems["docs"].reason
+        await read(atelier, project)
+        assert [each.path for each in await atelier.projects.problems(project.id)] == ["secrets.json"]
 
 
 async def test_what_is_asked_for_while_it_is_read_is_done_as_it_was_asked_for(open_atelier: Opener, code: Path) -> None:

@@ -211,12 +211,14 @@ class Ingestion:
             stopped.set()
             raise
         known = await self._known(below, found)
-        gone = sorted(path for path in set(known) - set(found.files) - set(found.left_out) if not is_address(path))
+        closed = [path for path, reason in found.left_out.items() if reason == scan.DENIED]
+        there = {*found.files, *found.left_out}
+        gone = sorted(path for path in set(known) - there if not is_address(path) and not (closed and _inside(path, closed)))
         lost = not found.cut and not emptied and any(known[path].kind for path in gone)
         if lost and not await in_tool_thread(scan.any_file, root, self._project.readable):
             # As for a folder that is gone: the empty place of a drive that was taken away looks the same as files that were deleted.
             raise UsageError(EMPTIED, path=self._place.root, name=self._project.name)
-        await self._leave_out(index, found.left_out, known)
+        await self._leave_out(index, {path: why for path, why in found.left_out.items() if path not in closed or path not in known}, known)
         if not found.cut:
             await self._remove(index, gone)
         self._say(total=len(found.files), cut=found.cut)
