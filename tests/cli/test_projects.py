@@ -55,6 +55,20 @@ def test_what_looks_like_a_secret_is_read_when_a_person_says_so(cli: Cli, tmp_pa
     assert cli("projects", "allow", str(tmp_path)).status != 0
 
 
+def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path) -> None:
+    code = tmp_path / "heron"
+    code.mkdir()
+    (code / "count.py").write_text(CODE)
+    cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
+    (code / "count.py").unlink()
+    refused = cli("projects", "ingest", str(code))
+    assert (refused.status, "there is no file any more" in refused.err) == (1, True)
+    assert "aucun fichier" in cli("projects", "ingest", str(code), "--lang", "fr").err
+    assert "count" in cli("projects", "search", "count herons").out
+    assert "1 gone" in cli("projects", "ingest", str(code), "--force").out
+    assert cli("projects", "search", "count herons", "--json").json == []
+
+
 def test_more_files_than_are_read_are_told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.engine.projects.scan.FILES_MAX", 1)
     code = tmp_path / "heron"

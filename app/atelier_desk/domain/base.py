@@ -18,7 +18,10 @@ def utc_now() -> datetime:
 
 
 def _aware(value: datetime) -> datetime:
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError as error:  # in the year 1 or 9999, moved out of the years there are
+        raise ValueError(str(error)) from error
 
 
 Timestamp = Annotated[datetime, AfterValidator(_aware)]

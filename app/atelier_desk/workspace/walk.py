@@ -69,6 +69,8 @@ class Walk:
         self._stopped = stopped
         self._entries = 0
         self.cut = ""
+        self.denied: list[str] = []
+        """Folders that the system does not let us look into."""
 
     def files(self, start: str = "", *, folders: bool = False, depth: int = DEPTH) -> Iterator[Entry]:
         """The plain files below ``start`` (and with ``folders`` folders and links too), a folder's own before those further down."""
@@ -83,6 +85,8 @@ class Walk:
             names = self._root.names(start)
         except ToolError as error:
             if error.code in ("outside", "denied", "not_found", "not_a_folder", "closed", "changing") and self._entries:
+                if error.code == "denied":
+                    self.denied.append(start)
                 return
             raise
         own = rules if self._everything else (*rules, *self._rules_of(start, {name for name, _found in names}))

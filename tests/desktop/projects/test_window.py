@@ -97,7 +97,7 @@ async def test_reading_is_followed_paused_and_gone_on_with(
     projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.READING, done=3, total=9, path="src/a.py")
     find("project-read").click()
     await finished(window)
-    assert atelier.calls("projects.ingest") == [(("p1",), {"force": False})]
+    assert atelier.calls("projects.ingest") == [(("p1",), {"force": False, "emptied": False})]
     assert find("ingest-words").text() == "Reading files: 3 of 9"
     assert (find("ingest-bar").value(), find("ingest-bar").maximum()) == (3, 9)
     assert find("ingest-path").text() == "src/a.py"
@@ -115,6 +115,12 @@ async def test_reading_is_followed_paused_and_gone_on_with(
     await window.load()
     assert find("ingest-words").text() == "Failed: The folder is gone."
     assert find("ingest-pause").text() == "Try again"
+    find("ingest-pause").click()
+    await finished(window)
+    assert atelier.calls("projects.ingest")[-1] == (("p1",), {"force": False, "emptied": False}), "nothing is forgotten by trying again"
+    find("project-read-anew").click()
+    await finished(window)
+    assert atelier.calls("projects.ingest")[-1] == (("p1",), {"force": True, "emptied": True})
 
 
 async def test_a_new_project_takes_the_name_of_its_folder_and_is_read(

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.errors import NotFoundError, ToolError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.graph import project_key
+from atelier_desk.workspace.root import ConfinedRoot
 from tests.engine.conftest import Opener, WordEmbedder
 
 STORE = '''"""Where things are kept."""
@@ -94,6 +95,71 @@ async def test_code_and_documents_are_found_and_related(open_atelier: Opener, co
         assert statistics.entities[EntityKind.SCOPE] == 4
         assert statistics.relations[RelationKind.CALLS] == 2
         assert statistics.texts == statistics.vectors > 0
+
+
+@pytest.mark.parametrize("below", [(), ("store.py", "use.py", "docs")])
+async def test_an_emptied_folder_takes_nothing_along_until_somebody_says_so(open_atelier: Opener, code: Path, below: Sequence[str]) -> None:
+    """The empty place of a drive that was taken away looks like one whose files were deleted."""
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        before = await atelier.projects.statistics(project.id)
+        away = code.rename(code.with_name("away"))
+        code.mkdir()
+        for force in (False, True):  # reading anew is what agents may ask for, too
+            await atelier.projects.ingest(project.id, below, force=force)
+            state = await atelier.projects.wait(project.id)
+            assert state is not None
+            assert state.stage is IngestStage.FAILED
+            assert "there is no file any more" in state.error
+            assert await atelier.projects.statistics(project.id) == before
+        code.rmdir()
+        away.rename(code)
+        (code / "use.py").unlink()
+        await read(atelier, project)
+        state = (await atelier.projects.states())[project.id]
+        assert (state.changed, state.unchanged, state.removed) == (0, 2, 1)
+        shutil.rmtree(code)
+        code.mkdir()
+        await atelier.projects.ingest(project.id, emptied=True)
+        await atelier.projects.wait(project.id)
+        assert (await atelier.projects.statistics(project.id)).files == 0
+
+
+@pytest.mark.parametrize("below", [(), ("docs",), ("docs/guide.md",)])
+async def test_a_folder_that_the_system_closes_is_named_and_what_is_known_of_it_stays(
+    open_atelier: Opener, code: Path, below: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ConfinedRoot.names
+
+    def denied(root: ConfinedRoot, path: str = "") -> object:
+        if path == "docs":
+            raise ToolError("{path}: the system does not allow it.", code="denied", path=path)
+        return names(root, path)
+
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        with monkeypatch.context() as closed:
+            closed.setattr(ConfinedRoot, "names", denied)
+            await read(atelier, project, *below)
+        assert [each.path for each in await atelier.projects.files(project.id)] == ["docs/guide.md", "store.py", "use.py"]
+        problems = {each.path: each for each in await atelier.projects.problems(project.id)}
+        if below != ("docs/guide.md",):  # of the one file that changed there nothing is said
+            assert "cannot be looked into" in problems["docs"].reason
+        await read(atelier, project)
+        assert [each.path for each in await atelier.projects.problems(project.id)] == ["secrets.json"]
+
+
+async def test_what_is_asked_for_while_it_is_read_is_done_as_it_was_asked_for(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        await atelier.projects.ingest(project.id)
+        await atelier.projects.ingest(project.id, ["use.py"], force=True)
+        state = await atelier.projects.wait(project.id)
+        assert state is not None
+        assert (state.stage, state.changed) == (IngestStage.DONE, 1)
 
 
 async def test_only_what_changed_is_read_again_and_ids_stay(open_atelier: Opener, code: Path) -> None:

@@ -35,7 +35,11 @@ def register(add: Adder) -> None:
     ingest = group.command("ingest", _("read a folder, or what changed in it; Ctrl-C pauses"), "projects:ingest")
     ingest.add_argument("path", metavar="PATH", help=_("a folder or file; a project is made of a folder that lies in none"))
     ingest.add_argument("--name", metavar="NAME", help=_("the name of a project that is made"))
-    ingest.add_argument("--force", action="store_true", help=_("read files again whose content is as it was"))
+    ingest.add_argument(
+        "--force",
+        action="store_true",
+        help=_("read files again whose content is as it was, and believe that a folder without any file is empty"),
+    )
     _ways(ingest)
     search = group.command("search", _("find code and texts by words and meaning"), "projects:search")
     search.add_argument("query", metavar="TEXT")
@@ -101,7 +105,7 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if project is None:
         name = arguments.name or Path(path).name
         project = await atelier.projects.create(name, path, embedded=not arguments.no_vectors, watched=not arguments.no_watch)
-    await atelier.projects.ingest(project.id, () if path == project.root else (path,), force=arguments.force)
+    await atelier.projects.ingest(project.id, () if path == project.root else (path,), force=arguments.force, emptied=arguments.force)
     try:
         state = await _followed(atelier, project, out)
     except asyncio.CancelledError:

@@ -104,7 +104,7 @@ class OverviewPage(Translated, QWidget):
             "project-read-anew",
             N_("Read all anew"),
             look="ghost",
-            tip=N_("Also the files that did not change"),
+            tip=N_("Also the files that did not change; those of a folder that is empty now are forgotten"),
             on=lambda: self.read_wanted.emit(True),
         )
         self.delete = control(QPushButton(self), "project-delete", N_("Delete…"), look="ghost", on=self.delete_wanted.emit)
@@ -170,7 +170,7 @@ class OverviewPage(Translated, QWidget):
             return
         running = self.progress.state is not None and self.progress.state.stage in RUNNING
         self.read.setEnabled(bool(project.root) and not running)
-        self.anew.setVisible(bool(project.root) and project.ingested_at is not None and not running)
+        self.anew.setVisible(bool(project.root) and (project.ingested_at is not None or found.files > 0) and not running)
         say(self.read, N_("Read the changes") if project.ingested_at is not None else N_("Read the folder"))
         vectors = f"{number(found.vectors)} / {number(found.texts)}" if found.texts else number(found.vectors)
         values = {

@@ -320,13 +320,13 @@ class ProjectsWindow(Translated, QWidget):
         self.jobs.start(change())
 
     def read(self, *, force: bool = False) -> None:
-        """Read the chosen project; with ``force`` also what did not change."""
+        """Read the chosen project; with ``force`` also what did not change, and an empty folder is believed."""
         project = self.project
         if project is None:
             return
 
         async def work() -> None:
-            await self.bridge.engine.projects.ingest(project.id, force=force)
+            await self.bridge.engine.projects.ingest(project.id, force=force, emptied=force)
             await self.load()
 
         self.jobs.once(("read", project.id), work)

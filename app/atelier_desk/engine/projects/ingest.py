@@ -49,6 +49,10 @@ EMBEDDED = 64
 SHOWN_S = 0.3
 """Seconds between two words about how far it is."""
 GONE = N_("The folder {path} of the project {name} is not there.")
+EMPTIED = N_(
+    "In {path} there is no file any more. What the project {name} knows of its files is kept, in case they lie on a drive that is not "
+    'attached. If they are gone for good, choose "Read all anew", or atelier projects ingest --force.'
+)
 
 
 @dataclass(slots=True)
@@ -141,19 +145,23 @@ class Ingestion:
         if before is not None:
             self.state = self.state.model_copy(update={"changed": before.changed, "removed": before.removed})
 
-    async def run(self, below: Sequence[str] = (), *, force: bool = False, whole: bool = False) -> None:
+    async def run(self, below: Sequence[str] = (), *, force: bool = False, whole: bool = False, emptied: bool = False) -> None:
         """Do it.
 
         Args:
             below: files and folders that are looked at; all without any.
             force: read files again whose content is as it was.
             whole: relate all files, as an earlier ingestion was cut off.
+            emptied: forget what was read also when there is no file any more in the whole folder.
+
+        Raises:
+            UsageError: there is none, and nobody said so.
         """
         index = await self._indexes.get(self._project.id)
         self._whole = whole
         self._show(force=True)
         try:
-            await self._read(index, below, force)
+            await self._read(index, below, force, emptied)
             self._say(stage=IngestStage.RELATING, done=0, total=0, path="")
             await self._relate(index)
             await self._sweep(index)
@@ -194,7 +202,7 @@ class Ingestion:
 
     # -- reading --------------------------------------------------------------------------------------------------------------------
 
-    async def _read(self, index: ProjectIndex, below: Sequence[str], force: bool) -> None:
+    async def _read(self, index: ProjectIndex, below: Sequence[str], force: bool, emptied: bool) -> None:
         root = ConfinedRoot(self._place.root, self._place.closed, real=True)
         stopped = asyncio.Event()
         try:
@@ -203,9 +211,16 @@ class Ingestion:
             stopped.set()
             raise
         known = await self._known(below, found)
-        await self._leave_out(index, found.left_out, known)
+        closed = [path for path, reason in found.left_out.items() if reason == scan.DENIED]
+        there = {*found.files, *found.left_out}
+        gone = sorted(path for path in set(known) - there if not is_address(path) and not (closed and _inside(path, closed)))
+        lost = not found.cut and not emptied and any(known[path].kind for path in gone)
+        if lost and not await in_tool_thread(scan.any_file, root, self._project.readable):
+            # As for a folder that is gone: the empty place of a drive that was taken away looks the same as files that were deleted.
+            raise UsageError(EMPTIED, path=self._place.root, name=self._project.name)
+        await self._leave_out(index, {path: why for path, why in found.left_out.items() if path not in closed or path not in known}, known)
         if not found.cut:
-            await self._remove(index, sorted(path for path in set(known) - set(found.files) - set(found.left_out) if not is_address(path)))
+            await self._remove(index, gone)
         self._say(total=len(found.files), cut=found.cut)
         asked = [(path, "" if force or path not in known else known[path].hash) for path in found.files]
         chunks = [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]

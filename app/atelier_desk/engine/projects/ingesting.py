@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,20 @@ KEPT = 2
 NO_ROOT = N_("The project {name} has no folder: pages are added to it one by one.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is to be looked at, and how; see ``Ingestion.run``."""
+
+    below: tuple[str, ...] = ()
+    force: bool = False
+    emptied: bool = False
+
+    def joined(self, other: _Wish) -> _Wish:
+        """Both at once."""
+        below = tuple(sorted({*self.below, *other.below})) if self.below and other.below else ()
+        return _Wish(below, self.force or other.force, self.emptied or other.emptied)
+
+
 class Ingestions:
     """The ingestions of one open data folder.
 
@@ -61,7 +76,7 @@ class Ingestions:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._relators: dict[str, Reader] = {}
-        self._waiting: dict[str, set[str]] = {}
+        self._waiting: dict[str, _Wish] = {}
         self._closing = False
         self.states: dict[str, IngestState] = {}
 
@@ -70,8 +85,8 @@ class Ingestions:
         task = self._tasks.get(project_id)
         return task is not None and not task.done()
 
-    async def start(self, project: Project, below: Sequence[str] = (), *, force: bool = False) -> None:
-        """Begin; what is asked for while one is under way comes after it.
+    async def start(self, project: Project, below: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
+        """Begin; what is asked for while one is under way comes after it. See ``Ingestion.run``.
 
         Raises:
             UsageError: the project has no folder, or it is not there.
@@ -81,17 +96,18 @@ class Ingestions:
         root = await self._root(project)
         cut_off = project.pending and not self.at_work(project.id)
         project = await self._mark(project, pending=True)
-        if cut_off:
-            below = ()  # what was not read then is not forgotten over what is asked for now
+        # What was not read then is not forgotten over what is asked for now.
+        wish = _Wish(() if cut_off or "" in below else tuple(below), force, emptied)
         if self.at_work(project.id):
-            self._waiting.setdefault(project.id, set()).update(below or ("",))
+            waiting = self._waiting.get(project.id)
+            self._waiting[project.id] = wish if waiting is None else waiting.joined(wish)
         else:
-            self._begin(project, root, self._run(project, root, tuple(below), force, cut_off))
+            self._begin(project, root, self._run(project, root, wish, cut_off))
 
     async def embed(self, project: Project, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
         """Make the vectors that are missing, alone; see ``Ingestion.embed``."""
         if not self._closing and not self.at_work(project.id):
-            self._begin(project, Path(), self._run(project, None, tuple(kinds), force, False))
+            self._begin(project, Path(), self._run(project, None, _Wish(tuple(kinds), force), False))
 
     def _begin(self, project: Project, root: Path, work: Coroutine[Any, Any, None]) -> None:
         self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
@@ -189,28 +205,26 @@ class Ingestions:
 
     # -- inside ---------------------------------------------------------------------------------------------------------------------
 
-    async def _run(self, project: Project, root: Path | None, below: tuple[str, ...], force: bool, cut_off: bool) -> None:
+    async def _run(self, project: Project, root: Path | None, wish: _Wish, cut_off: bool) -> None:
         before: IngestState | None = None
         while True:
-            await self._once(project, root, below, force, cut_off, before)
+            await self._once(project, root, wish, cut_off, before)
             before = self.states[project.id]
             waiting = self._waiting.pop(project.id, None)
-            if not waiting or self.states[project.id].stage is not IngestStage.DONE:
+            if waiting is None or self.states[project.id].stage is not IngestStage.DONE:
                 return
             project = await self._mark(project, pending=True)
             root, cut_off = await self._root(project), False
-            below, force = () if "" in waiting else tuple(sorted(waiting)), False
+            wish = waiting
 
-    async def _once(
-        self, project: Project, root: Path | None, below: tuple[str, ...], force: bool, cut_off: bool, before: IngestState | None
-    ) -> None:
+    async def _once(self, project: Project, root: Path | None, wish: _Wish, cut_off: bool, before: IngestState | None) -> None:
         work = self._work(project, root, before)
         try:
             if root is None:  # vectors alone, of the kinds that stand in the place of paths
-                await work.embed(tuple(map(EntityKind, below)), force=force)
+                await work.embed(tuple(map(EntityKind, wish.below)), force=wish.force)
             else:
-                await work.run(below, force=force, whole=cut_off)
-                whole = {} if below else {"cut": work.state.cut}
+                await work.run(wish.below, force=wish.force, whole=cut_off, emptied=wish.emptied)
+                whole = {} if wish.below else {"cut": work.state.cut}
                 await self._mark(project, pending=False, ingested_at=self._clock.now(), **whole)
             self._keep(project.id, work.relator)
             if work.state.changed + work.state.removed >= MANY:

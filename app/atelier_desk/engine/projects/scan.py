@@ -21,6 +21,7 @@ MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_compone
 """Folders of what was installed or made by programs, left out wherever no ignore file says so."""
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
 """They come last: reading their text takes seconds, where a file of code takes milliseconds."""
+DENIED = N_("This folder cannot be looked into: the system does not allow it. What is known of its files is kept.")
 UNNAMED = N_("Left out: its name is not text (UTF-8).")
 
 
@@ -42,7 +43,21 @@ def scan(
     Raises:
         ToolError: the folder itself cannot be read.
     """
+    return _looked(Scan(), root, below, stopped, readable)
+
+
+def any_file(root: ConfinedRoot, readable: Sequence[str] = ()) -> bool:
+    """Whether there is a file in the folder that would be read or named. Blocks until the first one.
+
+    Raises:
+        ToolError: the folder itself cannot be read.
+    """
     found = Scan()
+    _looked(found, root, (), lambda: found.files or found.left_out, readable)
+    return bool(found.files or found.left_out)
+
+
+def _looked(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Callable[[], object], readable: Sequence[str]) -> Scan:
     seen: set[str] = set()
     known = frozenset(readable)
     for start in below or ("",):
@@ -67,6 +82,7 @@ def scan(
                 found.cut = "files"
                 return found
         found.cut = found.cut or ("looks" if walk.cut else "")
+        found.left_out.update({each: DENIED for each in walk.denied if can_be_kept(each)})
     found.files.sort(key=lambda path: (path.lower().endswith(PICTURES), path))
     return found
 
@@ -91,7 +107,9 @@ def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Sequence[Entry]:
             folder = start.rpartition("/")[0]
             return [entry for entry in walk.files(folder, folders=True, depth=1) if entry.path == start]
         return list(walk.files(start, folders=True))
-    except ToolError:
-        if start:
-            return ()
-        raise
+    except ToolError as error:
+        if not start:
+            raise
+        if error.code == "denied":
+            walk.denied.append(start)
+        return ()

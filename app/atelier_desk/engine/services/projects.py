@@ -144,15 +144,16 @@ class ProjectService:
 
     # -- reading --------------------------------------------------------------------------------------------------------------------
 
-    async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False) -> None:
+    async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
         """Read a project in the background, or only these files and folders of it (from its root, or absolute). ``force`` reads files
-        again whose content is as it was.
+        again whose content is as it was; with ``emptied`` also a folder without any file left is believed, and what was read of its files
+        is forgotten: a person said so.
 
         Raises:
             UsageError: the project has no folder, it is not there, or a path lies outside of it.
         """
         project = await self._repo.get(project_id)
-        await self._ingestions.start(project, [_below(project, path) for path in paths], force=force)
+        await self._ingestions.start(project, [_below(project, path) for path in paths], force=force, emptied=emptied)
         if project.watched:
             self._ingestions.watch(project)
 

@@ -28,6 +28,7 @@ _TEXTS = frozenset({"contains", "starts_with", "ends_with"})
 NO_FIELD = N_("There is no field {name}. Fields: {known}.")
 NO_OPERATOR = N_("There is no operator {name}. Operators: {known}.")
 NO_VALUE = N_("{name} {operator} cannot be compared with {value}.")
+TOO_MANY = N_("{count} conditions are given; at most {most} are compared.")
 _MOST = 20
 
 
@@ -55,9 +56,13 @@ def value_of(entity: Light, field: str) -> Any:
 def _flat(where: Mapping[str, Any]) -> list[tuple[str, tuple[str, Any]]]:
     flat = []
     for name, wanted in where.items():
+        if wanted == {}:
+            raise UsageError(NO_VALUE, name=name[:60], operator="eq", value="{}")
         for operator, value in (wanted if isinstance(wanted, Mapping) else {"in" if isinstance(wanted, list) else "eq": wanted}).items():
             flat.append((name, (str(operator), value)))
-    return flat[:_MOST]
+    if len(flat) > _MOST:  # to leave some out would find what was not asked for
+        raise UsageError(TOO_MANY, count=len(flat), most=_MOST)
+    return flat
 
 
 def _condition(name: str, wanted: tuple[str, Any]) -> Callable[[Light], bool]:

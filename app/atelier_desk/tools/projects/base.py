@@ -48,8 +48,7 @@ class ProjectTool(DescribedTool):
     async def visible(self, context: ToolContext) -> list[Project]:
         """The projects of which the agent may read at least a part: those without a folder, and those whose folder lies in a granted one
         or holds one."""
-        roots = _real(context.roots)
-        return [each for each in await self.projects.list() if not each.root or any(_meet(Path(each.root), root) for root in roots)]
+        return [each for each in await self.projects.list() if sees(each, context)]
 
     async def named(self, name: str, context: ToolContext) -> Project:
         """A project by name, or the one this run works with, or the only one.
@@ -63,7 +62,7 @@ class ProjectTool(DescribedTool):
             if wanted and (each.name.casefold() == wanted.casefold() or each.id == wanted):
                 return each
         if not wanted:
-            roots = _real(context.roots)
+            roots = without_links(context.roots)
             inside = [each for each in known if each.root and any(Path(each.root) == root for root in roots)] or known
             if len(inside) == 1:
                 return inside[0]
@@ -93,10 +92,12 @@ class ProjectTool(DescribedTool):
         return max(above, key=lambda each: len(each.root))
 
     async def outside(self, entities: Iterable[Entity], context: ToolContext) -> tuple[str, ...]:
-        """What others had written: the hosts of the pages among the entities, and the files that lie in no trusted folder."""
+        """What others had written: the hosts of the pages among the entities, and the files that lie in no trusted folder; of packages,
+        whose names stand in some file, the project's folder."""
         roots = {each.id: each.root for each in await self.visible(context)}
-        trusted = _real(context.trusted)
-        return tuple(dict.fromkeys(filter(None, (_outside(each, roots.get(each.project_id, ""), trusted) for each in entities))))
+        trusted = without_links(context.trusted)
+        found = (outside_of(each.path, roots.get(each.project_id, ""), trusted) for each in entities)
+        return tuple(dict.fromkeys(filter(None, found)))
 
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
         """Those of the entities that the agent may read: see ``reader``."""
@@ -106,7 +107,7 @@ class ProjectTool(DescribedTool):
     def reader(self, project: Project, context: ToolContext) -> Callable[[str], bool]:
         """Says of a path of the project whether the agent may read what stands there: in granted folders, in pages, or in no file at all,
         and no rule about paths or hosts forbids it or asks about it."""
-        granted, root = _real(context.roots), Path(project.root)
+        granted, root = without_links(context.roots), Path(project.root)
 
         @cache
         def reads(path: str) -> bool:
@@ -129,7 +130,7 @@ def real(where: Place, context: ToolContext) -> str:
         ToolError: ``outside`` when a link leads out of the granted folders.
     """
     found = os.path.realpath(where.root / where.path)
-    if not any(Path(found).is_relative_to(each) for each in _real(context.roots)):
+    if not any(Path(found).is_relative_to(each) for each in without_links(context.roots)):
         raise ToolError("{path} leads out of the workspace by a link.", code="outside", path=where.shown)
     return found
 
@@ -161,16 +162,23 @@ def kind_of(name: str) -> EntityKind:
     raise ToolError("There is no entity {name}. There are: {names}.", code="not_found", name=name[:60], names=", ".join(KINDS))
 
 
-def _outside(entity: Entity, root: str, trusted: list[Path]) -> str:
-    if "://" in entity.path:
-        return urlsplit(entity.path).hostname or entity.path
-    if not root or not entity.path:
+def sees(project: Project, context: ToolContext) -> bool:
+    """Whether an agent may read at least a part of a project; see ``ProjectTool.visible``."""
+    return not project.root or any(_meet(Path(project.root), root) for root in without_links(context.roots))
+
+
+def outside_of(path: str, root: str, trusted: Iterable[Path]) -> str:
+    """What is said of a path of a project when others wrote what stands there; empty when it lies in one of the trusted folders, which
+    are without links."""
+    if "://" in path:
+        return urlsplit(path).hostname or path
+    if not root:
         return ""
-    file = Path(root) / entity.path
+    file = Path(root) / path
     return "" if any(file.is_relative_to(each) for each in trusted) else shorten(str(file), limits.TAINT)
 
 
-def _real(folders: Iterable[str | Path]) -> list[Path]:
+def without_links(folders: Iterable[str | Path]) -> list[Path]:
     """Folders without links."""
     return [Path(os.path.realpath(folder)) for folder in folders]
 

@@ -22,7 +22,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import author
-from atelier_desk.tools.projects.base import KINDS, ProjectTool, kind_of, real
+from atelier_desk.tools.projects.base import KINDS, ProjectTool, kind_of, outside_of, real, without_links
 from atelier_desk.tools.projects.templates import LANGUAGES, basic
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.places import PATH, first_outside
@@ -67,6 +67,8 @@ class _Changing(ProjectTool):
             "not_read": [{"path": each.path, "reason": each.localized(_)} for each in problems if not each.skipped],
             "left_out": [{"path": each.path, "reason": each.localized(_)} for each in problems if each.skipped],
         }
+        trusted = without_links(context.trusted)
+        named = (each["path"] for files in listed.values() for each in files[:LISTED])
         return ToolResult(
             {
                 "success": True,
@@ -80,6 +82,7 @@ class _Changing(ProjectTool):
                 **{f"{name}_count": len(files) for name, files in listed.items() if len(files) > LISTED},
             },
             state={"project": project.id},
+            tainted=tuple(dict.fromkeys(filter(None, (outside_of(path, project.root, trusted) for path in named)))),
         )
 
     async def followed(self, project: Project, context: ToolContext) -> IngestState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -56,6 +57,10 @@ class RagTool(ProjectTool):
 
 def _hit(hit: Found) -> dict[str, Any]:
     return told(hit.entity, project=hit.project, score=round(hit.score, 3), preview=hit.preview)
+
+
+def _place(entity: Entity) -> str:
+    return f"{entity.qualified or entity.name} ({entity.path}: {entity.id})"
 
 
 class SchemaInput(Input):
@@ -190,7 +195,11 @@ class ExploreRelationships(RagTool):
     )
 
     async def run(self, input: ExploreInput, context: ToolContext) -> ToolResult:
-        entity_id = await self._id(input.entity_id, context)
+        entity_id, near = await self._id(input.entity_id, context)
+        if not entity_id:
+            words = f"There is no single entity {input.entity_id[:200]}. Nearest: {'; '.join(map(_place, near)) or 'none'}. Give the id."
+            # What strangers call things is read here as well.
+            return replace(ToolResult.failure(words, "not_found"), tainted=await self.outside(near, context))
         relations = [RelationKind(input.relationship)] if input.relationship else []
         found = await self.projects.explore(
             entity_id, relations=relations, direction=Direction(input.direction), depth=input.depth, limit=AROUND
@@ -212,32 +221,24 @@ class ExploreRelationships(RagTool):
             tainted=await self.outside([found.start, *(each.entity for each in found.neighbours if each.entity.id in shown)], context),
         )
 
-    async def _id(self, text: str, context: ToolContext) -> str:
-        """The id of what a model names: an id, or a name that only one entity has."""
+    async def _id(self, text: str, context: ToolContext) -> tuple[str, list[Entity]]:
+        """The id of what a model names: an id, or a name that only one entity has; else none, and what can be given in its place: entities
+        that the agent may read."""
         if is_entity_id(text):
-            return text
+            return text, []
         project = await self.named("", context)
-        near: list[str] = []
+        near: list[Entity] = []
         reads = self.reader(project, context)
         for kind in (KINDS["Scope"], KINDS["File"], KINDS["Document"], KINDS["Section"], KINDS["Package"]):
             for field in ("qualified", "name"):
                 found, total = await self.projects.query(project.id, kind, {field: text}, "", 5, reads=reads)
                 if total == 1:
-                    return found[0].id
-                near += await self._places(found, context)
+                    return found[0].id, []
+                near += await self.readable(found, context)
         if not near:
             hits = await self.projects.find(text, project_ids=[project.id], limit=5)
-            near = await self._places([hit.entity for hit in hits], context)
-        raise ToolError(
-            "There is no single entity {name}. Nearest: {names}. Give the id.",
-            code="not_found",
-            name=text[:200],
-            names="; ".join(near) or "none",
-        )
-
-    async def _places(self, entities: Sequence[Entity], context: ToolContext) -> list[str]:
-        """What can be given in the place of a name: the entities that the agent may read."""
-        return [f"{each.qualified or each.name} ({each.path}: {each.id})" for each in await self.readable(entities, context)]
+            near = await self.readable([hit.entity for hit in hits], context)
+        return "", near
 
 
 class BrainInput(Input):

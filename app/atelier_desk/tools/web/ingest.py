@@ -15,6 +15,7 @@ from atelier_desk.i18n import N_, _
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
+from atelier_desk.tools.projects.base import sees
 from atelier_desk.tools.services import Projects
 from atelier_desk.tools.web.base import PageUrl, WebTool, host_of, own_network
 from atelier_desk.tools.web.fetch import DEPTH, source
@@ -55,7 +56,7 @@ class IngestWebPage(WebTool):
 
     async def run(self, input: IngestInput, context: ToolContext) -> ToolResult:
         projects = self.services.need_projects()
-        project = await self._project(projects, input.project)
+        project = await self._project(projects, input.project, context)
         context.progress(5, _("Asking {host}", host=host_of(input.url)))
         crawl = Crawl(input.depth, PAGES if input.depth else 1)
         found = await self.web.crawl(input.url, crawl, own_network(context), context.progress)
@@ -70,9 +71,10 @@ class IngestWebPage(WebTool):
         )
 
     @staticmethod
-    async def _project(projects: Projects, name: str) -> Project:
+    async def _project(projects: Projects, name: str, context: ToolContext) -> Project:
+        """A project that the agent may look into: it has no say in what others find."""
         wanted = name or HOME
-        known = await projects.list()
+        known = [each for each in await projects.list() if sees(each, context)]
         for each in known:
             if each.name.casefold() == wanted.casefold():
                 return each

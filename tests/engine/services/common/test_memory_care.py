@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.memory import Memory
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.test_memories import OtherEmbedder
+from tests.support.clock import ManualClock
 
 
 async def test_what_says_the_same_is_merged_and_taken_apart_again(open_atelier: Opener) -> None:
@@ -49,6 +51,61 @@ async def test_merging_takes_no_pin_and_no_later_words_away(open_atelier: Opener
         await atelier.memories.undo_delete(other.id)
         assert "8443" in (await atelier.memories.get(one.id)).content
         assert (await atelier.memories.get(other.id)).content == other.content
+
+
+async def test_two_merges_at_once_leave_one(open_atelier: Opener) -> None:
+    """Such as one in the window and one on the command line: each deleted what the other kept."""
+    async with open_atelier() as atelier:
+        one = await atelier.memories.add("The staging server is called heron")
+        other = await atelier.memories.add("the staging server is called Heron.")
+        merging = (atelier.memories.merge(one.id, other.id), atelier.memories.merge(other.id, one.id))
+        done = await asyncio.gather(*merging, return_exceptions=True)
+        assert [type(each) for each in done] == [Memory, NotFoundError]
+        assert [each.id for each in await atelier.memories.list()] == [one.id]
+
+
+async def test_undoing_a_merge_takes_nothing_back_that_was_said_since(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("x")
+        one = await atelier.memories.add("The staging server is called heron", "context", workflow.id, tags=["a"])
+        other = await atelier.memories.add("the staging server is called Heron.", "context", workflow.id, tags=["b"])
+        await atelier.memories.merge(one.id, other.id)
+        await atelier.memories.keep(one.id)
+        await atelier.memories.update(one.id, importance=0.9)
+        await atelier.memories.pin(one.id)
+        await atelier.memories.undo_delete(other.id)
+        now = await atelier.memories.get(one.id)
+        assert (now.workflow_id, now.importance, now.tags, now.expires_at) == (None, 0.9, ("a",), None)
+
+
+async def test_an_undo_of_a_merge_that_was_cut_off_can_be_done_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        one = await atelier.memories.add("The staging server is called heron", tags=["a"])
+        other = await atelier.memories.add("the staging server is called Heron.", tags=["b"])
+        await atelier.memories.pin(other.id)
+        await atelier.memories.merge(one.id, other.id)
+        with monkeypatch.context() as broken:
+            broken.setattr(atelier.memories, "_move_pin", _cut_off)
+            with pytest.raises(OSError, match="cut off"):
+                await atelier.memories.undo_delete(other.id)
+        await atelier.memories.undo_delete(other.id)
+        assert (await atelier.memories.get(one.id)).tags == ("a",)
+        assert await atelier.memories.pinned() == [other.id]
+
+
+async def test_what_expired_while_it_was_deleted_comes_back_to_stay(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        workflow = await atelier.workflows.create("x")
+        memory = await atelier.memories.add("today only", "context", workflow.id)
+        await clock.advance(6 * 86_400)
+        await atelier.memories.delete(memory.id)
+        await clock.advance(3 * 86_400)
+        await atelier.memories.undo_delete(memory.id)
+        assert [each.id for each in await atelier.memories.list(workflow.id)] == [memory.id]
+
+
+async def _cut_off(*_about: object) -> bool:
+    raise OSError("cut off")
 
 
 async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(open_atelier: Opener) -> None:

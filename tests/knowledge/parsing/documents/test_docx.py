@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zipfile
 from io import BytesIO
 
@@ -57,3 +58,32 @@ def test_broken_and_unfolding_documents_are_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(docx, "UNFOLDED", 1 << 20)
     with pytest.raises(ParseError, match="unfolds to 2 MB; at most 1 MB"):
         parse("a.docx", out.getvalue())
+
+
+def test_what_unfolds_to_more_than_it_says_and_pictures_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sizes in the list of an archive are what whoever made it wrote there; pictures are unfolded though nobody looks at them."""
+    with zipfile.ZipFile(BytesIO(_document())) as archive:
+        parts = {each: archive.read(each) for each in archive.namelist()}
+    liar = _archived({**parts, "word/document.xml": bytes(64 << 20)})
+    entry = liar.rindex(b"word/document.xml") - 46
+    liar[entry + 24 : entry + 28] = (2_000).to_bytes(4, "little")
+    tracemalloc.start()
+    with pytest.raises(ParseError, match="broken"):
+        parse("a.docx", bytes(liar))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 16 << 20
+    with pytest.raises(ParseError, match="broken"):
+        parse("a.docx", bytes(_archived(parts, zipfile.ZIP_BZIP2)))
+    monkeypatch.setattr(docx, "PICTURES", 1 << 20)
+    with pytest.raises(ParseError, match="unfolds to 2 MB; at most 1 MB"):
+        parse("a.docx", bytes(_archived({**parts, "word/media/a.bmp": bytes(3_000_000)})))
+    assert parse("a.docx", _document()).sections
+
+
+def _archived(parts: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytearray:
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return bytearray(out.getvalue())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
@@ -21,6 +22,10 @@ APART_KEPT = 2_000
 """Pairs that a person said may both stand, the oldest forgotten first."""
 
 
+_TAKEN_OVER = ("tags", "importance", "retrieved_by", "tainted", "created_at", "expires_at", "updated_at")
+"""What a memory may have from another that was made one with it."""
+
+
 class MemoryPair(Model):
     """Two memories of one place and type, the newer one second. ``kind``: ``same`` say the same, ``against`` cannot both hold."""
 
@@ -35,6 +40,8 @@ class MemoryCare:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._merging = asyncio.Lock()
+        """Two merges of the same two, each the other way round, would leave neither."""
 
     async def pairs(self, workflow_id: str | None = None, limit: int = 50) -> list[MemoryPair]:
         """Memories that say the same or contradict one another, the most alike first; with a workflow its own and the general ones, without
@@ -65,6 +72,10 @@ class MemoryCare:
         Raises:
             UsageError: they are the same one, or of different places.
         """
+        async with self._merging:
+            return await self._merged(keep_id, other_id)
+
+    async def _merged(self, keep_id: str, other_id: str) -> Memory:
         repo = self._context.repos.memories
         kept, other = await repo.get(keep_id), await repo.get(other_id)
         if kept.id == other.id or kept.workflow_id != other.workflow_id:
@@ -90,25 +101,34 @@ class MemoryCare:
         return await self._context.repos.memory_bin.list(limit, offset)
 
     async def undo_delete(self, memory_id: str) -> Memory:
-        """Bring a deleted memory back. One that was made one with another is taken apart again: both are as they were, but for what was
-        written into the other since.
+        """Bring a deleted memory back. One that was made one with another is taken apart again: both are as they were, but for what is
+        another one in the other since. What expired meanwhile does so as if it were new.
 
         Raises:
             NotFoundError: it was deleted too long ago, or for good.
         """
-        deleted = await self._deleted(memory_id)
-        memory = Memory.model_validate(deleted.model_dump(exclude={"deleted_at", "merged"}))
-        merged = deleted.merged
-        stored = await self._stored(memory)
-        if merged is None:
-            return stored
-        now = next(iter(await self._context.repos.memories.get_many([merged.kept.id])), None)
-        made = merged.made
-        if now is not None and (now.content, now.tags, now.type) == (made.content, made.tags, made.type):
-            await self._stored(merged.kept)
+        async with self._merging:
+            deleted = await self._deleted(memory_id)
+            if deleted.merged is not None:
+                await self._take_apart(deleted.merged, memory_id)
+            # The last to be written, as it takes the deleted one away: what was cut off before it can be asked for again.
+            memory, now = Memory.model_validate(deleted.model_dump(exclude={"deleted_at", "merged"})), self._context.clock.now()
+            if memory.expires_at is not None and memory.expires_at <= now:  # it would be gone again at once, and for good
+                lifetime = LIFETIME.get(memory.type)
+                memory = memory.model_copy(update={"expires_at": now + lifetime if lifetime else None})
+            return await self._stored(memory)
+
+    async def _take_apart(self, merged: MergedInto, memory_id: str) -> None:
+        """What a memory took over from another goes back, but for what is another one since."""
         if merged.pinned:
             await self._move_pin(merged.kept.id, memory_id)
-        return stored
+        now = next(iter(await self._context.repos.memories.get_many([merged.kept.id])), None)
+        if now is None:
+            return
+        back = {name: getattr(merged.kept, name) for name in _TAKEN_OVER if getattr(now, name) == getattr(merged.made, name)}
+        if now.id in await self.pinned():
+            back.pop("expires_at", None)  # it does not expire, whatever it did before
+        await self._stored(now.model_copy(update=back))
 
     async def purge(self, memory_id: str) -> None:
         """Delete for good what was deleted.

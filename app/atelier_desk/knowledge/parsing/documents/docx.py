@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 UNFOLDED = 64 << 20
 """Bytes of all its parts but pictures: a small file may unfold to gigabytes."""
+PICTURES = 256 << 20
+"""Bytes of its pictures, which are unfolded as well though nobody looks at them."""
 LINES = 200_000
 """Paragraphs and rows of tables of one document."""
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _PICTURES = ("word/media/", "word/embeddings/", "word/fonts/")
 
 
@@ -27,7 +30,7 @@ def read(data: bytes) -> Parsed:
     """Lines are paragraphs and table rows.
 
     Raises:
-        ParseError: it is broken or unfolds to more than ``UNFOLDED``.
+        ParseError: it is broken or unfolds to more than ``UNFOLDED`` or ``PICTURES``.
     """
     parsed = Parsed("document", "docx")
     lines: list[str] = []
@@ -60,14 +63,21 @@ def read(data: bytes) -> Parsed:
 
 def _check(data: bytes) -> None:
     with zipfile.ZipFile(BytesIO(data)) as archive:
-        size = sum(each.file_size for each in archive.infolist() if not each.filename.startswith(_PICTURES))
-    if size > UNFOLDED:
-        raise ParseError(
-            N_("The Word document unfolds to {size} MB; at most {most} MB are read."),
-            code="too_large",
-            size=size >> 20,
-            most=UNFOLDED >> 20,
-        )
+        parts = archive.infolist()
+        pictures = sum(each.file_size for each in parts if each.filename.startswith(_PICTURES))
+        text = sum(each.file_size for each in parts) - pictures
+        for size, most in ((text, UNFOLDED), (pictures, PICTURES)):
+            if size > most:
+                raise ParseError(
+                    N_("The Word document unfolds to {size} MB; at most {most} MB are read."),
+                    code="too_large",
+                    size=size >> 20,
+                    most=most >> 20,
+                )
+        # The sizes are what the file says of itself: only piece by piece it cannot unfold to more. What Word does not write cannot be
+        # unfolded so.
+        if any(each.compress_type not in _METHODS for each in parts) or archive.testzip() is not None:
+            raise zipfile.BadZipFile
 
 
 def _blocks(data: bytes) -> Any:

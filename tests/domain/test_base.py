@@ -1,0 +1,19 @@
+"""What all domain models share."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from atelier_desk.domain.base import Model, Timestamp
+
+
+class _At(Model):
+    at: Timestamp
+
+
+def test_a_time_that_utc_does_not_have_is_refused_as_any_other_value() -> None:
+    """An import of it ended with an error that nobody expects."""
+    assert _At.model_validate_json('{"at": "2026-01-01T00:00:00+14:00"}').at.isoformat() == "2025-12-31T10:00:00+00:00"
+    with pytest.raises(ValidationError):
+        _At.model_validate_json('{"at": "0001-01-01T00:00:00+14:00"}')
