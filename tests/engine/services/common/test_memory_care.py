@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -49,6 +50,27 @@ async def test_merging_takes_no_pin_and_no_later_words_away(open_atelier: Opener
         await atelier.memories.undo_delete(other.id)
         assert "8443" in (await atelier.memories.get(one.id)).content
         assert (await atelier.memories.get(other.id)).content == other.content
+
+
+async def test_many_pairs_of_another_workflow_hide_none(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        full, mine = await atelier.workflows.create("full"), await atelier.workflows.create("mine")
+        for _time in range(5):
+            await atelier.memories.add("The staging server is called heron", "decision", full.id)
+        one = await atelier.memories.add("Invoices are paid after thirty days", "decision", mine.id)
+        other = await atelier.memories.add("Our invoices are paid after sixty days", "decision", mine.id)
+        [pair] = await atelier.memories.pairs(mine.id, limit=1)
+        assert (pair.first.id, pair.second.id) == (one.id, other.id)
+
+
+async def test_pairs_that_may_both_stand_hide_no_other(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        same = [(await atelier.memories.add("The staging server is called heron")).id for _time in range(4)]
+        for first, second in itertools.combinations(same, 2):
+            await atelier.memories.keep_both(first, second)
+        await atelier.memories.add("Invoices are paid after thirty days")
+        await atelier.memories.add("Our invoices are paid after sixty days")
+        assert [pair.kind for pair in await atelier.memories.pairs(limit=1)] == ["against"]
 
 
 async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(open_atelier: Opener) -> None:

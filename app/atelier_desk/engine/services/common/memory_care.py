@@ -42,15 +42,16 @@ class MemoryCare:
         from atelier_desk.knowledge.alike import near_pairs, relation
 
         index = await self._context.memory_search.loaded()
-        near = await in_tool_thread(near_pairs, index, self._context.clock.now().timestamp(), limit)
+        wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         apart = {frozenset(pair) for pair in (await self._context.settings.get()).memories_apart}
+        # Those that may both stand are near one another too: they must not keep others from being found.
+        near = await in_tool_thread(near_pairs, index, wanted, self._context.clock.now().timestamp(), limit + len(apart))
         near = [each for each in near if frozenset(each[:2]) not in apart]
         ids = list(dict.fromkeys(memory_id for pair in near for memory_id in pair[:2]))
         known = {memory.id: memory for memory in await self._context.repos.memories.get_many(ids)}
-        wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         found: list[MemoryPair] = []
         for one, other, cosine in near:
-            if one not in known or other not in known or not wanted.accepts_home(known[one].workflow_id):
+            if one not in known or other not in known:
                 continue
             first, second = sorted((known[one], known[other]), key=lambda memory: (memory.created_at, memory.id))
             kind = relation(first.content, second.content)
