@@ -139,6 +139,25 @@ async def test_a_pause_is_not_ended_by_reading_one_changed_file(open_atelier: Op
         assert len(await atelier.projects.files(project.id)) == 102, "what was paused is gone on with"
 
 
+async def test_what_is_done_beside_a_reading_does_not_end_it(open_atelier: Opener, code: Path) -> None:
+    for number in range(100):
+        (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await atelier.projects.ingest(project.id)
+        waiting = asyncio.create_task(atelier.projects.wait(project.id))
+        await asyncio.sleep(0)
+        pages = [(f"https://herons.example/{name}", name, f"# {name}\n\nAll about the {name}.\n") for name in ("egret", "bittern")]
+        await asyncio.gather(*(atelier.projects.add_pages(project.id, [page]) for page in pages))
+        await atelier.projects.forget_path(project.id, pages[1][0])
+        state = await waiting
+        assert state is not None
+        assert (state.stage, state.error) == (IngestStage.DONE, ""), "who waits for it is not told of a pause"
+        held = {each.path for each in await atelier.projects.files(project.id, limit=200)}
+        assert (len(held), pages[0][0] in held, pages[1][0] in held) == (103, True, False)
+        assert not (await atelier.projects.get(project.id)).pending
+
+
 async def test_a_folder_that_goes_while_it_is_read_leaves_what_was_known(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

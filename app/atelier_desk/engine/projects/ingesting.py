@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,8 @@ class Ingestions:
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._relators: dict[str, Reader] = {}
         self._waiting: dict[str, set[str]] = {}
+        self._beginning: dict[str, asyncio.Lock] = {}
+        """By project: who holds it decides alone what is begun there."""
         self._closing = False
         self.states: dict[str, IngestState] = {}
 
@@ -76,6 +79,10 @@ class Ingestions:
         Raises:
             UsageError: the project has no folder, or it is not there.
         """
+        async with self._begins(project.id):
+            await self._start(project, below, force)
+
+    async def _start(self, project: Project, below: Sequence[str], force: bool) -> None:
         if self._closing:
             return
         root = await self._root(project)
@@ -90,8 +97,9 @@ class Ingestions:
 
     async def embed(self, project: Project, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
         """Make the vectors that are missing, alone; see ``Ingestion.embed``."""
-        if not self._closing and not self.at_work(project.id):
-            self._begin(project, Path(), self._run(project, None, tuple(kinds), force, False))
+        async with self._begins(project.id):
+            if not self._closing and not self.at_work(project.id):
+                self._begin(project, Path(), self._run(project, None, tuple(kinds), force, False))
 
     def _begin(self, project: Project, root: Path, work: Coroutine[Any, Any, None]) -> None:
         self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
@@ -109,6 +117,29 @@ class Ingestions:
         """Until the project is no longer being read."""
         while self.at_work(project_id):
             await asyncio.wait([self._tasks[project_id]])
+            async with self._begins(project_id):
+                pass  # whoever had it stand aside has it go on
+
+    @asynccontextmanager
+    async def aside(self, project: Project) -> AsyncIterator[None]:
+        """Nothing reads the project in the block. A reading that was under way goes on after it: nobody asked for a pause."""
+        async with self._begins(project.id):
+            reading = self.at_work(project.id)
+            await self.stop(project.id)
+            try:
+                yield
+            finally:
+                if reading and project.root:
+                    await self._go_on(project.id)
+
+    async def _go_on(self, project_id: str) -> None:
+        try:
+            await self._start(await self._repo.get(project_id), (), force=False)
+        except AtelierError as error:
+            log.info("a reading was not gone on with: %s", error)
+
+    def _begins(self, project_id: str) -> asyncio.Lock:
+        return self._beginning.setdefault(project_id, asyncio.Lock())
 
     async def lose(self, project_id: str) -> None:
         """What the process that relates knows of a project is no longer so."""
@@ -118,13 +149,13 @@ class Ingestions:
 
     async def add_pages(self, project: Project, pages: Sequence[tuple[str, str, str]]) -> int:
         """Keep pages (address, title, Markdown). Gives how many entities there are of them."""
-        await self.stop(project.id)
-        work = self._work(project, Path(project.root) if project.root else None)
-        try:
-            return await work.add_pages(pages)
-        finally:
-            self._keep(project.id, work.relator)
-            self._told(project.id)
+        async with self.aside(project):
+            work = self._work(project, Path(project.root) if project.root else None)
+            try:
+                return await work.add_pages(pages)
+            finally:
+                self._keep(project.id, work.relator)
+                self._told(project.id)
 
     async def forget(self, project_id: str) -> None:
         """A project is to be deleted: nothing reads or watches it any more."""

@@ -173,9 +173,10 @@ class ProjectService:
             known.append(below)
         elif len(known) == len(project.readable):
             raise UsageError(N_("Nobody said that {path} is read."), path=below or project.root)
-        await self.forget_path(project_id, below)
-        project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
-        await self._repo.save(project)
+        async with self._ingestions.aside(project):  # what goes on after it knows of this
+            await self._forget(project_id, below)
+            project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
+            await self._repo.save(project)
         await self.ingest(project_id, [below])
         return project
 
@@ -358,7 +359,10 @@ class ProjectService:
         """Forget what was read of a file or of the files in a folder, until they are read again; gives how many files."""
         project = await self._repo.get(project_id)
         below = path if is_address(path) else _below(project, path)
-        await self._ingestions.stop(project_id)
+        async with self._ingestions.aside(project):
+            return await self._forget(project_id, below)
+
+    async def _forget(self, project_id: str, below: str) -> int:
         index = await self._indexes.get(project_id)
         gone = [each.path for each in await self._repo.files(project_id) if _lies_in(each.path, below)]
         for each in gone:
