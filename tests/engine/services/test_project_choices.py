@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,47 @@ async def test_a_pause_is_not_ended_by_reading_one_changed_file(open_atelier: Op
         await atelier.projects.ingest(project.id, ["egret.py"])
         await atelier.projects.wait(project.id)
         assert len(await atelier.projects.files(project.id)) == 102, "what was paused is gone on with"
+
+
+async def test_a_switch_does_at_once_what_it_says(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
+        await atelier.projects.change(project.id, watched=True)
+        assert await atelier.projects.states() == {}, "it was never read: a person begins that"
+        await atelier.projects.change(project.id, watched=False)
+        await read(atelier, project)
+        (code / "egret.py").write_text("def stalk() -> None:\n    pass\n")
+        await atelier.projects.change(project.id, watched=True)
+        await atelier.projects.wait(project.id)
+        assert "stalk" in {each.entity.name for each in await atelier.projects.find("stalk")}
+        assert (await atelier.projects.statistics(project.id)).vectors == 0
+        await atelier.projects.change(project.id, embedded=True)
+        await atelier.projects.wait(project.id)
+        statistics = await atelier.projects.statistics(project.id)
+        assert statistics.vectors == statistics.texts > 0
+        pages = await atelier.projects.create("pages", embedded=False)
+        await atelier.projects.add_pages(pages.id, [("https://herons.example/", "Herons", "# Herons\n\nThey wade.\n")])
+        await atelier.projects.change(pages.id, embedded=True)
+        await atelier.projects.wait(pages.id)
+        assert (await atelier.projects.statistics(pages.id)).vectors > 0
+
+
+async def test_a_watch_that_ended_begins_again_with_the_next_reading(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Path] = []
+
+    async def refused(root: Path, **_how: object) -> AsyncIterator[set[tuple[int, str]]]:
+        begun.append(root)
+        raise OSError("too many folders are watched")
+        yield set()
+
+    monkeypatch.setattr("watchfiles.awatch", refused)
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        for _time in range(2):
+            await read(atelier, project)
+    assert begun == [code, code]
 
 
 async def test_what_is_done_beside_a_reading_does_not_end_it(open_atelier: Opener, code: Path) -> None:

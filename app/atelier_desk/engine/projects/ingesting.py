@@ -180,8 +180,9 @@ class Ingestions:
     # -- watching -------------------------------------------------------------------------------------------------------------------
 
     def watch(self, project: Project) -> None:
-        """Read changed files of the project from now on."""
-        if project.root and project.id not in self._watches and not self._closing:
+        """Read changed files of the project from now on. A watch that ended, as the system would not have it, is tried again."""
+        watching = self._watches.get(project.id)
+        if project.root and (watching is None or watching.done()) and not self._closing:
             self._watches[project.id] = asyncio.create_task(self._watch(project.id, Path(project.root)), name="watch of a project")
 
     async def unwatch(self, project_id: str) -> None:

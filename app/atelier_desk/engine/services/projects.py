@@ -120,7 +120,8 @@ class ProjectService:
         watched: bool | None = None,
         embedded: bool | None = None,
     ) -> Project:
-        """Rename a project, or switch whether searches look at it, whether changed files are read again, and whether it gets vectors."""
+        """Rename a project, or switch whether searches look at it, whether changed files are read again, and whether it gets vectors. What a
+        switch that is on now asks for begins at once, in the background."""
         project = await self._repo.get(project_id)
         given = {"loaded": loaded, "watched": watched, "embedded": embedded}
         fields: dict[str, object] = {field: value for field, value in given.items() if value is not None}
@@ -129,7 +130,25 @@ class ProjectService:
         changed = checks.changed(project, _("project"), **fields, updated_at=self._context.clock.now())
         await self._repo.save(changed)
         self._announce(project_id)
+        on = {field for field, value in given.items() if value and not getattr(project, field)}
+        if "embedded" in on or (on and changed.watched and changed.loaded):
+            await self._catch_up(changed)
         return changed
+
+    async def _catch_up(self, project: Project) -> None:
+        """Read what changed while nobody watched, and make the vectors that are missing. A folder that was never read, or whose reading a
+        person paused, waits for them."""
+        if not project.root:
+            if project.embedded:
+                await self._ingestions.embed(project)
+        elif self._ingestions.at_work(project.id) or (project.ingested_at is not None and not project.pending):
+            await self._read_on(project)
+
+    async def _read_on(self, project: Project) -> None:
+        try:
+            await self.ingest(project.id)
+        except AtelierError as error:
+            log.info("a project was not gone on with: %s", error)
 
     async def delete(self, project_id: str) -> int:
         """Forget a project and all that was read of it; its folder is not touched. Gives how many rows were removed."""
@@ -252,13 +271,8 @@ class ProjectService:
         """Take up what an earlier process left undone, and watch the projects that are watched."""
         await self._finish_deletions()
         for project in await self._repo.list():
-            try:
-                if project.pending:
-                    await self.ingest(project.id)
-                elif project.watched and project.loaded and project.ingested_at is not None and project.root:
-                    await self.ingest(project.id)  # what changed while nobody watched
-            except AtelierError as error:
-                log.info("a project was not gone on with: %s", error)
+            if project.pending or (project.watched and project.loaded and project.ingested_at is not None and project.root):
+                await self._read_on(project)
 
     async def aclose(self) -> None:
         """Pause all, and end their processes."""
