@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.graph import project_key
 from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.services.test_memories import OtherEmbedder
 
 STORE = '''"""Where things are kept."""
 
@@ -338,6 +340,36 @@ async def test_vectors_are_made_of_one_kind_and_anew(open_atelier: Opener, code:
         await atelier.projects.embed(project.id, force=True)
         await atelier.projects.wait(project.id)
         assert len(embedder.texts) == 2 * whole
+
+
+async def test_another_embedder_makes_its_vectors_by_itself(
+    open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def made(*_given: Any) -> OtherEmbedder:
+        return OtherEmbedder()
+
+    class Switching(WordEmbedder):
+        """Somebody chooses another one while it works."""
+
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if any("heron" in text for text in texts):
+                await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
+            return await super().embed(texts, query=query)
+
+    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "other.py").write_text("def kingfisher():\n    return 1\n")
+    async with open_atelier(embedder=Switching()) as atelier:
+        before = await atelier.projects.create("else", str(tmp_path / "else"), watched=False)
+        await read(atelier, before)
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        for each in (before, project):
+            await atelier.projects.wait(each.id)
+            index = await atelier.projects._indexes.get(each.id)
+            assert index.vectors is not None
+            assert (index.vectors.embedder, index.vectors.dimension) == (OtherEmbedder.id, 32)
+            assert index.texts()[0] == index.texts()[1] > 0
 
 
 @pytest.mark.parametrize("harm", ["truncated", "random", "foreign", "older", "empty", "gone"])

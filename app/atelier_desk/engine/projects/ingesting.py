@@ -73,6 +73,10 @@ class Ingestions:
         task = self._tasks.get(project_id)
         return task is not None and not task.done()
 
+    def busy(self, project_id: str) -> bool:
+        """Whether the project is being read or has pages added: what does so makes the vectors it lacks in the end."""
+        return self.at_work(project_id) or self._begins(project_id).locked()
+
     async def start(self, project: Project, below: Sequence[str] = (), *, force: bool = False) -> None:
         """Begin; what is asked for while one is under way comes after it.
 

@@ -120,8 +120,8 @@ class ProjectService:
         watched: bool | None = None,
         embedded: bool | None = None,
     ) -> Project:
-        """Rename a project, or switch whether searches look at it, whether changed files are read again, and whether it gets vectors. What a
-        switch that is on now asks for begins at once, in the background."""
+        """Rename a project, or switch whether searches look at it, whether changed files are read again, and whether it gets vectors.
+        What a switch that is on now asks for begins at once, in the background."""
         project = await self._repo.get(project_id)
         given = {"loaded": loaded, "watched": watched, "embedded": embedded}
         fields: dict[str, object] = {field: value for field, value in given.items() if value is not None}
@@ -222,6 +222,14 @@ class ProjectService:
         if self._embedder() is None:
             raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
         await self._ingestions.embed(await self._repo.get(project_id), kinds, force=force)
+
+    async def follow_embedder(self) -> None:
+        """Make the vectors that projects lack of the embedder of the settings, in the background; what they have of others is kept."""
+        if self._embedder() is None:
+            return
+        for project in await self._repo.list():
+            if project.embedded and not project.pending and not self._ingestions.busy(project.id):
+                await self._ingestions.embed(project)
 
     async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
         """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about.

@@ -26,7 +26,8 @@ class SettingsService:
         """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
         The standing rules are changed by ``ApprovalService`` alone.
 
-        After a switch of the embedder the memories' vectors are computed again in the background; the old ones are searched meanwhile.
+        After a switch of the embedder the vectors of memories and projects are computed again in the background; memories are searched by
+        the old ones meanwhile, projects by their words.
 
         Raises:
             UsageError: an unknown setting or a value out of bounds; the error names both.
@@ -71,6 +72,7 @@ class SettingsService:
         self._context.runs.inactivity_s = new.inactivity_s
         if new.embedder != old.embedder:
             self._context.memories.start_reembed()
+            await self._context.projects.follow_embedder()
         for name in fields:
             if getattr(new, name) != getattr(old, name):
                 self._context.bus.changed("settings", name)
