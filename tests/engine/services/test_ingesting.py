@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from atelier_desk.domain.errors import NotFoundError, UsageError
+from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.processes import Reader
@@ -340,6 +340,20 @@ async def test_vectors_are_made_of_one_kind_and_anew(open_atelier: Opener, code:
         await atelier.projects.embed(project.id, force=True)
         await atelier.projects.wait(project.id)
         assert len(embedder.texts) == 2 * whole
+
+
+async def test_an_embedder_that_fails_leaves_the_words(open_atelier: Opener, code: Path) -> None:
+    class Failing(WordEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if query:
+                raise ProviderError("out of order")
+            return await super().embed(texts, query=query)
+
+    async with open_atelier(embedder=Failing()) as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        first = (await atelier.projects.find("refuse blank rows"))[0]
+        assert (first.entity.qualified, first.cosine) == ("check", None)
 
 
 async def test_another_embedder_makes_its_vectors_by_itself(
