@@ -263,8 +263,7 @@ class ProjectService:
             UsageError: there is no such folder.
         """
         real = await self._folder(folder)
-        settings = await self._context.settings.get()
-        await self._context.settings.update(project_answers={**settings.project_answers, real: yes})
+        await self._context.settings.update(project_answers=lambda answers: {**answers, real: yes})
         project = None
         if yes:
             known = await self._repo.list()

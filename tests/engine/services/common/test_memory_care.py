@@ -52,6 +52,21 @@ async def test_merging_takes_no_pin_and_no_later_words_away(open_atelier: Opener
         assert (await atelier.memories.get(other.id)).content == other.content
 
 
+async def test_what_is_said_at_once_all_holds(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        ids = [(await atelier.memories.add(f"fact number {number}")).id for number in range(4)]
+        workflows = [(await atelier.workflows.create(name)).id for name in ("one", "other")]
+        await asyncio.gather(
+            *(atelier.memories.pin(each) for each in ids),
+            *(atelier.memories.set_on(each, False) for each in workflows),
+            atelier.memories.keep_both(ids[0], ids[1]),
+            atelier.memories.keep_both(ids[2], ids[3]),
+        )
+        assert set(await atelier.memories.pinned()) == set(ids)
+        settings = await atelier.settings.get()
+        assert (set(settings.memories_off), len(settings.memories_apart)) == (set(workflows), 2)
+
+
 async def test_many_pairs_of_another_workflow_hide_none(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         full, mine = await atelier.workflows.create("full"), await atelier.workflows.create("mine")
