@@ -236,6 +236,8 @@ def test_memory(cli: Cli, tmp_path: Path) -> None:
     assert cli("memory", "restore", added["id"]).status == 2
     assert cli("memory", "import", "m.json", "--json").json["added"] == 1
     assert cli("memory", "reembed", "--json").json == {"embedded": 0}
+    assert cli("memory", "reembed", "--status", "--json").json["state"] == "whole"
+    assert cli("--lang", "fr", "memory", "reembed", "--status").out.startswith("tous les vecteurs sont là")
     assert "heron" in cli("memory", "list").out
     assert cli("memory", "import", "-", piped="{}").status == 2
 

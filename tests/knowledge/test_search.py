@@ -13,7 +13,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryScope, MemoryType
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.knowledge import keeper
+from atelier_desk.knowledge import keeper, query_vector
 from atelier_desk.knowledge import search as search_module
 from atelier_desk.knowledge.index import MemoryIndex
 from atelier_desk.knowledge.search import MemorySearch
@@ -86,7 +86,7 @@ async def test_an_embedder_that_hangs_is_not_waited_for(repos: Repositories, clo
                 await asyncio.Event().wait()
             return await super().embed(texts, query=query)
 
-    monkeypatch.setattr(search_module, "EMBED_WAIT_S", 0.01)
+    monkeypatch.setattr(query_vector, "EMBED_WAIT_S", 0.01)
     search = MemorySearch(repos.memories, Hanging("cat"), clock)
     await add(search, clock, "the cat sleeps")
     found = await search.search("cat")

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, Protocol, TextIO, TypeVar
 
 from atelier_desk.domain import limits
@@ -114,6 +115,11 @@ def table(out: Output, rows: Sequence[tuple[str, ...]], header: tuple[str, ...])
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     for row in cells:
         line(out, "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def moment(at: datetime, *, seconds: bool = False) -> str:
+    """A point in time as tables show it: by the clock of this machine, to the minute."""
+    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
 
 
 def _cell(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge.index import MemoryIndex
 from atelier_desk.storage.text import content_words, words
 
@@ -20,16 +21,23 @@ _BLOCK = 500
 _NEGATIONS = frozenset({"not", "no", "never", "none", "cannot", "without", "t", "ne", "n", "pas", "plus", "jamais", "aucun", "sans"})
 
 
-def near_pairs(index: MemoryIndex, now: float, most: int) -> list[tuple[str, str, float]]:
-    """Pairs of memories of the same home and type that are near one another, the nearest first; each with its cosine. Meant for a
-    thread: 5 000 memories take about a second. Turns of conversations are left out: they repeat themselves by nature."""
+def near_pairs(index: MemoryIndex, wanted: MemoryFilter, now: float, most: int) -> list[tuple[str, str, float]]:
+    """Pairs of memories of the same home and type that are near one another, the nearest first; each with its cosine. At most four times
+    ``most``: the words of many show that they are about different things.
+
+    Meant for a thread: 5 000 memories take about a second. Turns of conversations are left out: they repeat themselves by nature.
+
+    Args:
+        wanted: whose memories are compared.
+        now: seconds since 1970; what has expired is left out.
+    """
     import numpy as np
 
     with index.lock:
         rows, vectors = index.rows, index.vectors
         if vectors is None:
             return []
-        able = rows.column("live") & ~rows.column("turn") & (rows.column("expires") > now) & vectors.has(rows.count)
+        able = rows.accepted(wanted, rows.scope(wanted, now)) & ~rows.column("turn") & vectors.has(rows.count)
         picked = np.flatnonzero(able)
         picked = picked[np.argsort(-rows.column("created")[picked], kind="stable")[:COMPARED]]
         matrix = vectors.matrix[picked].astype(np.float32)

@@ -16,6 +16,7 @@ from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit, MemoryTy
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.index import MemoryIndex, Question
 from atelier_desk.knowledge.keeper import IndexKeeper
+from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS, query_vector
 from atelier_desk.storage.language import language
 from atelier_desk.storage.text import words
 from atelier_desk.threads import in_tool_thread
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EMBEDDED_CHARS = 4_000
-"""Characters of a memory that its vector stands for: sentence encoders average a longer text away, and each thousand costs 20 ms."""
-EMBED_WAIT_S = 10.0
-"""Seconds a search waits for its query's vector before it goes on with full text alone."""
 BATCH = 64
 """Memories that are embedded and written together."""
 
@@ -273,19 +270,11 @@ class MemorySearch:
 
     async def _vector(self, query: str) -> tuple[np.ndarray | None, str]:
         """The query's vector, None with a note where there is none."""
-        embedder = self._embedder
-        if embedder is None:
-            return None, "No embedder is set: full text alone was searched."
-        try:
-            async with asyncio.timeout(EMBED_WAIT_S):
-                made = await embedder.embed([query[:EMBEDDED_CHARS]], query=True)
-        except (AtelierError, TimeoutError) as error:
-            log.warning("the query was not embedded: %s", error)
-            return None, f"The embedder failed ({str(error) or 'no answer in time'}): full text alone was searched."
-        if self._reembedding is None or self.coming is not None:
-            return made[0], ""
+        vector, note = await query_vector(self._embedder, query)
+        if vector is None or self._reembedding is None or self.coming is not None:
+            return vector, note
         done, total = self._reembedding
-        return made[0], f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone."
+        return vector, f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone."
 
     async def _vectors_of(self, memories: Sequence[Memory]) -> np.ndarray | None:
         if self._embedder is None:

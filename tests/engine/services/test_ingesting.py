@@ -9,12 +9,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from atelier_desk.domain.errors import NotFoundError, ToolError, UsageError
+from atelier_desk.domain.errors import NotFoundError, ProviderError, ToolError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.processes import Reader
@@ -22,6 +23,7 @@ from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.graph import project_key
 from atelier_desk.workspace.root import ConfinedRoot
 from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.services.test_memories import OtherEmbedder
 
 STORE = '''"""Where things are kept."""
 
@@ -404,6 +406,50 @@ async def test_vectors_are_made_of_one_kind_and_anew(open_atelier: Opener, code:
         await atelier.projects.embed(project.id, force=True)
         await atelier.projects.wait(project.id)
         assert len(embedder.texts) == 2 * whole
+
+
+async def test_an_embedder_that_fails_leaves_the_words(open_atelier: Opener, code: Path) -> None:
+    class Failing(WordEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if query:
+                raise ProviderError("out of order")
+            return await super().embed(texts, query=query)
+
+    async with open_atelier(embedder=Failing()) as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        first = (await atelier.projects.find("refuse blank rows"))[0]
+        assert (first.entity.qualified, first.cosine) == ("check", None)
+
+
+async def test_another_embedder_makes_its_vectors_by_itself(
+    open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def made(*_given: Any) -> OtherEmbedder:
+        return OtherEmbedder()
+
+    class Switching(WordEmbedder):
+        """Somebody chooses another one while it works."""
+
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if any("heron" in text for text in texts):
+                await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
+            return await super().embed(texts, query=query)
+
+    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "other.py").write_text("def kingfisher():\n    return 1\n")
+    async with open_atelier(embedder=Switching()) as atelier:
+        before = await atelier.projects.create("else", str(tmp_path / "else"), watched=False)
+        await read(atelier, before)
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        for each in (before, project):
+            await atelier.projects.wait(each.id)
+            index = await atelier.projects._indexes.get(each.id)
+            assert index.vectors is not None
+            assert (index.vectors.embedder, index.vectors.dimension) == (OtherEmbedder.id, 32)
+            assert index.texts()[0] == index.texts()[1] > 0
 
 
 @pytest.mark.parametrize("harm", ["truncated", "random", "foreign", "older", "empty", "gone"])

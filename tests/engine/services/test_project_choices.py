@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,66 @@ async def test_a_pause_is_not_ended_by_reading_one_changed_file(open_atelier: Op
         await atelier.projects.ingest(project.id, ["egret.py"])
         await atelier.projects.wait(project.id)
         assert len(await atelier.projects.files(project.id)) == 102, "what was paused is gone on with"
+
+
+async def test_a_switch_does_at_once_what_it_says(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
+        await atelier.projects.change(project.id, watched=True)
+        assert await atelier.projects.states() == {}, "it was never read: a person begins that"
+        await atelier.projects.change(project.id, watched=False)
+        await read(atelier, project)
+        (code / "egret.py").write_text("def stalk() -> None:\n    pass\n")
+        await atelier.projects.change(project.id, watched=True)
+        await atelier.projects.wait(project.id)
+        assert "stalk" in {each.entity.name for each in await atelier.projects.find("stalk")}
+        assert (await atelier.projects.statistics(project.id)).vectors == 0
+        await atelier.projects.change(project.id, embedded=True)
+        await atelier.projects.wait(project.id)
+        statistics = await atelier.projects.statistics(project.id)
+        assert statistics.vectors == statistics.texts > 0
+        pages = await atelier.projects.create("pages", embedded=False)
+        await atelier.projects.add_pages(pages.id, [("https://herons.example/", "Herons", "# Herons\n\nThey wade.\n")])
+        await atelier.projects.change(pages.id, embedded=True)
+        await atelier.projects.wait(pages.id)
+        assert (await atelier.projects.statistics(pages.id)).vectors > 0
+
+
+async def test_a_watch_that_ended_begins_again_with_the_next_reading(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Path] = []
+
+    async def refused(root: Path, **_how: object) -> AsyncIterator[set[tuple[int, str]]]:
+        begun.append(root)
+        raise OSError("too many folders are watched")
+        yield set()
+
+    monkeypatch.setattr("watchfiles.awatch", refused)
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        for _time in range(2):
+            await read(atelier, project)
+    assert begun == [code, code]
+
+
+async def test_what_is_done_beside_a_reading_does_not_end_it(open_atelier: Opener, code: Path) -> None:
+    for number in range(100):
+        (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await atelier.projects.ingest(project.id)
+        waiting = asyncio.create_task(atelier.projects.wait(project.id))
+        await asyncio.sleep(0)
+        pages = [(f"https://herons.example/{name}", name, f"# {name}\n\nAll about the {name}.\n") for name in ("egret", "bittern")]
+        await asyncio.gather(*(atelier.projects.add_pages(project.id, [page]) for page in pages))
+        await atelier.projects.forget_path(project.id, pages[1][0])
+        state = await waiting
+        assert state is not None
+        assert (state.stage, state.error) == (IngestStage.DONE, ""), "who waits for it is not told of a pause"
+        held = {each.path for each in await atelier.projects.files(project.id, limit=200)}
+        assert (len(held), pages[0][0] in held, pages[1][0] in held) == (103, True, False)
+        assert not (await atelier.projects.get(project.id)).pending
 
 
 async def test_a_folder_that_goes_while_it_is_read_leaves_what_was_known(

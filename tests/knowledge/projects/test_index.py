@@ -52,7 +52,7 @@ def test_what_is_replaced_keeps_its_relations_and_its_vector() -> None:
     index = chain(3)
     index.use(RowVectors("e", 2))
     missing = index.without_vector()
-    index.set_vectors([missing["step_1"]], ["step_1"], np.array([[1.0, 0.0]], dtype=np.float32))
+    index.set_vectors("e", [missing["step_1"]], ["step_1"], np.array([[1.0, 0.0]], dtype=np.float32))
     index.put([scope("step_1", line=9)])
     found = index.get(entity_id(HOME, "scope", "step_1"))
     assert found is not None
@@ -109,9 +109,18 @@ def test_a_score_of_nothing_is_no_hit() -> None:
     index = ProjectIndex(RowVectors("e", 2))
     index.put([scope("near"), scope("far")])
     vectors = np.array([[1.0, 0.0], [0.001, 1.0]], dtype=np.float32)
-    index.set_vectors([index.without_vector()[name] for name in ("near", "far")], ["near", "far"], vectors)
+    index.set_vectors("e", [index.without_vector()[name] for name in ("near", "far")], ["near", "far"], vectors)
     found = index.search(query_stems("unheard"), np.array([1.0, 0.0], dtype=np.float32), (), 5, 0.0, "unheard")
     assert [each.id for each in found] == [entity_id(HOME, "scope", "near")]
+
+
+def test_vectors_of_an_embedder_that_was_left_are_not_taken() -> None:
+    index = ProjectIndex(RowVectors("e", 2))
+    index.put([scope("near")])
+    index.set_vectors("left", [index.without_vector()["near"]], ["near"], np.ones((1, 3), dtype=np.float32))
+    assert "near" in index.without_vector()
+    assert index.vectors is not None
+    assert index.vectors.dimension == 2
 
 
 def test_what_a_question_says_again_weighs_more() -> None:

@@ -43,7 +43,7 @@ def register(add: Adder) -> None:
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, moment, table
 
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
@@ -53,7 +53,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     rows = [
         (
             change.id,
-            f"{change.at:%Y-%m-%d %H:%M}",
+            moment(change.at),
             _(ACTIONS[change.action]),
             f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else ""),
             change.agent_name,

@@ -275,14 +275,14 @@ async def tools(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def calls(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, moment, table
 
     rows = await atelier.mcp.calls(arguments.name, arguments.limit)
     if out.json:
         data(out, [row.model_dump(mode="json", exclude={"parts", "presentation"}) for row in rows])
         return 0
     lines = [
-        (f"{row.started_at:%Y-%m-%d %H:%M:%S}", row.tool, row.agent_name, row.status, figures.duration(row.duration_ms), row.error)
+        (moment(row.started_at, seconds=True), row.tool, row.agent_name, row.status, figures.duration(row.duration_ms), row.error)
         for row in rows
     ]
     table(out, lines, (_("time"), _("tool"), _("agent"), _("status"), _("duration"), _("error")))

@@ -10,7 +10,7 @@ from atelier_desk import figures
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import DATABASE, Adder, names, number
 from atelier_desk.domain import limits
-from atelier_desk.i18n import _, ngettext
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 TYPES = ("user_pref", "context", "knowledge", "decision")
+REEMBED_WORDS = {
+    "whole": N_("all vectors are there"),
+    "running": N_("vectors are being computed"),
+    "paused": N_("paused"),
+    "waiting": N_("not begun, or failed"),
+    "off": N_("no embedder is chosen"),
+}
+"""By the state of ``MemoryService.reembed_state``."""
 MOST_DAYS = 36_500
 SCOPES = ("workflow", "general", "both")
 
@@ -267,15 +275,13 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, moment, table
 
     found = await atelier.memories.deleted(arguments.limit)
     if out.json:
         data(out, [memory.model_dump(mode="json") for memory in found])
         return 0
-    rows = [
-        (each.id, f"{each.deleted_at:%Y-%m-%d %H:%M}", _("made one with another") if each.merged else "", each.content) for each in found
-    ]
+    rows = [(each.id, moment(each.deleted_at), _("made one with another") if each.merged else "", each.content) for each in found]
     table(out, rows, (_("id"), _("deleted"), _("why"), _("text")))
     return 0
 
@@ -308,7 +314,8 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         await atelier.memories.resume_reembed()
     if arguments.status or arguments.pause or arguments.resume:
         state = await atelier.memories.reembed_state()
-        outcome(out, state, f"{state['state']}  {state['embedder']}  " + ngettext("{n} memory left", "{n} memories left", state["left"]))
+        left = ngettext("{n} memory left", "{n} memories left", state["left"])
+        outcome(out, state, f"{_(REEMBED_WORDS[state['state']])}  {state['embedder']}  {left}")
         return 0
     last = -1
 

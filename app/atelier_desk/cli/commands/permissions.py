@@ -173,7 +173,7 @@ async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 
 async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.audit_words import acted, ground
-    from atelier_desk.cli.output import data, line, table
+    from atelier_desk.cli.output import data, line, moment, table
 
     found = await atelier.permissions.replay(arguments.workflow)
     if out.json:
@@ -185,7 +185,7 @@ async def replay(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     for one in once:
         if one.differs or arguments.all:
             today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("not known")
-            when = f"{one.time.astimezone():%Y-%m-%d %H:%M:%S}"
+            when = moment(one.time, seconds=True)
             rows.append((when, one.agent_name, f"{one.tool}  {one.detail}", f"{acted(one.said)} ({ground(one.said)})", today))
     if rows:
         table(out, rows, (_("when"), _("agent"), _("call"), _("then"), _("today")))
@@ -238,7 +238,7 @@ async def commands(atelier: Atelier, arguments: argparse.Namespace, out: Output)
 
 async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.audit_words import decision, why
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, moment, table
     from atelier_desk.domain.audit import AuditDecision, AuditFilter
 
     if arguments.workflow:
@@ -258,7 +258,7 @@ async def audit(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     rows = []
     for line in found:
         one = line.entry
-        when, call = f"{one.created_at.astimezone():%Y-%m-%d %H:%M:%S}", f"{one.tool}  {one.detail}"
+        when, call = moment(one.created_at, seconds=True), f"{one.tool}  {one.detail}"
         rows.append((when, line.workflow, one.agent_name, call, decision(one), why(one)))
     table(out, rows, (_("when"), _("workflow"), _("agent"), _("call"), _("decision"), _("reason")))
     if more:

@@ -337,7 +337,9 @@ def _path(out: Output, text: str) -> str:
 
 
 def _when(project: Project) -> str:
-    return project.ingested_at.astimezone().strftime("%Y-%m-%d %H:%M") if project.ingested_at is not None else _("not yet")
+    from atelier_desk.cli.output import moment
+
+    return moment(project.ingested_at) if project.ingested_at is not None else _("not yet")
 
 
 def _print(out: Output, project: Project) -> None:

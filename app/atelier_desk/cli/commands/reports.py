@@ -25,14 +25,14 @@ def register(add: Adder) -> None:
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, moment, table
 
     workflow = await atelier.workflows.get(arguments.workflow)
     reports = await atelier.reports.list(workflow.id)
     if out.json:
         data(out, [report.model_dump(mode="json") for report in reports])
         return 0
-    rows = [(each.name, str(each.size), each.author, f"{each.updated_at:%Y-%m-%d %H:%M}") for each in reports]
+    rows = [(each.name, str(each.size), each.author, moment(each.updated_at)) for each in reports]
     table(out, rows, (_("name"), _("bytes"), _("author"), _("date")))
     return 0
 

@@ -107,14 +107,14 @@ def register(add: Adder) -> None:
 
 
 async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, moment, table
 
     only = {"archived": arguments.archived, "collection": arguments.folder}
     workflows = await atelier.workflows.list(arguments.search, arguments.limit, arguments.offset, **only)
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in workflows])
         return 0
-    rows = [(each.id, _(STATES[each.status.value]), f"{each.updated_at:%Y-%m-%d %H:%M}", each.name) for each in workflows]
+    rows = [(each.id, _(STATES[each.status.value]), moment(each.updated_at), each.name) for each in workflows]
     table(out, rows, (_("id"), _("status"), _("changed"), _("name")))
     return 0
 
@@ -256,13 +256,13 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, moment, table
 
     found = await atelier.workflows.list(limit=arguments.limit, deleted=True)
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in found])
         return 0
-    table(out, [(each.id, f"{each.deleted_at:%Y-%m-%d %H:%M}", each.name) for each in found], (_("id"), _("deleted"), _("name")))
+    table(out, [(each.id, moment(each.deleted_at), each.name) for each in found], (_("id"), _("deleted"), _("name")))
     return 0
 
 
@@ -311,15 +311,13 @@ async def choose(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def pins(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    from atelier_desk.cli.output import data, table
+    from atelier_desk.cli.output import data, moment, table
 
     found = await atelier.messages.pinned(arguments.id)
     if out.json:
         data(out, [message.model_dump(mode="json") for message in found])
         return 0
-    rows = [
-        (each.id, f"{each.created_at:%Y-%m-%d %H:%M}", each.agent_name or _("You"), " ".join(each.content.split())[:80]) for each in found
-    ]
+    rows = [(each.id, moment(each.created_at), each.agent_name or _("You"), " ".join(each.content.split())[:80]) for each in found]
     table(out, rows, (_("id"), _("time"), _("who"), _("text")))
     return 0
 

@@ -389,32 +389,35 @@ class Ingestion:
     # -- embedding ------------------------------------------------------------------------------------------------------------------
 
     async def _embed(self, index: ProjectIndex, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
-        """Make the vectors that are missing; each batch is kept at once."""
-        embedder = self._embedder()
-        if embedder is None:
-            return
-        await self._indexes.get(self._project.id)  # with the vectors of the embedder in use
-        missing = await in_tool_thread(lambda: index.without_vector(kinds, also_with=force))
-        self._say(stage=IngestStage.EMBEDDING, done=0, total=len(missing), path="")
+        """Make the vectors that are missing; each batch is kept at once. When another embedder is chosen meanwhile, its own are made."""
+        while (embedder := self._embedder()) is not None:
+            await self._indexes.get(self._project.id)  # with the vectors of the embedder in use
+            missing = await in_tool_thread(lambda: index.without_vector(kinds, also_with=force))
+            self._say(stage=IngestStage.EMBEDDING, done=0, total=len(missing), path="")
+            digests = list(missing)
+            for start in range(0, len(digests), EMBEDDED):
+                await self._embed_texts(index, embedder, {each: missing[each] for each in digests[start : start + EMBEDDED]}, force=force)
+                self._say(done=min(start + EMBEDDED, len(digests)))
+                if embedder is not self._embedder():
+                    break
+            else:
+                return
+
+    async def _embed_texts(self, index: ProjectIndex, embedder: Embedder, rows: dict[str, list[int]], *, force: bool) -> None:
+        """Make the vectors of some texts (the rows of each digest), but for those that are kept already unless ``force``."""
         import numpy as np
 
-        digests = list(missing)
-        for start in range(0, len(digests), EMBEDDED):
-            batch = digests[start : start + EMBEDDED]
-            known = {} if force else await self._repo.vectors(embedder.id, batch)
-            if known:
-                matrix = np.frombuffer(b"".join(known.values()), dtype="<f2").reshape(len(known), -1)
-                await in_tool_thread(index.set_vectors, [missing[each] for each in known], list(known), matrix)
-            entries = {each: index.at(missing[each][0]) for each in batch if each not in known}
-            ids = {entry.id: each for each, entry in entries.items() if entry is not None}
-            texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.said(list(ids))).items()} if ids else {}
-            if texts:
-                vectors = await embedder.embed(list(texts.values()))
-                await self._repo.save_vectors(
-                    embedder.id, dict(zip(texts, vectors, strict=True)), anew_for=self._project.id if force else ""
-                )
-                await in_tool_thread(index.set_vectors, [missing[each] for each in texts], list(texts), vectors)
-            self._say(done=min(start + EMBEDDED, len(digests)))
+        known = {} if force else await self._repo.vectors(embedder.id, list(rows))
+        if known:
+            matrix = np.frombuffer(b"".join(known.values()), dtype="<f2").reshape(len(known), -1)
+            await in_tool_thread(index.set_vectors, embedder.id, [rows[each] for each in known], list(known), matrix)
+        entries = {each: index.at(rows[each][0]) for each in rows if each not in known}
+        ids = {entry.id: each for each, entry in entries.items() if entry is not None}
+        texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.said(list(ids))).items()} if ids else {}
+        if texts:
+            vectors = await embedder.embed(list(texts.values()))
+            await self._repo.save_vectors(embedder.id, dict(zip(texts, vectors, strict=True)), anew_for=self._project.id if force else "")
+            await in_tool_thread(index.set_vectors, embedder.id, [rows[each] for each in texts], list(texts), vectors)
 
     # -- shared ---------------------------------------------------------------------------------------------------------------------
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,8 @@ class Ingestions:
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._relators: dict[str, Reader] = {}
         self._waiting: dict[str, _Wish] = {}
+        self._beginning: dict[str, asyncio.Lock] = {}
+        """By project: who holds it decides alone what is begun there."""
         self._closing = False
         self.states: dict[str, IngestState] = {}
 
@@ -85,19 +88,27 @@ class Ingestions:
         task = self._tasks.get(project_id)
         return task is not None and not task.done()
 
+    def busy(self, project_id: str) -> bool:
+        """Whether the project is being read or has pages added: what does so makes the vectors it lacks in the end."""
+        return self.at_work(project_id) or self._begins(project_id).locked()
+
     async def start(self, project: Project, below: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
         """Begin; what is asked for while one is under way comes after it. See ``Ingestion.run``.
 
         Raises:
             UsageError: the project has no folder, or it is not there.
         """
+        async with self._begins(project.id):
+            await self._start(project, _Wish(tuple(below), force, emptied))
+
+    async def _start(self, project: Project, wish: _Wish) -> None:
         if self._closing:
             return
         root = await self._root(project)
         cut_off = project.pending and not self.at_work(project.id)
         project = await self._mark(project, pending=True)
-        # What was not read then is not forgotten over what is asked for now.
-        wish = _Wish(() if cut_off or "" in below else tuple(below), force, emptied)
+        if cut_off or "" in wish.below:
+            wish = replace(wish, below=())  # what was not read then is not forgotten over what is asked for now
         if self.at_work(project.id):
             waiting = self._waiting.get(project.id)
             self._waiting[project.id] = wish if waiting is None else waiting.joined(wish)
@@ -106,8 +117,9 @@ class Ingestions:
 
     async def embed(self, project: Project, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
         """Make the vectors that are missing, alone; see ``Ingestion.embed``."""
-        if not self._closing and not self.at_work(project.id):
-            self._begin(project, Path(), self._run(project, None, _Wish(tuple(kinds), force), False))
+        async with self._begins(project.id):
+            if not self._closing and not self.at_work(project.id):
+                self._begin(project, Path(), self._run(project, None, _Wish(tuple(kinds), force), False))
 
     def _begin(self, project: Project, root: Path, work: Coroutine[Any, Any, None]) -> None:
         self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
@@ -125,6 +137,29 @@ class Ingestions:
         """Until the project is no longer being read."""
         while self.at_work(project_id):
             await asyncio.wait([self._tasks[project_id]])
+            async with self._begins(project_id):
+                pass  # whoever had it stand aside has it go on
+
+    @asynccontextmanager
+    async def aside(self, project: Project) -> AsyncIterator[None]:
+        """Nothing reads the project in the block. A reading that was under way goes on after it: nobody asked for a pause."""
+        async with self._begins(project.id):
+            reading = self.at_work(project.id)
+            await self.stop(project.id)
+            try:
+                yield
+            finally:
+                if reading and project.root:
+                    await self._go_on(project.id)
+
+    async def _go_on(self, project_id: str) -> None:
+        try:
+            await self._start(await self._repo.get(project_id), _Wish())
+        except AtelierError as error:
+            log.info("a reading was not gone on with: %s", error)
+
+    def _begins(self, project_id: str) -> asyncio.Lock:
+        return self._beginning.setdefault(project_id, asyncio.Lock())
 
     async def lose(self, project_id: str) -> None:
         """What the process that relates knows of a project is no longer so."""
@@ -134,13 +169,13 @@ class Ingestions:
 
     async def add_pages(self, project: Project, pages: Sequence[tuple[str, str, str]]) -> int:
         """Keep pages (address, title, Markdown). Gives how many entities there are of them."""
-        await self.stop(project.id)
-        work = self._work(project, Path(project.root) if project.root else None)
-        try:
-            return await work.add_pages(pages)
-        finally:
-            self._keep(project.id, work.relator)
-            self._told(project.id)
+        async with self.aside(project):
+            work = self._work(project, Path(project.root) if project.root else None)
+            try:
+                return await work.add_pages(pages)
+            finally:
+                self._keep(project.id, work.relator)
+                self._told(project.id)
 
     async def forget(self, project_id: str) -> None:
         """A project is to be deleted: nothing reads or watches it any more."""
@@ -165,8 +200,9 @@ class Ingestions:
     # -- watching -------------------------------------------------------------------------------------------------------------------
 
     def watch(self, project: Project) -> None:
-        """Read changed files of the project from now on."""
-        if project.root and project.id not in self._watches and not self._closing:
+        """Read changed files of the project from now on. A watch that ended, as the system would not have it, is tried again."""
+        watching = self._watches.get(project.id)
+        if project.root and (watching is None or watching.done()) and not self._closing:
             self._watches[project.id] = asyncio.create_task(self._watch(project.id, Path(project.root)), name="watch of a project")
 
     async def unwatch(self, project_id: str) -> None:

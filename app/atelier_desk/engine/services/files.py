@@ -114,9 +114,8 @@ class FileService:
         if not path.is_absolute():
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=folder)
         real = str(await in_tool_thread(path.resolve))
-        settings = await self._context.settings.get()
-        if settings.folder_trust.get(real) != trusted:
-            await self._context.settings.update(folder_trust={**settings.folder_trust, real: trusted})
+        if (await self._context.settings.get()).folder_trust.get(real) != trusted:
+            await self._context.settings.update(folder_trust=lambda decided: {**decided, real: trusted})
             self._context.bus.changed("file", "")
 
     async def trusted(self, folders: Sequence[str]) -> dict[str, bool | None]:

@@ -120,7 +120,8 @@ class ProjectService:
         watched: bool | None = None,
         embedded: bool | None = None,
     ) -> Project:
-        """Rename a project, or switch whether searches look at it, whether changed files are read again, and whether it gets vectors."""
+        """Rename a project, or switch whether searches look at it, whether changed files are read again, and whether it gets vectors.
+        What a switch that is on now asks for begins at once, in the background."""
         project = await self._repo.get(project_id)
         given = {"loaded": loaded, "watched": watched, "embedded": embedded}
         fields: dict[str, object] = {field: value for field, value in given.items() if value is not None}
@@ -129,7 +130,25 @@ class ProjectService:
         changed = checks.changed(project, _("project"), **fields, updated_at=self._context.clock.now())
         await self._repo.save(changed)
         self._announce(project_id)
+        on = {field for field, value in given.items() if value and not getattr(project, field)}
+        if "embedded" in on or (on and changed.watched and changed.loaded):
+            await self._catch_up(changed)
         return changed
+
+    async def _catch_up(self, project: Project) -> None:
+        """Read what changed while nobody watched, and make the vectors that are missing. A folder that was never read, or whose reading a
+        person paused, waits for them."""
+        if not project.root:
+            if project.embedded:
+                await self._ingestions.embed(project)
+        elif self._ingestions.at_work(project.id) or (project.ingested_at is not None and not project.pending):
+            await self._read_on(project)
+
+    async def _read_on(self, project: Project) -> None:
+        try:
+            await self.ingest(project.id)
+        except AtelierError as error:
+            log.info("a project was not gone on with: %s", error)
 
     async def delete(self, project_id: str) -> int:
         """Forget a project and all that was read of it; its folder is not touched. Gives how many rows were removed."""
@@ -174,9 +193,10 @@ class ProjectService:
             known.append(below)
         elif len(known) == len(project.readable):
             raise UsageError(N_("Nobody said that {path} is read."), path=below or project.root)
-        await self.forget_path(project_id, below)
-        project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
-        await self._repo.save(project)
+        async with self._ingestions.aside(project):  # what goes on after it knows of this
+            await self._forget(project_id, below)
+            project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
+            await self._repo.save(project)
         await self.ingest(project_id, [below])
         return project
 
@@ -203,6 +223,14 @@ class ProjectService:
         if self._embedder() is None:
             raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
         await self._ingestions.embed(await self._repo.get(project_id), kinds, force=force)
+
+    async def follow_embedder(self) -> None:
+        """Make the vectors that projects lack of the embedder of the settings, in the background; what they have of others is kept."""
+        if self._embedder() is None:
+            return
+        for project in await self._repo.list():
+            if project.embedded and not project.pending and not self._ingestions.busy(project.id):
+                await self._ingestions.embed(project)
 
     async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
         """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about.
@@ -236,8 +264,7 @@ class ProjectService:
             UsageError: there is no such folder.
         """
         real = await self._folder(folder)
-        settings = await self._context.settings.get()
-        await self._context.settings.update(project_answers={**settings.project_answers, real: yes})
+        await self._context.settings.update(project_answers=lambda answers: {**answers, real: yes})
         project = None
         if yes:
             known = await self._repo.list()
@@ -252,13 +279,8 @@ class ProjectService:
         """Take up what an earlier process left undone, and watch the projects that are watched."""
         await self._finish_deletions()
         for project in await self._repo.list():
-            try:
-                if project.pending:
-                    await self.ingest(project.id)
-                elif project.watched and project.loaded and project.ingested_at is not None and project.root:
-                    await self.ingest(project.id)  # what changed while nobody watched
-            except AtelierError as error:
-                log.info("a project was not gone on with: %s", error)
+            if project.pending or (project.watched and project.loaded and project.ingested_at is not None and project.root):
+                await self._read_on(project)
 
     async def aclose(self) -> None:
         """Pause all, and end their processes."""
@@ -359,7 +381,10 @@ class ProjectService:
         """Forget what was read of a file or of the files in a folder, until they are read again; gives how many files."""
         project = await self._repo.get(project_id)
         below = path if is_address(path) else _below(project, path)
-        await self._ingestions.stop(project_id)
+        async with self._ingestions.aside(project):
+            return await self._forget(project_id, below)
+
+    async def _forget(self, project_id: str, below: str) -> int:
         index = await self._indexes.get(project_id)
         gone = [each.path for each in await self._repo.files(project_id) if _lies_in(each.path, below)]
         for each in gone:

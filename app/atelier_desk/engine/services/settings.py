@@ -24,15 +24,18 @@ class SettingsService:
 
     async def update(self, **fields: Any) -> Settings:
         """Change some settings, store them and apply them at once: language, embedder, how many runs work; the rest by whoever listens.
-        The standing rules are changed by ``ApprovalService`` alone.
+        The standing rules are changed by ``ApprovalService`` alone. A value may be a function that makes it of the one before: of two who
+        each add to a setting at once, neither takes away what the other added.
 
-        After a switch of the embedder the memories' vectors are computed again in the background; the old ones are searched meanwhile.
+        After a switch of the embedder the vectors of memories and projects are computed again in the background; memories are searched by
+        the old ones meanwhile, projects by their words.
 
         Raises:
             UsageError: an unknown setting or a value out of bounds; the error names both.
         """
         async with self._changing:
-            return await self._update(fields)
+            old = await self.get()
+            return await self._update({name: made(getattr(old, name, None)) if callable(made) else made for name, made in fields.items()})
 
     async def set(self, key: str, value: object) -> Settings:
         """Change one setting, as ``update`` does; ``approvals.timeout_s`` is one inside another.
@@ -71,6 +74,7 @@ class SettingsService:
         self._context.runs.inactivity_s = new.inactivity_s
         if new.embedder != old.embedder:
             self._context.memories.start_reembed()
+            await self._context.projects.follow_embedder()
         for name in fields:
             if getattr(new, name) != getattr(old, name):
                 self._context.bus.changed("settings", name)

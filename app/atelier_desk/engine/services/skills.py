@@ -142,10 +142,9 @@ class SkillService:
 
     async def switch(self, file: str, on: bool) -> None:
         """Switch one on or off, by its file."""
-        off = (await self._context.settings.get()).skills_off
-        changed = tuple(each for each in off if each != file) if on else tuple(dict.fromkeys((*off, file)))[-OFF_MOST:]
-        if changed != off:
-            await self._context.settings.update(skills_off=changed)
+        if on is (file in (await self._context.settings.get()).skills_off):
+            last = () if on else (file,)
+            await self._context.settings.update(skills_off=lambda off: (*(each for each in off if each != file), *last)[-OFF_MOST:])
             self._context.bus.changed("file", "")
 
     async def add(self, folder: str) -> Found:

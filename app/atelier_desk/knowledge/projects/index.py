@@ -167,10 +167,11 @@ class ProjectIndex:
                         found.setdefault(entry[_DIGEST], []).append(row)
             return found
 
-    def set_vectors(self, rows: Sequence[Sequence[int]], digests: Sequence[str], matrix: np.ndarray) -> None:
-        """Texts have these vectors, each in the rows that ``without_vector`` gave; rows that have another text by now are left alone."""
+    def set_vectors(self, embedder: str, rows: Sequence[Sequence[int]], digests: Sequence[str], matrix: np.ndarray) -> None:
+        """Texts have these vectors of an embedder, each in the rows that ``without_vector`` gave; rows that have another text by now are
+        left alone. Nothing is taken of an embedder that is no longer compared."""
         with self.lock:
-            if self.vectors is None:
+            if self.vectors is None or self.vectors.embedder != embedder:
                 return
             for places, digest, vector in zip(rows, digests, matrix, strict=True):
                 for row in places:

@@ -138,13 +138,14 @@ class ProjectIndexes:
 
         if index.vectors is None:
             return
+        embedder = index.vectors.embedder
         missing = await in_tool_thread(index.without_vector)
         waiting = iter(missing)
         while digests := list(itertools.islice(waiting, _VECTORS)):
-            found = await self._repo.vectors(index.vectors.embedder, digests)
+            found = await self._repo.vectors(embedder, digests)
             if found:
                 matrix = np.frombuffer(b"".join(found.values()), dtype="<f2").reshape(len(found), -1)
-                await in_tool_thread(index.set_vectors, [missing[each] for each in found], list(found), matrix)
+                await in_tool_thread(index.set_vectors, embedder, [missing[each] for each in found], list(found), matrix)
 
 
 def _parts(index: ProjectIndex) -> index_file.Parts:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Exploration, Found, Neighbour, Project, Relation, RelationKind
 from atelier_desk.knowledge.projects.texts import query_stems
+from atelier_desk.knowledge.query_vector import query_vector
 from atelier_desk.storage.text import excerpt
 from atelier_desk.threads import in_tool_thread
 
@@ -31,11 +32,11 @@ async def search(
     limit: int,
     threshold: float,
 ) -> list[Found]:
-    """The best of all these projects, the best first."""
+    """The best of all these projects, the best first; by their words alone when the embedder fails."""
     stems = query_stems(query)
     vector = None
     if embedder is not None and any(project.embedded for project in projects):
-        vector = (await embedder.embed([query], query=True))[0]
+        vector, _why = await query_vector(embedder, query)
     ranked: list[tuple[Ranked, Project]] = []
     for project in projects:
         index = await indexes.get(project.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -106,6 +107,42 @@ async def test_what_expired_while_it_was_deleted_comes_back_to_stay(open_atelier
 
 async def _cut_off(*_about: object) -> bool:
     raise OSError("cut off")
+
+
+async def test_what_is_said_at_once_all_holds(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        ids = [(await atelier.memories.add(f"fact number {number}")).id for number in range(4)]
+        workflows = [(await atelier.workflows.create(name)).id for name in ("one", "other")]
+        await asyncio.gather(
+            *(atelier.memories.pin(each) for each in ids),
+            *(atelier.memories.set_on(each, False) for each in workflows),
+            atelier.memories.keep_both(ids[0], ids[1]),
+            atelier.memories.keep_both(ids[2], ids[3]),
+        )
+        assert set(await atelier.memories.pinned()) == set(ids)
+        settings = await atelier.settings.get()
+        assert (set(settings.memories_off), len(settings.memories_apart)) == (set(workflows), 2)
+
+
+async def test_many_pairs_of_another_workflow_hide_none(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        full, mine = await atelier.workflows.create("full"), await atelier.workflows.create("mine")
+        for _time in range(5):
+            await atelier.memories.add("The staging server is called heron", "decision", full.id)
+        one = await atelier.memories.add("Invoices are paid after thirty days", "decision", mine.id)
+        other = await atelier.memories.add("Our invoices are paid after sixty days", "decision", mine.id)
+        [pair] = await atelier.memories.pairs(mine.id, limit=1)
+        assert (pair.first.id, pair.second.id) == (one.id, other.id)
+
+
+async def test_pairs_that_may_both_stand_hide_no_other(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        same = [(await atelier.memories.add("The staging server is called heron")).id for _time in range(4)]
+        for first, second in itertools.combinations(same, 2):
+            await atelier.memories.keep_both(first, second)
+        await atelier.memories.add("Invoices are paid after thirty days")
+        await atelier.memories.add("Our invoices are paid after sixty days")
+        assert [pair.kind for pair in await atelier.memories.pairs(limit=1)] == ["against"]
 
 
 async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(open_atelier: Opener) -> None:

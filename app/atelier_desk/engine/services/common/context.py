@@ -70,6 +70,12 @@ class MemoryVectors(Protocol):
     def start_reembed(self) -> None: ...
 
 
+class ProjectVectors(Protocol):
+    """Who computes the projects' vectors."""
+
+    async def follow_embedder(self) -> None: ...
+
+
 class FolderTrust(Protocol):
     """Who knows which folders a person trusts."""
 
@@ -140,6 +146,9 @@ class ServiceContext(Protocol):
 
     @property
     def memories(self) -> MemoryVectors: ...
+
+    @property
+    def projects(self) -> ProjectVectors: ...
 
     @property
     def models(self) -> ModelFacts: ...

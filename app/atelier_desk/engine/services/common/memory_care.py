@@ -49,15 +49,16 @@ class MemoryCare:
         from atelier_desk.knowledge.alike import near_pairs, relation
 
         index = await self._context.memory_search.loaded()
-        near = await in_tool_thread(near_pairs, index, self._context.clock.now().timestamp(), limit)
+        wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         apart = {frozenset(pair) for pair in (await self._context.settings.get()).memories_apart}
+        # Those that may both stand are near one another too: they must not keep others from being found.
+        near = await in_tool_thread(near_pairs, index, wanted, self._context.clock.now().timestamp(), limit + len(apart))
         near = [each for each in near if frozenset(each[:2]) not in apart]
         ids = list(dict.fromkeys(memory_id for pair in near for memory_id in pair[:2]))
         known = {memory.id: memory for memory in await self._context.repos.memories.get_many(ids)}
-        wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         found: list[MemoryPair] = []
         for one, other, cosine in near:
-            if one not in known or other not in known or not wanted.accepts_home(known[one].workflow_id):
+            if one not in known or other not in known:
                 continue
             first, second = sorted((known[one], known[other]), key=lambda memory: (memory.created_at, memory.id))
             kind = relation(first.content, second.content)
@@ -152,10 +153,10 @@ class MemoryCare:
 
     async def _move_pin(self, before: str, after: str) -> bool:
         """Have the pin of one memory on another; False when there is none to move."""
-        pinned = (await self._context.settings.get()).memories_pinned
+        pinned = await self.pinned()
         if before not in pinned or after in pinned:
             return False
-        await self._context.settings.update(memories_pinned=tuple(after if each == before else each for each in pinned))
+        await self._context.settings.update(memories_pinned=lambda ids: tuple(after if each == before else each for each in ids))
         return True
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
@@ -223,18 +224,15 @@ class MemoryCare:
 
     async def keep_both(self, first_id: str, second_id: str) -> None:
         """Both may stand: they are not shown as a pair again."""
-        settings = await self._context.settings.get()
         pair = (min(first_id, second_id), max(first_id, second_id))
-        apart = tuple(dict.fromkeys((*settings.memories_apart, pair)))[-APART_KEPT:]
-        await self._context.settings.update(memories_apart=apart)
+        await self._context.settings.update(memories_apart=lambda pairs: tuple(dict.fromkeys((*pairs, pair)))[-APART_KEPT:])
         self._context.bus.changed("memory", first_id)
 
     async def pin(self, memory_id: str, on: bool = True) -> Memory:
         """Keep a memory for good: it is marked and does not expire. Unpinned, one of a type that expires does so from now on."""
         memory = await self._context.repos.memories.get(memory_id)
-        pinned = (await self._context.settings.get()).memories_pinned
-        others = tuple(each for each in pinned if each != memory_id)
-        await self._context.settings.update(memories_pinned=(memory_id, *others) if on else others)
+        first = (memory_id,) if on else ()
+        await self._context.settings.update(memories_pinned=lambda ids: (*first, *(each for each in ids if each != memory_id)))
         lifetime = None if on else LIFETIME.get(memory.type)
         expires = self._context.clock.now() + lifetime if lifetime else None
         stored = await self._context.memory_search.index(memory.model_copy(update={"expires_at": expires}))
@@ -252,9 +250,8 @@ class MemoryCare:
             NotFoundError: there is no such workflow.
         """
         await self._context.repos.workflows.get(workflow_id)
-        off = (await self._context.settings.get()).memories_off
-        others = tuple(each for each in off if each != workflow_id)
-        await self._context.settings.update(memories_off=others if on else (*others, workflow_id))
+        last = () if on else (workflow_id,)
+        await self._context.settings.update(memories_off=lambda ids: (*(each for each in ids if each != workflow_id), *last))
         self._context.bus.changed("memory", workflow_id)
 
     async def is_on(self, workflow_id: str) -> bool:

@@ -1,0 +1,34 @@
+"""The vector of what is searched for, in memories and in projects: a search never fails because its embedder does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.errors import AtelierError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from atelier_desk.llm.base import Embedder
+
+log = logging.getLogger(__name__)
+
+EMBEDDED_CHARS = 4_000
+"""Characters of a text that its vector stands for: sentence encoders average a longer one away, and each thousand costs 20 ms."""
+EMBED_WAIT_S = 10.0
+"""Seconds a search waits for its query's vector before it goes on with full text alone."""
+
+
+async def query_vector(embedder: Embedder | None, query: str) -> tuple[np.ndarray | None, str]:
+    """The vector of a query; where there is none, None and a sentence for a model that says why."""
+    if embedder is None:
+        return None, "No embedder is set: full text alone was searched."
+    try:
+        async with asyncio.timeout(EMBED_WAIT_S):
+            made = await embedder.embed([query[:EMBEDDED_CHARS]], query=True)
+    except (AtelierError, TimeoutError) as error:
+        log.warning("the query was not embedded: %s", error)
+        return None, f"The embedder failed ({str(error) or 'no answer in time'}): full text alone was searched."
+    return made[0], ""

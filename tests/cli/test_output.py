@@ -1,0 +1,28 @@
+"""What commands write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from atelier_desk.cli.output import moment
+
+
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The machine's clock is nine hours ahead."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "JST-9")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system cannot be told another time zone")
+@pytest.mark.usefixtures("tokyo")
+def test_moments_are_those_of_the_clock_on_the_wall() -> None:
+    at = datetime(2026, 11, 25, 22, 30, 5, tzinfo=UTC)
+    assert (moment(at), moment(at, seconds=True)) == ("2026-11-26 07:30", "2026-11-26 07:30:05")
