@@ -15,7 +15,16 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryScope, MemoryType
+from atelier_desk.domain.memory import (
+    DEFAULT_IMPORTANCE,
+    DEFAULT_SCOPE,
+    LIFETIME,
+    REEMBED,
+    Memory,
+    MemoryFilter,
+    MemoryScope,
+    MemoryType,
+)
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -29,9 +38,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EDITABLE = frozenset({"content", "tags", "importance", "type", "expires_at"})
-REEMBED = "reembed"
-"""The id under which the progress of re-embedding is announced on topic ``memory``."""
-
 Progress = Callable[[int, int], None]
 """``(done, total)``."""
 
@@ -190,7 +196,8 @@ class MemoryService(MemoryCare):
         """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most
         ``limits.MEMORY_FILE`` bytes.
 
-        A memory whose workflow does not exist here becomes general.
+        A memory whose workflow does not exist here becomes general. Some 300 a second are brought back, each written with its vector;
+        cancelled, those that were written stay. ``progress`` is told after every batch.
 
         Returns:
             How many were ``added``, ``overwritten`` and ``skipped``.
@@ -219,9 +226,11 @@ class MemoryService(MemoryCare):
             counts["overwritten" if overwritten else "added"] += 1
             made = memory.model_copy(update=changes)
             taken[made.id] = made
-        await self._context.memory_search.index_many(list(taken.values()), progress)
-        for memory_id in itertools.islice(taken, 1):
-            self._context.bus.changed("memory", memory_id)  # who follows the topic reads all anew: one word is enough
+        try:
+            await self._context.memory_search.index_many(list(taken.values()), progress)
+        finally:  # stopped half-way, what was written is there
+            for memory_id in itertools.islice(taken, 1):
+                self._context.bus.changed("memory", memory_id)  # who follows the topic reads all anew: one word is enough
         return counts
 
     async def reembed(self, progress: Progress | None = None) -> int:
