@@ -65,6 +65,7 @@ def register(add: Adder) -> None:
     both = group.command("both", _("say that two memories may both stand"), "memory:both")
     add_id(both, "first", "memory")
     add_id(both, "second", "memory")
+    both.add_argument("--undo", action="store_true", help=_("show them as a pair again"))
     pin = group.command("pin", _("keep a memory for good: it never expires"), "memory:pin")
     add_id(pin, "id", "memory")
     pin.add_argument("--off", action="store_true", help=_("no longer"))
@@ -222,7 +223,7 @@ async def merge(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def both(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    await atelier.memories.keep_both(arguments.first, arguments.second)
+    await atelier.memories.keep_both(arguments.first, arguments.second, not arguments.undo)
     return 0
 
 

@@ -240,8 +240,10 @@ async def test_vectors_that_are_made_anew_do_not_have_the_list_read(pane: Memory
 
 async def test_pairs_that_wait_are_said_in_the_pane_and_lead_to_them(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
     assert not pane.against.isVisible()
-    one, other = EVERY[:2]
-    pairs = [MemoryPair(kind=kind, first=one, second=other, similarity=0.9) for kind in ("against", "against", "same")]
+    pairs = [
+        MemoryPair(kind=kind, first=EVERY[at], second=EVERY[at + 1], similarity=0.9)
+        for at, kind in enumerate(("against", "against", "same"))
+    ]
     atelier.set("memories", "pairs", pairs)
     bridge.changed.emit("memory", "m1")
     assert pane._compare.isActive()

@@ -283,7 +283,10 @@ class MemoryPage(SettingsPage):
             except Exception as error:
                 self.moving.note(error_text(error), "error")
                 return
-            toast(self, _("{added} added, {overwritten} overwritten, {skipped} skipped", **{each: number(count) for each, count in counts.items()}))
+            toast(
+                self,
+                _("{added} added, {overwritten} overwritten, {skipped} skipped", **{each: number(count) for each, count in counts.items()}),
+            )
             self.reload()
 
         working = self.jobs.once("import", job)

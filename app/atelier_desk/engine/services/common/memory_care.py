@@ -201,11 +201,12 @@ class MemoryCare:
         self._context.bus.changed("memory", stored.id)
         return stored
 
-    async def keep_both(self, first_id: str, second_id: str) -> None:
-        """Both may stand: they are not shown as a pair again."""
+    async def keep_both(self, first_id: str, second_id: str, on: bool = True) -> None:
+        """Both may stand: they are not shown as a pair again. Not ``on`` takes that back."""
         settings = await self._context.settings.get()
         pair = (min(first_id, second_id), max(first_id, second_id))
-        apart = tuple(dict.fromkeys((*settings.memories_apart, pair)))[-APART_KEPT:]
+        others = tuple(each for each in settings.memories_apart if tuple(each) != pair)
+        apart = (*others, pair)[-APART_KEPT:] if on else others
         await self._context.settings.update(memories_apart=apart)
         self._context.bus.changed("memory", first_id)
 
