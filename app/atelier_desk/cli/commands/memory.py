@@ -13,7 +13,7 @@ from atelier_desk.domain import limits
 from atelier_desk.i18n import _, ngettext
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.memory import Memory
@@ -295,7 +295,8 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     from atelier_desk.cli.files import read_text
     from atelier_desk.cli.output import outcome
 
-    counts = await atelier.memories.import_(await read_text(out, arguments.file, limits.MEMORY_FILE), arguments.on_conflict)
+    text = await read_text(out, arguments.file, limits.MEMORY_FILE)
+    counts = await atelier.memories.import_(text, arguments.on_conflict, _progress(out))
     outcome(out, counts, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
     return 0
 
@@ -311,18 +312,25 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
         state = await atelier.memories.reembed_state()
         outcome(out, state, f"{state['state']}  {state['embedder']}  " + ngettext("{n} memory left", "{n} memories left", state["left"]))
         return 0
+    done = await atelier.memories.reembed(_progress(out))
+    outcome(out, {"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
+    return 0
+
+
+def _progress(out: Output) -> Callable[[int, int], None]:
+    """Tells after every tenth how far something longer is; nothing of what is done at once."""
     last = -1
 
     def progress(done: int, total: int) -> None:
         nonlocal last
+        if last < 0 and done >= total:
+            return
         percent = 100 * done // total if total else 100
         if percent // 10 > last // 10:
             out.note(_("{percent} % ({done} of {total})", percent=percent, done=figures.number(done), total=figures.number(total)))
         last = percent
 
-    done = await atelier.memories.reembed(progress)
-    outcome(out, {"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
-    return 0
+    return progress
 
 
 def _short(memory: Memory) -> str:
