@@ -84,6 +84,24 @@ async def test_vectors_that_are_being_made_are_told_of_however_often_they_say_so
     assert find("memory-reembed").isEnabled()
 
 
+async def test_the_page_says_why_vectors_are_not_made(window: SettingsWindow, atelier: Engine, bridge: FakeBridge) -> None:
+    state = {"state": "unreached", "left": 0, "embedder": "", "searched": ""}
+    atelier.set("memories", "reembed_state", state)
+    window.show_page("memory")
+    await settle()
+    page: Any = window.page("memory")
+    assert page.busy.text.text() == "The embedder was not reached yet: searches compare words alone."
+    atelier.set("memories", "reembed_progress", (20, 80))
+    atelier.set("memories", "reembed_state", state | {"state": "running"})
+    bridge.changed.emit("memory", "reembed")
+    await settle()
+    atelier.set("memories", "reembed_progress", None)
+    atelier.set("memories", "reembed_state", state | {"state": "waiting", "left": 1_060})
+    bridge.changed.emit("memory", "reembed")
+    await settle()
+    assert page.busy.text.text() == "Stopped, 1,060 are still without new vectors. “Compute vectors again” goes on."
+
+
 async def test_a_page_is_shown_also_when_changes_come_faster_than_it_is_read(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:

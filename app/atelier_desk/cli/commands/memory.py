@@ -135,6 +135,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
+    await atelier.embedder_tried()
     found = await atelier.memories.search(
         arguments.query, workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type, tags=tuple(arguments.tags),
         limit=arguments.limit, threshold=arguments.threshold,
@@ -204,6 +205,7 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 async def pairs(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
+    await atelier.embedder_tried()
     found = await atelier.memories.pairs(arguments.workflow, arguments.limit)
     if out.json:
         data(out, [pair.model_dump(mode="json") for pair in found])
@@ -309,6 +311,7 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if arguments.resume:
         await atelier.memories.resume_reembed()
     if arguments.status or arguments.pause or arguments.resume:
+        await atelier.embedder_tried()
         state = await atelier.memories.reembed_state()
         outcome(out, state, f"{state['state']}  {state['embedder']}  " + ngettext("{n} memory left", "{n} memories left", state["left"]))
         return 0

@@ -240,8 +240,13 @@ class MemoryService(MemoryCare):
             UsageError: the settings name no embedder.
             ProviderError: the embedder cannot be reached; what was done is kept.
         """
+        settings = await self._context.settings.get()
         if self._context.embedder is None:
-            raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+            if settings.embedder.kind == "none":
+                raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+            await self._context.embedder_tried()
+        if self._context.embedder is None:  # it could not be reached: perhaps it can be now, else this says why
+            await self._context.use_embedder(settings)
 
         def announce(done: int, total: int) -> None:
             self.reembedding = (done, total)
@@ -251,7 +256,6 @@ class MemoryService(MemoryCare):
 
         search = self._context.memory_search
         before = search.embedder
-        settings = await self._context.settings.get()
         if settings.embedder_paused:
             await self._context.settings.update(embedder_paused=False)
         try:
@@ -270,11 +274,14 @@ class MemoryService(MemoryCare):
         return self._context.memory_search.coming is not None or bool(await self._context.memory_search.to_embed())
 
     async def reembed_state(self) -> dict[str, Any]:
-        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``), how many are ``left``, the id of
-        the ``embedder`` they are made with and of the one that is ``searched`` with."""
+        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``, or ``unreached`` while the server of
+        the chosen embedder was not), how many are ``left``, the id of the ``embedder`` they are made with and of the one that is
+        ``searched`` with."""
         search = self._context.memory_search
         if self._context.embedder is None:
-            return {"state": "off", "left": 0, "embedder": "", "searched": ""}
+            chosen = (await self._context.settings.get()).embedder.kind != "none"
+            searched = search.embedder.id if search.embedder is not None else ""
+            return {"state": "unreached" if chosen else "off", "left": 0, "embedder": "", "searched": searched}
         left = await search.to_embed()
         if self.reembedding is not None:
             state = "running"

@@ -229,7 +229,12 @@ class MemoryPage(SettingsPage):
                     number=number(left),
                 )
             )
-        elif now == "whole" and before in ("running", "paused") and not self.busy.running:
+        elif now == "unreached":
+            self.busy.note(_("The embedder was not reached yet: searches compare words alone."), "warn")
+        elif now == "waiting" and before == "running" and self.busy.text.property("variant") != "error":
+            text = _("Stopped, {number} are still without new vectors. “Compute vectors again” goes on.", number=number(left))
+            self.busy.note(text, "warn")
+        elif now == "whole" and before in ("running", "paused", "unreached") and not self.busy.running:
             self.busy.note(_("Every memory has its vector."), "ok")
 
     def _pause(self) -> None:
