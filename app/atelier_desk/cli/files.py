@@ -16,10 +16,10 @@ def path_of(out: Output, name: str) -> Path:
 
 
 async def read_text(out: Output, name: str, most: int = limits.IMPORT_FILE) -> str:
-    """The file's text, or standard input for ``-``. No more than ``most`` bytes are read of a file, whatever it is; it may be a pipe of the
-    shell, ``<(command)``."""
+    """The file's text, or standard input for ``-``. No more than ``most`` bytes are read, whatever it is; it may be a pipe of the shell,
+    ``<(command)``."""
     if name == "-":
-        return await out.read_input()
+        return await out.read_input(most)
     path = path_of(out, name)
     try:
         content = await in_thread(lambda: _begin(path, most))

@@ -74,11 +74,11 @@ class Output(Protocol):
         """A line from the user, None at the end of input; the prompt goes to standard error."""
         ...
 
-    async def read_input(self) -> str:
+    async def read_input(self, most: int = limits.IMPORT_FILE) -> str:
         """All of standard input, in UTF-8 or else in the encoding it seems to be in, which is said.
 
         Raises:
-            LimitError: it has more than ``limits.IMPORT_FILE`` bytes; no more are read.
+            LimitError: it has more than ``most`` bytes; no more are read.
         """
         ...
 
@@ -201,10 +201,10 @@ class Terminal:
         self._line = None
         return text.rstrip("\r\n") if text else None
 
-    async def read_input(self) -> str:
+    async def read_input(self, most: int = limits.IMPORT_FILE) -> str:
         if self._input is None:
             # Kept: a command that is taken up by another process asks for it again.
-            self._input = self._decoded(await in_thread(lambda: self._read_on(b"")))
+            self._input = self._decoded(await in_thread(lambda: self._read_on(b"", most)), most)
         return self._input
 
     async def read_piped(self) -> str:
@@ -223,24 +223,24 @@ class Terminal:
             return ""
         return self._decoded(await in_thread(lambda: self._read_on(start))) if start else ""
 
-    def _read_some(self) -> bytes:
+    def _read_some(self, most: int = limits.IMPORT_FILE) -> bytes:
         # From the descriptor itself: a thread that waits in Python's own buffer when the program ends would crash it.
         descriptor = _descriptor(self._stdin)
         if descriptor is None:
-            return self._stdin.read(limits.IMPORT_FILE + 1).encode("utf-8", "surrogateescape")
+            return self._stdin.read(most + 1).encode("utf-8", "surrogateescape")
         return os.read(descriptor, 1 << 16)
 
-    def _read_on(self, start: bytes) -> bytes:
+    def _read_on(self, start: bytes, most: int = limits.IMPORT_FILE) -> bytes:
         content = bytearray(start)
-        while len(content) <= limits.IMPORT_FILE and (part := self._read_some()):
+        while len(content) <= most and (part := self._read_some(most)):
             content += part
         return bytes(content)
 
-    def _decoded(self, content: bytes) -> str:
+    def _decoded(self, content: bytes, most: int = limits.IMPORT_FILE) -> str:
         from atelier_desk.engine.attached_text import decode
 
-        if len(content) > limits.IMPORT_FILE:
-            raise LimitError(N_("Standard input is too long: at most {most} bytes are read."), most=limits.IMPORT_FILE)
+        if len(content) > most:
+            raise LimitError(N_("Standard input is too long: at most {most} bytes are read."), most=most)
         text, encoding = decode(content)
         if encoding != "utf-8":
             self.note(_("Standard input is not UTF-8; it was read as {encoding}.", encoding=encoding), "warn")

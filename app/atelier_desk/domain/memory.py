@@ -40,6 +40,8 @@ DEFAULT_SCOPE: dict[MemoryType, MemoryScope] = {
     MemoryType.DECISION: MemoryScope.WORKFLOW,
 }
 LIFETIME: dict[MemoryType, timedelta] = {MemoryType.CONTEXT: timedelta(days=limits.MEMORY_CONTEXT_DAYS)}
+REEMBED = "reembed"
+"""The id under which the progress of re-embedding is announced on topic ``memory``: no memory changes by it."""
 
 
 class Memory(Model):

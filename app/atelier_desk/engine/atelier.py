@@ -88,6 +88,7 @@ class Atelier(Services):
         self.embedder = None
         self._goes_on = False
         self._background: list[asyncio.Task[None]] = []
+        self._embedder_tried: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._tools_loaded = self._started = False
 
@@ -402,6 +403,11 @@ class Atelier(Services):
         self.embedder = made
         await self.drop_embedders(*before)
 
+    async def embedder_tried(self, most_s: float = 10.0) -> None:
+        """Wait until an embedder on a server was reached after the start, or could not be; no longer than this many seconds."""
+        if self._embedder_tried is not None:
+            await asyncio.wait([self._embedder_tried], timeout=most_s)
+
     async def drop_embedders(self, *embedders: Embedder | None) -> None:
         """Close those of them that are no longer used."""
         for one in dict.fromkeys(embedders):
@@ -480,7 +486,8 @@ class Atelier(Services):
             return
         if needs_server(settings.embedder) or (settings.embedder_before is not None and needs_server(settings.embedder_before)):
             # A server that does not answer must not hold up the start: until it does, full text alone is searched.
-            self._background.append(asyncio.create_task(self._try_embedder(settings)))
+            self._embedder_tried = asyncio.create_task(self._try_embedder(settings))
+            self._background.append(self._embedder_tried)
             return
         try:
             if settings.embedder_before is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,6 +58,91 @@ async def test_memory_stats_and_vectors_anew(window: SettingsWindow, find: Find,
     find("memory-reembed").click()
     await settle()
     assert page.busy.text.text() == "No embedder is chosen."
+
+
+async def test_vectors_that_are_being_made_are_told_of_however_often_they_say_so(
+    window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
+) -> None:
+    """The page is opened while they are made, by this program or the one before it; each batch announces itself."""
+    atelier.set("memories", "reembed_state", {"state": "running", "left": 9_000, "embedder": "b", "searched": "a"})
+    atelier.set("memories", "reembed_progress", (3_000, 12_000))
+    window.show_page("memory")
+    await settle()
+    page: Any = window.page("memory")
+    assert page.busy.text.text() == "Vectors computed: 3,000 of 12,000. Search keeps working."
+    assert (page.busy.isVisible(), page.busy._bar.value(), find("memory-reembed").isEnabled()) == (True, 3_000, False)
+    read = len(atelier.calls("memories.describe"))
+    atelier.set("memories", "reembed_progress", (3_064, 12_000))
+    bridge.changed.emit("memory", "reembed")
+    await settle()
+    assert (page.busy._bar.value(), len(atelier.calls("memories.describe"))) == (3_064, read)
+    atelier.set("memories", "reembed_progress", None)
+    atelier.set("memories", "reembed_state", {"state": "whole", "left": 0, "embedder": "b", "searched": "b"})
+    bridge.changed.emit("memory", "reembed")
+    await settle()
+    assert (page.busy.text.text(), page.busy._bar.isVisible()) == ("Every memory has its vector.", False)
+    assert find("memory-reembed").isEnabled()
+
+
+async def test_the_page_says_why_vectors_are_not_made(window: SettingsWindow, atelier: Engine, bridge: FakeBridge) -> None:
+    state = {"state": "unreached", "left": 0, "embedder": "", "searched": ""}
+    atelier.set("memories", "reembed_state", state)
+    window.show_page("memory")
+    await settle()
+    page: Any = window.page("memory")
+    assert page.busy.text.text() == "The embedder was not reached yet: searches compare words alone."
+    atelier.set("memories", "reembed_progress", (20, 80))
+    atelier.set("memories", "reembed_state", state | {"state": "running"})
+    bridge.changed.emit("memory", "reembed")
+    await settle()
+    atelier.set("memories", "reembed_progress", None)
+    atelier.set("memories", "reembed_state", state | {"state": "waiting", "left": 1_060})
+    bridge.changed.emit("memory", "reembed")
+    await settle()
+    assert page.busy.text.text() == "Stopped, 1,060 are still without new vectors. “Compute vectors again” goes on."
+
+
+async def test_a_page_is_shown_also_when_changes_come_faster_than_it_is_read(
+    window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
+) -> None:
+    window.show_page("memory")
+    await settle()
+    gate = asyncio.Event()
+
+    async def slow(*_args: Any) -> dict[str, Any]:
+        await gate.wait()
+        return {"total": 7_000}
+
+    atelier.set("memories", "describe", slow)
+    read = len(atelier.calls("memories.describe"))
+    for _change in range(4):
+        bridge.changed.emit("memory", "m")
+        await asyncio.sleep(0)
+    gate.set()
+    await settle()
+    assert find("memory-stats").text() == "7,000 memories that apply to all workflows"
+    assert len(atelier.calls("memories.describe")) == read + 2, "once for the first of them, once for those that came meanwhile"
+
+
+async def test_an_import_says_that_it_goes_on_and_why_it_failed(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
+    window.show_page("memory")
+    await settle()
+    page: Any = window.page("memory")
+    gate = asyncio.Event()
+
+    async def import_(*_args: Any) -> dict[str, int]:
+        await gate.wait()
+        raise UsageError("memory file is not valid: version must be 1")
+
+    atelier.set("memories", "import_", import_)
+    (tmp_path / "m.json").write_text("{}")
+    page.import_from(tmp_path / "m.json")
+    await settle()
+    assert (page.moving.isVisible(), page.moving.stop.isVisible()) == (True, True)
+    assert page.moving.text.text().startswith("Importing…")
+    gate.set()
+    await page.jobs.settled()
+    assert (page.moving.text.text(), page.moving.stop.isVisible()) == ("memory file is not valid: version must be 1", False)
 
 
 async def test_memories_are_exported_and_imported(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:

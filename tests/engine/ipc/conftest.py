@@ -62,7 +62,7 @@ class RecordingTerminal:
     def catch_ctrl_c(self, handler: Callable[[], bool] | None) -> None:
         self.on_ctrl_c = handler
 
-    async def read_input(self) -> str:
+    async def read_input(self, most: int = 0) -> str:
         return self._stdin
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, StorageError
 from atelier_desk.engine.ipc import server as server_module
 from atelier_desk.engine.ipc.address import NOTE, HolderNote, read_note, write_note
@@ -67,6 +68,27 @@ async def test_questions_and_standard_input_go_to_the_client(datadir: DataDir) -
     assert terminal.out == "one|None|piped\ntext"
 
 
+async def test_a_long_standard_input_comes_whole_whatever_it_is_written_in(datadir: DataDir) -> None:
+    """Each of these characters is six bytes on the socket: in one line they were refused, and the command ended without a word."""
+    text = "日本" * 1_500_000 + "."
+    most: list[int] = []
+
+    async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        return 0 if await out.read_input(limits.MEMORY_FILE) == text else 1
+
+    class Asked(RecordingTerminal):
+        async def read_input(self, bytes_read: int = 0) -> str:
+            most.append(bytes_read)
+            return text
+
+    set_command_handler(handler)
+    async with IpcServer(None, datadir):
+        holder = await _greeted(datadir)
+        assert await holder.run_command([], Asked()) == 0
+        holder.close()
+    assert most == [limits.MEMORY_FILE]
+
+
 async def test_standard_input_that_is_too_long_ends_the_command_with_its_error(datadir: DataDir) -> None:
     ended = asyncio.Event()
 
@@ -78,7 +100,7 @@ async def test_standard_input_that_is_too_long_ends_the_command_with_its_error(d
         return 0
 
     class Endless(RecordingTerminal):
-        async def read_input(self) -> str:
+        async def read_input(self, most: int = 0) -> str:
             raise LimitError("too long")
 
     set_command_handler(handler)

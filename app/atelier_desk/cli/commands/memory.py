@@ -13,7 +13,7 @@ from atelier_desk.domain import limits
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.memory import Memory
@@ -73,6 +73,7 @@ def register(add: Adder) -> None:
     both = group.command("both", _("say that two memories may both stand"), "memory:both")
     add_id(both, "first", "memory")
     add_id(both, "second", "memory")
+    both.add_argument("--undo", action="store_true", help=_("show them as a pair again"))
     pin = group.command("pin", _("keep a memory for good: it never expires"), "memory:pin")
     add_id(pin, "id", "memory")
     pin.add_argument("--off", action="store_true", help=_("no longer"))
@@ -142,6 +143,7 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
+    await atelier.embedder_tried()
     found = await atelier.memories.search(
         arguments.query, workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type, tags=tuple(arguments.tags),
         limit=arguments.limit, threshold=arguments.threshold,
@@ -211,6 +213,7 @@ async def edit(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
 async def pairs(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, table
 
+    await atelier.embedder_tried()
     found = await atelier.memories.pairs(arguments.workflow, arguments.limit)
     if out.json:
         data(out, [pair.model_dump(mode="json") for pair in found])
@@ -230,7 +233,7 @@ async def merge(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
 
 async def both(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
-    await atelier.memories.keep_both(arguments.first, arguments.second)
+    await atelier.memories.keep_both(arguments.first, arguments.second, not arguments.undo)
     return 0
 
 
@@ -300,7 +303,8 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     from atelier_desk.cli.files import read_text
     from atelier_desk.cli.output import outcome
 
-    counts = await atelier.memories.import_(await read_text(out, arguments.file, limits.MEMORY_FILE), arguments.on_conflict)
+    text = await read_text(out, arguments.file, limits.MEMORY_FILE)
+    counts = await atelier.memories.import_(text, arguments.on_conflict, _progress(out))
     outcome(out, counts, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
     return 0
 
@@ -313,22 +317,30 @@ async def reembed(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if arguments.resume:
         await atelier.memories.resume_reembed()
     if arguments.status or arguments.pause or arguments.resume:
+        await atelier.embedder_tried()
         state = await atelier.memories.reembed_state()
         left = ngettext("{n} memory left", "{n} memories left", state["left"])
         outcome(out, state, f"{_(REEMBED_WORDS[state['state']])}  {state['embedder']}  {left}")
         return 0
+    done = await atelier.memories.reembed(_progress(out))
+    outcome(out, {"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
+    return 0
+
+
+def _progress(out: Output) -> Callable[[int, int], None]:
+    """Tells after every tenth how far something longer is; nothing of what is done at once."""
     last = -1
 
     def progress(done: int, total: int) -> None:
         nonlocal last
+        if last < 0 and done >= total:
+            return
         percent = 100 * done // total if total else 100
         if percent // 10 > last // 10:
             out.note(_("{percent} % ({done} of {total})", percent=percent, done=figures.number(done), total=figures.number(total)))
         last = percent
 
-    done = await atelier.memories.reembed(progress)
-    outcome(out, {"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
-    return 0
+    return progress
 
 
 def _short(memory: Memory) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.desktop.chat.turn_ends import TurnEnds
+from atelier_desk.domain.memory import REEMBED
 
 if TYPE_CHECKING:
     from atelier_desk.domain.memory import Memory
@@ -27,7 +28,7 @@ class Remembered(TurnEnds):
         return turns
 
     def concerns(self, key: str) -> bool:
-        return True  # the key is the memory's: whose turn it is of is known to the engine
+        return key != REEMBED  # else it is the memory's: whose turn it is of is known to the engine
 
 
 class AskedAbout(TurnEnds):
@@ -42,4 +43,4 @@ class AskedAbout(TurnEnds):
         return {each.turn_id: (each,) for each in found}
 
     def concerns(self, key: str) -> bool:
-        return True  # the key is the turn's, or a memory's
+        return key != REEMBED  # else it is the turn's, or a memory's

@@ -34,6 +34,8 @@ from atelier_desk.desktop.widgets.words import Text
 from atelier_desk.i18n import _
 
 if TYPE_CHECKING:
+    import asyncio
+
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
@@ -130,6 +132,8 @@ class SettingsPage(Translated, QWidget):
         super().__init__(parent)
         self.bridge = bridge
         self.jobs = Jobs(self, self.show_error)
+        self._loading: asyncio.Task[None] | None = None
+        self._read_again = False
         self.area = QScrollArea(self)
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
@@ -205,7 +209,18 @@ class SettingsPage(Translated, QWidget):
         toast(self, text)
 
     def reload(self) -> None:
-        self.jobs.start(self.load(), "load")
+        """Read anew. Asked for again while that goes on, it is done once more afterwards, and never begun again: changes that come faster
+        than the page is read would keep it from ever being shown."""
+        if self._loading is not None and not self._loading.done():
+            self._read_again = True
+            return
+        self._loading = self.jobs.start(self.load(), "load")
+        self._loading.add_done_callback(self._loaded_once)
+
+    def _loaded_once(self, task: asyncio.Task[None]) -> None:
+        again, self._read_again = self._read_again, False
+        if again and not task.cancelled():
+            self.reload()
 
     def call(self, work: Coroutine[Any, Any, object]) -> None:
         """A change whose only visible result is the reloaded page; errors are shown."""

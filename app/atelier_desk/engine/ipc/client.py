@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from atelier_desk import __version__
+from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, StorageError
 from atelier_desk.ending import CANCELLED
 from atelier_desk.engine.ipc.address import HolderNote, read_note
-from atelier_desk.engine.ipc.protocol import PROTOCOL, ProtocolError, encode, receive
+from atelier_desk.engine.ipc.protocol import PART_CHARS, PROTOCOL, ProtocolError, encode, receive
 from atelier_desk.engine.ipc.request import Request
 from atelier_desk.engine.ipc.transport import connect
 from atelier_desk.i18n import N_
@@ -39,7 +41,7 @@ class UserTerminal(Protocol):
 
     async def ask(self, prompt: str) -> str | None: ...
 
-    async def read_input(self) -> str: ...
+    async def read_input(self, most: int = limits.IMPORT_FILE) -> str: ...
 
     async def read_piped(self) -> str: ...
 
@@ -139,12 +141,19 @@ class HolderConnection:
             if "ask" in message:
                 text = await terminal.ask(str(message["ask"]))
             else:
-                text = await (terminal.read_piped() if message.get("piped") else terminal.read_input())
+                most = int(message.get("most", limits.IMPORT_FILE))
+                text = await (terminal.read_piped() if message.get("piped") else terminal.read_input(most))
         except LimitError as error:
             # Ends the command here; the holder ends it there when the connection is gone.
             self._reader.set_exception(error)
             return
-        self._send({"reply": text, "number": message.get("number")})
+        number, sent = message.get("number"), 0
+        while text is not None and len(text) - sent > PART_CHARS:
+            self._send({"reply": text[sent : sent + PART_CHARS], "number": number, "more": True})
+            sent += PART_CHARS
+            with contextlib.suppress(ConnectionError):  # whoever reads the holder's words tells of it
+                await self._writer.drain()
+        self._send({"reply": text and text[sent:], "number": number})
 
     def _ctrl_c(self) -> bool:
         self._send({"ctrl_c": True})

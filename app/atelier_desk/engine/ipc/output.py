@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from atelier_desk.domain import limits
 from atelier_desk.engine.ipc.protocol import UNSENT_BYTES, encode
 from atelier_desk.engine.ipc.request import Request
 
@@ -68,8 +69,8 @@ class RemoteOutput:
     async def ask(self, prompt: str) -> str | None:
         return await self._request({"ask": prompt})
 
-    async def read_input(self) -> str:
-        return await self._request({"read": True}) or ""
+    async def read_input(self, most: int = limits.IMPORT_FILE) -> str:
+        return await self._request({"read": True, "most": most}) or ""
 
     async def read_piped(self) -> str:
         return await self._request({"read": True, "piped": True}) or ""

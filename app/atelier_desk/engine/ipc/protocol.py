@@ -2,13 +2,14 @@
 
 Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``, ``interactive``,
 ``watched`` and ``request``, see ``ipc.request``) or ``raise``. During a command: ``reply`` (text or null, with the ``number`` of what it
-replies to) to an ``ask`` or ``read``, ``ctrl_c`` (while the holder wants to know of it) and ``cancel``.
+replies to) to an ``ask`` or ``read``, a long one in parts that all but the last have ``more``, ``ctrl_c`` (while the holder wants to know
+of it) and ``cancel``.
 
 Holder: ``hello``, then ``begun`` before anything of the command is done, ``out`` (standard output), ``err`` with ``style`` (a line for
 standard error), each with ``at`` (workflow, run and number of the durable event that is shown with it), ``think`` (a piece of a model's
-thinking), ``ask``, ``prompt`` (shown again), ``read`` (``piped``: what a pipe brings), ``catches_ctrl_c`` (whether it deals with it), and
-last ``exit`` with the status; or ``error`` with ``message``. A connection that ends without ``exit`` means that the holder ended. Before
-``begun`` nothing was done; after it the client goes on with the next holder, where the newest ``at`` says.
+thinking), ``ask``, ``prompt`` (shown again), ``read`` (``piped``: what a pipe brings; ``most``: bytes), ``catches_ctrl_c`` (whether it
+deals with it), and last ``exit`` with the status; or ``error`` with ``message``. A connection that ends without ``exit`` means that the
+holder ended. Before ``begun`` nothing was done; after it the client goes on with the next holder, where the newest ``at`` says.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import Any
 PROTOCOL = 1
 """A client of another protocol is refused with both versions named."""
 LINE_BYTES = 16 * 1024 * 1024
-"""Longest line; an import file of 10 MB on standard input fits."""
+"""Longest line."""
+PART_CHARS = 1_000_000
+"""Longest part of a reply: each character may be written as twelve."""
 UNSENT_BYTES = 64 * 1024 * 1024
 """A client that lets more than this pile up is disconnected."""
 

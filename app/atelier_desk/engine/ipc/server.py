@@ -211,6 +211,7 @@ class IpcServer:
     @staticmethod
     async def _listen(reader: asyncio.StreamReader, output: RemoteOutput, task: asyncio.Future[int]) -> None:
         """Answers and cancellation from the client while its command runs; a connection that ends cancels too."""
+        parts: dict[object, list[str]] = {}
         while True:
             try:
                 message = await receive(reader)
@@ -224,6 +225,12 @@ class IpcServer:
             if "reply" in message:
                 reply = message["reply"]
                 number = message.get("number")
+                if message.get("more"):
+                    parts.setdefault(number, []).append(str(reply))
+                    continue
+                if isinstance(reply, str):
+                    reply = "".join((*parts.get(number, ()), reply))
+                parts.clear()  # also those of a reply that was given up half-way
                 output.answer(reply if isinstance(reply, str) else None, number if isinstance(number, int) else None)
 
 

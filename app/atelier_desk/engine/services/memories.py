@@ -15,7 +15,16 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryScope, MemoryType
+from atelier_desk.domain.memory import (
+    DEFAULT_IMPORTANCE,
+    DEFAULT_SCOPE,
+    LIFETIME,
+    REEMBED,
+    Memory,
+    MemoryFilter,
+    MemoryScope,
+    MemoryType,
+)
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -29,9 +38,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EDITABLE = frozenset({"content", "tags", "importance", "type", "expires_at"})
-REEMBED = "reembed"
-"""The id under which the progress of re-embedding is announced on topic ``memory``."""
-
 Progress = Callable[[int, int], None]
 """``(done, total)``."""
 
@@ -190,7 +196,8 @@ class MemoryService(MemoryCare):
         """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most
         ``limits.MEMORY_FILE`` bytes.
 
-        A memory whose workflow does not exist here becomes general.
+        A memory whose workflow does not exist here becomes general. Some 300 a second are brought back, each written with its vector;
+        cancelled, those that were written stay. ``progress`` is told after every batch.
 
         Returns:
             How many were ``added``, ``overwritten`` and ``skipped``.
@@ -219,9 +226,11 @@ class MemoryService(MemoryCare):
             counts["overwritten" if overwritten else "added"] += 1
             made = memory.model_copy(update=changes)
             taken[made.id] = made
-        await self._context.memory_search.index_many(list(taken.values()), progress)
-        for memory_id in itertools.islice(taken, 1):
-            self._context.bus.changed("memory", memory_id)  # who follows the topic reads all anew: one word is enough
+        try:
+            await self._context.memory_search.index_many(list(taken.values()), progress)
+        finally:  # stopped half-way, what was written is there
+            for memory_id in itertools.islice(taken, 1):
+                self._context.bus.changed("memory", memory_id)  # who follows the topic reads all anew: one word is enough
         return counts
 
     async def reembed(self, progress: Progress | None = None) -> int:
@@ -231,8 +240,13 @@ class MemoryService(MemoryCare):
             UsageError: the settings name no embedder.
             ProviderError: the embedder cannot be reached; what was done is kept.
         """
+        settings = await self._context.settings.get()
         if self._context.embedder is None:
-            raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+            if settings.embedder.kind == "none":
+                raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+            await self._context.embedder_tried()
+        if self._context.embedder is None:  # it could not be reached: perhaps it can be now, else this says why
+            await self._context.use_embedder(settings)
 
         def announce(done: int, total: int) -> None:
             self.reembedding = (done, total)
@@ -242,7 +256,6 @@ class MemoryService(MemoryCare):
 
         search = self._context.memory_search
         before = search.embedder
-        settings = await self._context.settings.get()
         if settings.embedder_paused:
             await self._context.settings.update(embedder_paused=False)
         try:
@@ -261,11 +274,14 @@ class MemoryService(MemoryCare):
         return self._context.memory_search.coming is not None or bool(await self._context.memory_search.to_embed())
 
     async def reembed_state(self) -> dict[str, Any]:
-        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``), how many are ``left``, the id of
-        the ``embedder`` they are made with and of the one that is ``searched`` with."""
+        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``, or ``unreached`` while the server of
+        the chosen embedder was not), how many are ``left``, the id of the ``embedder`` they are made with and of the one that is
+        ``searched`` with."""
         search = self._context.memory_search
         if self._context.embedder is None:
-            return {"state": "off", "left": 0, "embedder": "", "searched": ""}
+            chosen = (await self._context.settings.get()).embedder.kind != "none"
+            searched = search.embedder.id if search.embedder is not None else ""
+            return {"state": "unreached" if chosen else "off", "left": 0, "embedder": "", "searched": searched}
         left = await search.to_embed()
         if self.reembedding is not None:
             state = "running"

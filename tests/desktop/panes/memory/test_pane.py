@@ -14,7 +14,9 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog, provenance, split_tags
 from atelier_desk.desktop.panes.memory.pane import PAGE, MemoryPane
+from atelier_desk.desktop.panes.memory.tidy import TidyDialog
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
+from atelier_desk.engine.services.common.memory_care import MemoryPair
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
@@ -145,6 +147,7 @@ async def test_delete_can_be_undone(pane: MemoryPane, atelier: FakeAtelier, qtbo
     await settle()
     assert atelier.calls("memories.undo_delete") == [(("m2",), {})]
     assert pane.list.memories.row_of("m2") == 2
+    assert pane.list.currentIndex().row() == 2
 
 
 def test_provenance_says_who_wrote_it_and_who_found_it() -> None:
@@ -225,3 +228,79 @@ async def test_nothing_is_said_of_memories_before_they_were_read(bridge: FakeBri
     assert made.empty.title == "Opening…"
     await settle()
     assert made.empty.title == "No memories yet"
+
+
+async def test_vectors_that_are_made_anew_do_not_have_the_list_read(pane: MemoryPane, bridge: FakeBridge) -> None:
+    """They say so several times a second, for minutes: the list would be begun again and again, and never be shown."""
+    bridge.changed.emit("memory", "reembed")
+    assert not pane._reload_timer.isActive()
+    bridge.changed.emit("memory", "m1")
+    assert pane._reload_timer.isActive()
+
+
+async def test_pairs_that_wait_are_said_in_the_pane_and_lead_to_them(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
+    assert not pane.against.isVisible()
+    pairs = [
+        MemoryPair(kind=kind, first=EVERY[at], second=EVERY[at + 1], similarity=0.9)
+        for at, kind in enumerate(("against", "against", "same"))
+    ]
+    atelier.set("memories", "pairs", pairs)
+    bridge.changed.emit("memory", "m1")
+    assert pane._compare.isActive()
+    pane._compare.timeout.emit()
+    await settle()
+    assert (pane.against.text(), pane.same.text()) == ("2 contradictions", "1 duplicate")
+    assert pane.against.isVisible()
+    pane.against.click()
+    await settle()
+    tidy = pane.window().findChild(TidyDialog)
+    assert len(tidy.cards) == 3
+    tidy.reject()
+    atelier.set("memories", "pairs", [])
+    pane._compare.timeout.emit()
+    await settle()
+    assert not pane.against.isVisible()
+    assert not pane.same.isVisible()
+
+
+async def test_nothing_is_compared_where_there_is_nothing(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
+    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("w")
+    await settle()
+    made._compare.timeout.emit()
+    await settle()
+    assert atelier.calls("memories.pairs") == []
+
+
+async def test_what_has_nothing_to_do_with_the_words_is_shown_only_when_asked_for(pane: MemoryPane, atelier: FakeAtelier) -> None:
+    def hit(number: int, certainty: float) -> MemoryHit:
+        score = {"score": 0.1, "relevance": 0.1, "lexical": 0.0, "importance": 0.6, "recency": 1.0}
+        return MemoryHit(memory=memory(number, tags=("pets",) if number == 3 else ()), certainty=certainty, **score)
+
+    atelier.set("memories", "search", SimpleNamespace(hits=[hit(1, 0.9), hit(2, 0.3), hit(3, 0.2)], search_type="hybrid"))
+    pane.search.setText("what is the name of my cat")
+    pane.reload()
+    await settle()
+    assert [row.memory.id for row in pane.list.memories.rows] == ["m1"]
+    assert pane.less_sure.text() == "Show 2 that are less sure"
+    pane.less_sure.click()
+    await settle()
+    assert [row.memory.id for row in pane.list.memories.rows] == ["m1", "m2", "m3"]
+    assert not pane.less_sure.isVisible()
+    pane.search.setText("pets")  # those very words stand in a tag
+    pane.reload()
+    await settle()
+    assert [row.memory.id for row in pane.list.memories.rows] == ["m1", "m3"]
+    pane.search.clear()
+    pane.reload()
+    await settle()
+    assert not pane.less_sure.isVisible()
+
+
+async def test_memory_that_is_off_is_said_in_words(pane: MemoryPane, atelier: FakeAtelier) -> None:
+    assert not pane.off.isVisible()
+    atelier.set("memories", "is_on", False)
+    pane.reload()
+    await settle()
+    assert pane.off.isVisible()
+    assert pane.off.text() == "Memory is off here: agents of this workflow neither find nor keep any."

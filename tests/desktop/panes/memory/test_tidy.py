@@ -19,6 +19,7 @@ from atelier_desk.engine.services.common.memory_care import MemoryPair
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 OLD = Memory(id="old", type=MemoryType.KNOWLEDGE, content="The port is 8443", source="user")
+SAME = Memory(id="same", type=MemoryType.KNOWLEDGE, content="The port is 8443.", source="user")
 NEW = Memory(id="new", type=MemoryType.KNOWLEDGE, content="The port is 9000", source="user")
 
 
@@ -37,34 +38,67 @@ def press(holder: QWidget, name: str) -> None:
     button.click()
 
 
-async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
-    pane: MemoryPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+@pytest.fixture
+async def tidy(pane: MemoryPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot: QtBot) -> TidyDialog:
+    """Two pairs, and an engine that takes every answer."""
     pairs = [
         MemoryPair(kind="against", first=OLD, second=NEW, similarity=0.9),
-        MemoryPair(kind="same", first=OLD, second=NEW, similarity=0.9),
+        MemoryPair(kind="same", first=OLD, second=SAME, similarity=0.8),
     ]
     atelier.set("memories", "pairs", pairs)
     atelier.set("memories", "merge", NEW)
     atelier.set("memories", "undo_delete", OLD)
     atelier.set("memories", "keep_both", None)
     dialog = TidyDialog(bridge, "w", pane)  # type: ignore[arg-type]
-    qtbot.addWidget(dialog)
     dialog.show()
     await settle()
     assert len(dialog.cards) == 2
-    press(dialog.cards[1], "tidy-both")
+    return dialog
+
+
+async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
+    tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier
+) -> None:
+    press(tidy.cards[1], "tidy-both")
     await settle()
-    assert [args for args, _ in atelier.calls("memories.keep_both")] == [("old", "new")]
+    assert [args for args, _ in atelier.calls("memories.keep_both")] == [("old", "same")]
     atelier.set("memories", "pairs", [])
-    press(dialog.cards[0], "tidy-second")
+    press(tidy.cards[0], "tidy-second")
     await settle()
     assert [args for args, _ in atelier.calls("memories.merge")] == [("new", "old")]
-    assert dialog.cards == []
-    assert dialog.said.text() == "No two memories say the same or contradict one another."
+    assert tidy.said.text() == "No two memories say the same or contradict one another."
+    tidy.accept()  # the window's undo is in reach now
+    pane.window().toasts.undo.undo()
     pane.window().toasts.undo.undo()
     await settle()
+    assert [args for args, _ in atelier.calls("memories.keep_both")][1:] == [("old", "same", False)]
     assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
+
+
+async def test_an_answer_stays_in_its_place_and_is_taken_back_there(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
+    """Nothing moves under the pointer, and the window's undo cannot be reached while the dialog is open."""
+    first, second = tidy.cards
+    press(first, "tidy-second")
+    atelier.set("memories", "pairs", [MemoryPair(kind="same", first=OLD, second=SAME, similarity=0.8)])
+    await settle()
+    assert tidy.cards == [first, second]
+    assert (first.said.text(), first.said.isVisible()) == ("Made one of two memories", True)
+    assert not first.findChild(QPushButton, "tidy-first").isVisible()
+    atelier.set("memories", "pairs", [first.pair, second.pair])
+    press(first, "tidy-undo")
+    await settle()
+    assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
+    assert tidy.cards == [first, second]
+    assert (first.findChild(QPushButton, "tidy-first").isVisible(), first.said.isVisible()) == (True, False)
+    tidy.accept()
+    assert not hasattr(pane.window(), "toasts"), "what was taken back is not offered once more"
+
+
+async def test_a_pair_whose_memory_went_by_another_answer_is_not_asked_about(tidy: TidyDialog, atelier: FakeAtelier) -> None:
+    atelier.set("memories", "pairs", [])
+    press(tidy.cards[0], "tidy-second")
+    await settle()
+    assert [card.pair.second.id for card in tidy.cards] == ["new"]
 
 
 async def test_pin_and_the_switch_of_the_workflow(pane: MemoryPane, atelier: FakeAtelier) -> None:

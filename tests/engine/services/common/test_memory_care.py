@@ -153,6 +153,8 @@ async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(ope
         assert (pair.kind, pair.first.id, pair.second.id) == ("against", old.id, new.id)
         await atelier.memories.keep_both(new.id, old.id)
         assert await atelier.memories.pairs() == []
+        await atelier.memories.keep_both(old.id, new.id, False)
+        assert await atelier.memories.pairs() == [pair]
 
 
 async def test_a_pinned_memory_does_not_expire(open_atelier: Opener) -> None:

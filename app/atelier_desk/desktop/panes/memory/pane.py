@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, offer_undo
@@ -17,10 +17,10 @@ from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
 from atelier_desk.desktop.soon import Soon
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, control, fill, label, say
+from atelier_desk.desktop.widgets import EmptyState, FlowLayout, control, fill, label, say
 from atelier_desk.domain import limits
-from atelier_desk.domain.memory import Memory
-from atelier_desk.i18n import N_, _
+from atelier_desk.domain.memory import REEMBED, Memory, MemoryHit
+from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 PAGE = 100
 DEBOUNCE_MS = 250
+COMPARE_MS = 2_000
+"""How long after a change memories are compared with one another: thousands take a second of a processor, and changes come in rows."""
+PAIRS = 50
+"""Pairs that are counted."""
+SURE = 0.7
+"""Certainty of a hit that is shown at once, as agents are given by default: below it most have nothing to do with what was asked."""
 SEARCH_WORDS = {
     "hybrid": N_("found by words and meaning"),
     "vector": N_("found by meaning"),
@@ -36,8 +42,15 @@ SEARCH_WORDS = {
 }
 
 
+def _sure(hit: MemoryHit, query: str) -> bool:
+    """Whether a hit is about what was asked, or has those very words in its text or tags."""
+    words = query.casefold()
+    return hit.certainty >= SURE or any(words in each.casefold() for each in (hit.memory.content, *hit.memory.tags))
+
+
 class MemoryPane(Pane):
-    """``memory-pane`` with ``memory-search`` and ``memory-list``; pages of 100 are read as the reader scrolls.
+    """``memory-pane`` with ``memory-search`` and ``memory-list``; pages of 100 are read as the reader scrolls. ``memory-against`` and
+    ``memory-same`` say how many pairs wait to be tidied up; ``memory-less-sure`` shows what else a search found.
 
     Without a workflow, where a new one is about to be started, it shows the memories of all workflows: those the new one will have.
     """
@@ -70,9 +83,20 @@ class MemoryPane(Pane):
         self.filters = MemoryFilters(self)
         row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
         fill(self.column, row, self.filters)
+        self.off = control(label("", "small", self, wrap=True), "memory-off-said")
+        say(self.off, N_("Memory is off here: agents of this workflow neither find nor keep any."))
         self.found = label("", "small", self)
-        self.found.hide()
-        self.column.addWidget(self.found)
+        self.against = control(QPushButton(self), "memory-against", look="link", on=self.tidy)
+        self.same = control(QPushButton(self), "memory-same", look="link", on=self.tidy)
+        self.less_sure = control(QPushButton(self), "memory-less-sure", look="link", on=self._show_less_sure)
+        links = FlowLayout(spacing=8)
+        for link in (self.against, self.same):
+            say(link, tip=N_("Tidy up: what says the same, and what cannot both hold"))
+        for link in (self.against, self.same, self.less_sure):
+            links.addWidget(link)
+        for widget in (self.off, self.found, self.against, self.same, self.less_sure):
+            widget.hide()
+        fill(self.column, self.off, self.found, links)
         self.list = MemoryListView(self)
         self.empty = EmptyState("brain", parent=self)
         self.fold_when(self.empty)
@@ -81,7 +105,9 @@ class MemoryPane(Pane):
         self._stack.addWidget(self.list)
         self.column.addWidget(self._stack, 1)
         self._typing = Soon(self, DEBOUNCE_MS, self.reload)
-        self.search.textChanged.connect(lambda _text: self._typing.start())
+        self._compare = Soon(self, COMPARE_MS, lambda: self.jobs.start(self._count_pairs(), "pairs"))
+        self._all_hits = False
+        self.search.textChanged.connect(self._on_typed)
         self.search.returnPressed.connect(self.reload)
         self.filters.changed.connect(self.reload)
         self.list.opened.connect(self.edit)
@@ -107,7 +133,9 @@ class MemoryPane(Pane):
             self._read = True
             self.workflow_id = workflow_id
             self.filters.set_in_workflow(bool(workflow_id))
+            self._show_pairs(0, 0)
             self.reload()
+            self._compare.ask()
 
     def reload(self) -> None:
         """Read from the start, or what is on screen again when only the memories changed."""
@@ -115,10 +143,12 @@ class MemoryPane(Pane):
         in_place, self._in_place = self._in_place, False
         self.jobs.start(self._load(self.workflow_id, in_place), "load")
 
-    def _on_changed(self, topic: Topic, _id: str) -> None:
-        if topic in self.topics and self._read:
+    def _on_changed(self, topic: Topic, id: str) -> None:
+        # Vectors that are made anew say so several times a second, for minutes: no row changes by them.
+        if topic in self.topics and id != REEMBED and self._read:
             self._in_place = True
             self.reload_soon()
+            self._compare.ask()
 
     async def _load(self, workflow_id: str, in_place: bool = False) -> None:
         size = min(max(PAGE, self._fetched), limits.LIST_MAX) if in_place else PAGE
@@ -130,9 +160,13 @@ class MemoryPane(Pane):
         self._show_switch()
         if query:
             found = await self.bridge.engine.memories.search(query, limit=PAGE, **filters)
-            rows, how = [MemoryRow(hit.memory, hit, hit.memory.id in self._pinned) for hit in found.hits], found.search_type
+            sure = [hit for hit in found.hits if _sure(hit, query)]
+            hits = found.hits if self._all_hits else sure
+            rows, how = [MemoryRow(hit.memory, hit, hit.memory.id in self._pinned) for hit in hits], found.search_type
+            self._show_rest(0 if self._all_hits else len(found.hits) - len(sure))
         else:
             rows = await self._page(0, filters, size)
+            self._show_rest(0)
         self._complete = bool(query) or self._fetched < size
         if not query:
             await self._load_tags(workflow_id)
@@ -144,6 +178,35 @@ class MemoryPane(Pane):
         self.found.setText(_(SEARCH_WORDS.get(how, how)) if how else "")
         self.was_read()
         self._show()
+
+    def _on_typed(self) -> None:
+        self._all_hits = False
+        self._typing.start()
+
+    def _show_rest(self, number: int) -> None:
+        """That a search found others, which may have nothing to do with it."""
+        self.less_sure.setVisible(number > 0)
+        say(self.less_sure, lambda: ngettext("Show {n} that is less sure", "Show {n} that are less sure", number))
+
+    def _show_less_sure(self) -> None:
+        self._all_hits = True
+        self.list.setFocus()  # the link goes away
+        self.reload()
+
+    async def _count_pairs(self) -> None:
+        if not self._narrowed and self.list.memories.rowCount() < 2:  # nothing is loaded to compare what is not there
+            self._show_pairs(0, 0)
+            return
+        pairs = await self.bridge.engine.memories.pairs(self.workflow_id or None, PAIRS)
+        against = sum(pair.kind == "against" for pair in pairs)
+        self._show_pairs(against, len(pairs) - against)
+
+    def _show_pairs(self, against: int, same: int) -> None:
+        """That some wait for somebody to say which holds, or which of two is kept."""
+        self.against.setVisible(against > 0)
+        self.same.setVisible(same > 0)
+        say(self.against, lambda: ngettext("{n} contradiction", "{n} contradictions", against))
+        say(self.same, lambda: ngettext("{n} duplicate", "{n} duplicates", same))
 
     async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
         page = await self.bridge.engine.memories.list(limit=size, offset=offset, **filters)
@@ -256,6 +319,7 @@ class MemoryPane(Pane):
 
     def _show_switch(self) -> None:
         self.on.setVisible(bool(self.workflow_id))
+        self.off.setVisible(not self._is_on)
         self.on.set_icon("power", "muted" if self._is_on else "warn")
         on = N_("This workflow's agents use memory: switch it off"), N_("This workflow's agents go without memory: switch it on")
         say(self.on, tip=on[0] if self._is_on else on[1])
@@ -308,7 +372,10 @@ class MemoryPane(Pane):
 
     async def _undelete(self, memory_id: str) -> None:
         await self.bridge.engine.memories.undo_delete(memory_id)
-        await self._load(self.workflow_id)
+        await self._load(self.workflow_id, in_place=True)
+        number = self.list.memories.row_of(memory_id)
+        if number >= 0:
+            self.list.setCurrentIndex(self.list.memories.index(number))
 
     def _menu(self, at: QPoint) -> None:
         """The context menu of the current memory."""

@@ -18,7 +18,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, control, label, say
 from atelier_desk.desktop.widgets.inputs import ComboBox, SpinBox
 from atelier_desk.domain import limits
-from atelier_desk.domain.memory import MemoryType
+from atelier_desk.domain.memory import REEMBED, MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.i18n import N_, _, ngettext
@@ -26,6 +26,7 @@ from atelier_desk.llm.registry import provider_types
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.domain.stream.event import Topic
 
 REMOTE = {entry.kind: entry.title for entry in provider_types() if entry.embeds}
 KINDS = (
@@ -96,8 +97,10 @@ class MemoryPage(SettingsPage):
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats")
         stats.body.addWidget(self.stats)
         move = self.section(N_("EXPORT AND IMPORT"))
+        self.moving = Busy(self)
         self.deed(move, N_("Export memories"), N_("One JSON file, without vectors."), N_("Export…"), self._ask_export)
         self.deed(move, N_("Import memories"), N_("Memories that exist already are left as they are."), N_("Import…"), self._ask_import)
+        move.body.addWidget(self.moving)
         self.end()
         self.kind.currentIndexChanged.connect(lambda _index: self._show_fields())
         for signal in (self.provider.currentIndexChanged, self.model.textChanged, self.dimension.valueChanged):
@@ -109,7 +112,7 @@ class MemoryPage(SettingsPage):
         providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
         described = await self.bridge.engine.memories.describe()
         running = await self.bridge.engine.memories.reembed_progress()
-        self._show_state(await self.bridge.engine.memories.reembed_state())
+        self._show_state(await self.bridge.engine.memories.reembed_state(), running)
         self._providers = providers
         self.ask.setChecked(settings.memories_ask)
         self.at_end.setCurrentIndex(self.at_end.findData(settings.memories_at_end))
@@ -117,8 +120,27 @@ class MemoryPage(SettingsPage):
             self._loaded, self._saved = True, settings.embedder
             self._fill()
         say(self.stats, lambda: self._counts(described))
-        if (running and not self.busy.running) or running:
-            self.busy.set_progress(*running)
+        self._check()
+
+    def _on_changed(self, topic: Topic, id: str) -> None:
+        if topic == "memory" and id == REEMBED and self._state.get("state") == "running":
+            if self.isVisible():
+                self.jobs.once("progress", self._follow)  # each batch says so: the page itself takes longer to read than some batches
+        else:
+            super()._on_changed(topic, id)
+
+    async def _follow(self) -> None:
+        running = await self.bridge.engine.memories.reembed_progress()
+        if running:
+            self._show_progress(*running)
+        else:
+            self.reload()
+
+    def _show_progress(self, done: int, total: int) -> None:
+        """How far the vectors are, whoever began to make them."""
+        if not self.busy.running:
+            self.busy.note(_("Vectors computed: {done} of {total}. Search keeps working.", done=number(done), total=number(total)))
+        self.busy.set_progress(done, total)
 
     def _save_at_end(self) -> None:
         chosen = self.at_end.currentData()
@@ -157,7 +179,7 @@ class MemoryPage(SettingsPage):
         entered = self._entered()
         complete = entered.kind not in REMOTE or bool(entered.provider and entered.model)
         self.apply.setEnabled(complete and entered != self._saved)
-        self.reembed.setEnabled(self._saved.kind != "none" and not self.busy.running)
+        self.reembed.setEnabled(self._saved.kind != "none" and not self.busy.running and self._state.get("state") != "running")
 
     def _apply(self) -> None:
         entered = self._entered()
@@ -181,7 +203,7 @@ class MemoryPage(SettingsPage):
             except Exception as error:
                 self.busy.note(error_text(error), "error")
             else:
-                self.busy.note(ngettext("{n} vector computed", "{n} vectors computed", done), "ok")
+                self.busy.note(ngettext("{number} vector computed", "{number} vectors computed", done, number=number(done)), "ok")
             self.reembed.setEnabled(True)
 
         working = self.jobs.once("reembed", job)
@@ -189,14 +211,31 @@ class MemoryPage(SettingsPage):
             self.busy.watch(working, N_("Computing vectors…"))
         self.reembed.setEnabled(False)
 
-    def _show_state(self, state: dict[str, Any]) -> None:
+    def _show_state(self, state: dict[str, Any], running: tuple[int, int] | None) -> None:
         """Pause while vectors are made, going on while it is paused, and how many are left then."""
-        self._state = state
-        paused, left = state["state"] == "paused", state["left"]
-        self.pause.setVisible(paused or (state["state"] == "running" and not self.busy.running))
+        before, self._state = self._state.get("state"), state
+        now, left = state["state"], state["left"]
+        paused = now == "paused"
+        self.pause.setVisible(paused or (now == "running" and not self.busy.running))
         say(self.pause, N_("Go on") if paused else N_("Pause"))
-        if paused:
-            self.busy.note(ngettext("Paused: {n} memory has no new vector yet.", "Paused: {n} memories have no new vectors yet.", left))
+        if running:
+            self._show_progress(*running)
+        elif paused:
+            self.busy.note(
+                ngettext(
+                    "Paused: {number} memory has no new vector yet.",
+                    "Paused: {number} memories have no new vectors yet.",
+                    left,
+                    number=number(left),
+                )
+            )
+        elif now == "unreached":
+            self.busy.note(_("The embedder was not reached yet: searches compare words alone."), "warn")
+        elif now == "waiting" and before == "running" and self.busy.text.property("variant") != "error":
+            text = _("Stopped, {number} are still without new vectors. “Compute vectors again” goes on.", number=number(left))
+            self.busy.note(text, "warn")
+        elif now == "whole" and before in ("running", "paused", "unreached") and not self.busy.running:
+            self.busy.note(_("Every memory has its vector."), "ok")
 
     def _pause(self) -> None:
         paused = self._state.get("state") == "paused"
@@ -210,7 +249,14 @@ class MemoryPage(SettingsPage):
 
     def _counts(self, described: dict[str, Any]) -> str:
         total = int(described.get("total") or 0)
-        lines = [ngettext("{n} memory that applies to all workflows", "{n} memories that apply to all workflows", total)]
+        lines = [
+            ngettext(
+                "{number} memory that applies to all workflows",
+                "{number} memories that apply to all workflows",
+                total,
+                number=number(total),
+            )
+        ]
         by_type = described.get("by_type") or {}
         parts = [
             _("{type}: {number}", type=_(TYPE_WORDS[MemoryType(kind)]), number=number(count)) for kind, count in by_type.items() if count
@@ -236,12 +282,21 @@ class MemoryPage(SettingsPage):
         """Read exported memories; those that are there already are left alone."""
 
         async def job() -> None:
-            text = await read_text(path, limits.MEMORY_FILE)
-            counts = await self.bridge.engine.memories.import_(text)
-            toast(self, _("{added} added, {overwritten} overwritten, {skipped} skipped", **counts))
-            await self.load()
+            try:
+                text = await read_text(path, limits.MEMORY_FILE)
+                counts = await self.bridge.engine.memories.import_(text)
+            except Exception as error:
+                self.moving.note(error_text(error), "error")
+                return
+            toast(
+                self,
+                _("{added} added, {overwritten} overwritten, {skipped} skipped", **{each: number(count) for each, count in counts.items()}),
+            )
+            self.reload()
 
-        self.jobs.once("import", job)
+        working = self.jobs.once("import", job)
+        if working is not None:
+            self.moving.watch(working, N_("Importing…"))
 
     def _ask_export(self) -> None:
         ask_save(self, _("Export memories"), "memories.json", _(JSON_KINDS), self.export_to)

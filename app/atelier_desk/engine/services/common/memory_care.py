@@ -222,10 +222,15 @@ class MemoryCare:
         self._context.bus.changed("memory", stored.id)
         return stored
 
-    async def keep_both(self, first_id: str, second_id: str) -> None:
-        """Both may stand: they are not shown as a pair again."""
+    async def keep_both(self, first_id: str, second_id: str, on: bool = True) -> None:
+        """Both may stand: they are not shown as a pair again. Not ``on`` takes that back."""
         pair = (min(first_id, second_id), max(first_id, second_id))
-        await self._context.settings.update(memories_apart=lambda pairs: tuple(dict.fromkeys((*pairs, pair)))[-APART_KEPT:])
+
+        def apart(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+            others = tuple(each for each in pairs if tuple(each) != pair)
+            return (*others, pair)[-APART_KEPT:] if on else others
+
+        await self._context.settings.update(memories_apart=apart)
         self._context.bus.changed("memory", first_id)
 
     async def pin(self, memory_id: str, on: bool = True) -> Memory:
