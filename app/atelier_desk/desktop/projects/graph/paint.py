@@ -236,8 +236,9 @@ class GraphPainter:
         base = radius(view.scale)
         for node in some.tolist():
             text, long, high = self._name(model.entities[node].name, metrics)
-            x = points[node, 0] + base * LARGER[int(grown[node])] + 4
-            y = points[node, 1] - high / 2
+            gap = base * LARGER[int(grown[node])] + 4
+            x = _beside(float(points[node, 0]), gap, long, wide)
+            y = min(max(1.0, float(points[node, 1]) - high / 2), max(1.0, tall - high - 1))
             top, left = max(0, int(y) // cell), max(0, int(x) // cell)
             place = taken[top : int(y + high) // cell + 1, left : int(x + long) // cell + 1]
             must = node in (view.chosen, view.hovered)
@@ -258,6 +259,15 @@ class GraphPainter:
             text.setTextFormat(Qt.TextFormat.PlainText)
             self._names[name] = (text, metrics.horizontalAdvance(shown), metrics.height())
         return self._names[name]
+
+
+def _beside(x: float, gap: float, long: float, wide: float) -> float:
+    """Where a name of this length begins: right of its node, left of it where the border would cut it, and within the borders anyway."""
+    if x + gap + long + 2 <= wide:
+        return x + gap
+    if x - gap - long >= 2:
+        return x - gap - long
+    return max(2.0, wide - long - 2)
 
 
 def _draw_lines(painter: QPainter, lines: Floats) -> None:
