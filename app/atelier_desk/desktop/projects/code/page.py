@@ -123,7 +123,8 @@ class CodePage(Translated, QWidget):
         self.entity = entity
         self._stack.setCurrentWidget(self._shown)
         whole = entity.kind in HOLDERS
-        self.text.show_source(text, entity.path, 0 if whole else first, 0 if whole else last)
+        coloured = f"{entity.path}.py" if entity.language == "notebook" else entity.path  # its cells are shown, and no JSON
+        self.text.show_source(text, coloured, 0 if whole else first, 0 if whole else last)
         self.finder.look(move=False)
         self._say_place()
         self.back.setEnabled(bool(self._before))
