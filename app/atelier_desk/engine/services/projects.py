@@ -129,6 +129,9 @@ class ProjectService:
         changed = checks.changed(project, _("project"), **fields, updated_at=self._context.clock.now())
         await self._repo.save(changed)
         self._announce(project_id)
+        if watched and changed.root and changed.ingested_at is not None:
+            with contextlib.suppress(AtelierError):  # its folder is not there now
+                await self.ingest(project_id)  # what changed while nobody watched
         return changed
 
     async def delete(self, project_id: str) -> int:
@@ -258,6 +261,8 @@ class ProjectService:
                     await self.ingest(project.id)  # what changed while nobody watched
             except AtelierError as error:
                 log.info("a project was not gone on with: %s", error)
+                if project.watched and project.loaded and project.root:
+                    self._ingestions.watch(project)  # until its folder is there again
 
     async def aclose(self) -> None:
         """Pause all, and end their processes."""
@@ -399,7 +404,8 @@ class ProjectService:
         )
 
     async def source(self, entity_id: str) -> tuple[str, int, int]:
-        """The text of an entity's file as it is now, and the first and last line of the entity (0 for the whole file).
+        """The text of an entity's file as it is now (of a notebook the sources of its cells), and the first and last line of the entity
+        (0 for the whole file).
 
         Raises:
             NotFoundError: there is no such entity, or its file is gone.
@@ -412,6 +418,8 @@ class ProjectService:
         if not project.root or not found.path or found.kind == EntityKind.PACKAGE:
             raise UsageError(N_("{name} stands in no file."), name=found.name)
         text = await in_tool_thread(_text, project.root, found.path, (self._context.datadir.root,))
+        if found.language == "notebook":
+            text = await in_tool_thread(_cells, text)
         return text, found.start_line, found.end_line
 
     async def _finish_deletions(self) -> None:
@@ -476,3 +484,11 @@ def _text(root: str, path: str, closed: tuple[Path, ...]) -> str:
     if text is None:
         raise UsageError(N_("{name} is no text."), name=path)
     return "\n".join(text.lines)
+
+
+def _cells(text: str) -> str:
+    from atelier_desk.knowledge.parsing.documents.notebook import plain
+
+    with contextlib.suppress(AtelierError):  # no notebook any more: it is shown as it is
+        return plain(text)
+    return text
