@@ -520,3 +520,13 @@ async def test_following_begins_when_it_is_switched_on(open_atelier: Opener, cod
         await atelier.projects.change(project.id, watched=True)
         await until_found(atelier, project, "meanwhile")
         await until_watched(atelier, project, code)
+
+
+async def test_a_file_that_is_too_large_is_not_told_as_changed_each_time(open_atelier: Opener, code: Path) -> None:
+    (code / "large.json").write_text("1" * (4 * 1024 * 1024 + 1))
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        await read(atelier, project)
+        await read(atelier, project)
+        assert atelier.projects._ingestions.states[project.id].changed == 0
+        assert "large.json" in [each.path for each in await atelier.projects.problems(project.id)]

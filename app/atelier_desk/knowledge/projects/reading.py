@@ -183,7 +183,7 @@ def _section_ids(key: str, found: Parsed) -> Iterator[str]:
 
 def _sections(key: str, path: str, found: Parsed, ids: list[str]) -> Iterator[EntityRow]:
     for section, own in zip(found.sections, ids, strict=True):
-        name = section.title or f"{path.rsplit('/', 1)[-1]}:{section.start_line}"
+        name = " ".join(section.title.split()) or f"{path.rsplit('/', 1)[-1]}:{section.start_line}"
         parent = ids[section.parent] if section.parent >= 0 else file_entity(key)
         text = section.text[:SECTION]
         vector = digest("section", name, "", "", text) if text or section.title else ""
