@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 NO_FOLDER = N_("There is no folder {path}.")
+FILE = N_("{path} is a file; a project is made of a folder.")
 INSIDE_DATA = N_("{path} holds Atelier's own data: it cannot become a project.")
 EXPLORED_MAX = 5_000
 DEPTH_MAX = 5
@@ -446,7 +447,7 @@ class ProjectService:
         def real() -> Path:
             found = Path(root).expanduser().resolve()
             if not found.is_dir():
-                raise UsageError(NO_FOLDER, path=root)
+                raise UsageError(FILE if found.exists() else NO_FOLDER, path=root)
             return found
 
         folder = await in_tool_thread(real)

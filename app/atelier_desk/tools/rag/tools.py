@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, Found, Project, RelationKind
+from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, EntityKind, Found, Project, RelationKind
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
 from atelier_desk.storage.graph import is_entity_id
@@ -26,6 +26,10 @@ NONE = (
 )
 AROUND = 60
 """Entities of one exploration."""
+LISTED = ("type", "language")
+"""Fields of few values: when nothing has the one that was asked for, those that there are are named."""
+VALUES = 20
+"""Values that are named."""
 
 
 class RagTool(ProjectTool):
@@ -135,7 +139,21 @@ class QueryEntities(RagTool):
         found, total = await self.projects.query(project.id, kind, input.where, input.order_by, input.limit, reads=reads)
         rows = [told(each) for each in found]
         outside = await self.outside(found, context)
-        return ToolResult({"success": True, "project": project.name, "total": total, "results": rows}, tainted=outside)
+        asked = () if total else (field for field in LISTED if field in input.where)
+        there = {field: await self._values(project, kind, field, reads) for field in asked}
+        hint = {"there_are": there} if there else {}
+        return ToolResult({"success": True, "project": project.name, "total": total, "results": rows, **hint}, tainted=outside)
+
+    async def _values(self, project: Project, kind: EntityKind, field: str, reads: Callable[[str], bool]) -> list[str]:
+        """The values that a field has among the entities of a kind that the agent may read, in order."""
+        values: list[str] = []
+        while len(values) < VALUES:
+            after = {field: {"gt": values[-1] if values else ""}}
+            found, _total = await self.projects.query(project.id, kind, after, field, 1, reads=reads)
+            if not found:
+                break
+            values.append(str(getattr(found[0], field)))
+        return values
 
 
 class SearchInput(Input):
@@ -265,5 +283,21 @@ class BrainSearch(RagTool):
         if input.projects:
             chosen = [await self.named(name, context) for name in input.projects]
         else:
-            chosen = [each for each in await self.visible(context) if each.loaded]
+            chosen = await self._loaded(context)
         return await self.search(input.query, chosen, "", input.limit, 0.0, context)
+
+    async def _loaded(self, context: ToolContext) -> list[Project]:
+        """The loaded projects that the agent may look into.
+
+        Raises:
+            ToolError: ``not_found`` when there is none: an empty answer would say that the words stand nowhere.
+        """
+        known = await self.visible(context)
+        loaded = [each for each in known if each.loaded]
+        if known and not loaded:
+            raise ToolError(
+                "No project is loaded. There are: {names}. Name one in projects, or load it with load_project.",
+                code="not_found",
+                names=", ".join(each.name for each in known),
+            )
+        return loaded or [await self.named("", context)]  # with none at all, it says how to make one
