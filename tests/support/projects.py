@@ -131,6 +131,7 @@ class Projects:
             "answer": self.answer,
             "find": self.find,
             "explore": self.explore,
+            "entity": lambda id: self.entities[id],
             "source": lambda id: (TEXTS[self.entities[id].path], self.entities[id].start_line, self.entities[id].end_line),
         }
 

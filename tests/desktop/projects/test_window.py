@@ -172,6 +172,25 @@ async def test_deleting_says_what_goes_and_asks(window: ProjectsWindow, find: Fi
     assert window.list.chosen == "p2"
 
 
+async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
+    window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
+) -> None:
+    find("project-search-where").setCurrentIndex(0)
+    window.search.enter("disk")
+    window.search.search()
+    await window.search.jobs.settled()
+    window.open_source(window.search.found[0].entity)
+    await window.code.jobs.settled()
+    assert find("code-text").isVisible()
+    projects.kept = [each for each in projects.kept if each.id != "p1"]
+    atelier.set("projects", "find", [])
+    await window.load()
+    await window.search.jobs.settled()
+    assert not window.search.found
+    assert window.code.entity is None
+    assert not find("code-text").isVisible()
+
+
 async def test_without_projects_the_window_says_what_they_are_good_for(window: ProjectsWindow, find: Find, projects: Projects) -> None:
     projects.kept.clear()
     await window.load()

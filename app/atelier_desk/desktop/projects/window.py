@@ -159,7 +159,7 @@ class ProjectsWindow(Translated, QWidget):
         states: dict[str, IngestState] = await self.bridge.engine.projects.states()
         self.list.show_projects(self.projects, states)
         self.search.show_projects(self.projects)
-        self.code.projects = {each.id: each for each in self.projects}
+        self.code.show_projects(self.projects)
         project = self.project
         self._right.setCurrentIndex(0 if project is None else 1)
         self.graph.show_project(project)

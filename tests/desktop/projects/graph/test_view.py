@@ -161,3 +161,11 @@ def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
     view.painter.paint(painter, view.model, view.view())
     painter.end()
     assert QRectF(view.rect()).contains(drawn[view.model.entities[node].name])
+
+
+def test_a_name_stands_left_of_its_node_when_another_is_right_of_it(view: GraphView) -> None:
+    nodes = {name: view.model.number[name] for name in ("c1", "m1")}
+    view.model.places[:] = np.nan
+    view.model.place(np.array([{"c1": (0.0, 0.0), "m1": (0.2, 0.0)}.get(each.id, (np.nan, np.nan)) for each in ENTITIES]))
+    view.grab()
+    assert set(view.painter.labelled) == set(nodes.values())

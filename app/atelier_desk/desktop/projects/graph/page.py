@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, Translated, control, fill, say
+from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.project import Entity, Project
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _, ngettext
@@ -228,7 +230,17 @@ class GraphPage(Translated, QWidget):
         if node < 0:
             self.details.show_entity(None)
             return
-        self.details.show_entity(self.model.entities[node], len(self.model.neighbours(node)))
+        entity = self.model.entities[node]
+        self.details.show_entity(entity, len(self.model.neighbours(node)))
+        if not (entity.signature or entity.docstring):
+            self.jobs.start(self._tell_more(node, entity.id), "details")
+
+    async def _tell_more(self, node: int, entity_id: str) -> None:
+        """What is not fetched with the picture, whose nodes are many: signature and docstring."""
+        with suppress(AtelierError):  # it may be gone by now
+            entity: Entity = await self.bridge.engine.projects.entity(entity_id)
+            if self.view.chosen == node and self.model.number.get(entity_id) == node:
+                self.details.show_entity(entity, len(self.model.neighbours(node)))
 
     def _show_state(self) -> None:
         there = bool(len(self.model))
