@@ -115,6 +115,29 @@ async def test_a_search_over_no_project_says_so(open_atelier: Opener, code: Path
         assert "load_project" in said
 
 
+async def test_paths_are_told_so_that_they_can_be_opened(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        above, inside = Agent(atelier, code.parent), Agent(atelier, code)
+        await above("setup_project", root="shop")
+        for tool, asked in (
+            ("semantic_search", {"query": "total"}),
+            ("query_entities", {"entity": "Scope"}),
+            ("explore_relationships", {"entity_id": "total"}),
+        ):
+            assert (await above(tool, **asked))["paths_are_below"] == {"shop": str(code)}
+            assert "paths_are_below" not in await inside(tool, **asked)
+
+
+async def test_that_a_project_was_not_read_is_said_with_what_is_found(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        agent = Agent(atelier, code)
+        await agent("create_project", name="shop")
+        for tool, asked in (("semantic_search", {"query": "total"}), ("query_entities", {"entity": "Scope"})):
+            assert (await agent(tool, **asked))["not_read_yet"] == ["shop"]
+        await agent("ingest_directory", path=".")
+        assert "not_read_yet" not in await agent("semantic_search", query="total")
+
+
 async def test_every_parameter_of_a_look_up_does_what_it_says(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
     chain = "\n\n".join(f"def step{number}():\n    return step{number + 1}()" for number in range(7))
     (code / "public" / "chain.py").write_text(f"{chain}\n\n\ndef step7():\n    pass\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -55,7 +56,22 @@ class RagTool(ProjectTool):
                 break  # else what the agent may not read stood in the way of what it may
         outside = await self.outside([hit.entity for hit in hits], context)
         note = {"note": OUTSIDE} if any("://" in hit.entity.path for hit in hits) else {}
-        return ToolResult({"success": True, "count": len(hits), **note, "results": [_hit(hit) for hit in hits]}, tainted=outside)
+        found_in = [each for each in projects if any(hit.entity.project_id == each.id for hit in hits)]
+        about = {**self.where(found_in, context), **self.unread(projects)}
+        return ToolResult({"success": True, "count": len(hits), **note, **about, "results": [_hit(hit) for hit in hits]}, tainted=outside)
+
+    @staticmethod
+    def where(projects: Sequence[Project], context: ToolContext) -> dict[str, Any]:
+        """By project, the folder that paths count from, where that is not the folder that the agent's own paths count from."""
+        own = os.path.realpath(context.roots[0]) if context.roots else ""
+        roots = {each.name: each.root for each in projects if each.root and each.root != own}
+        return {"paths_are_below": roots} if roots else {}
+
+    @staticmethod
+    def unread(projects: Sequence[Project]) -> dict[str, Any]:
+        """The projects of which not all is known yet: what is not found may stand there all the same."""
+        names = [each.name for each in projects if each.root and each.ingested_at is None]
+        return {"not_read_yet": names, "hint": "ingest_directory reads a project to its end."} if names else {}
 
 
 def _hit(hit: Found) -> dict[str, Any]:
@@ -142,6 +158,7 @@ class QueryEntities(RagTool):
         asked = () if total else (field for field in LISTED if field in input.where)
         there = {field: await self._values(project, kind, field, reads) for field in asked}
         hint = {"there_are": there} if there else {}
+        hint |= {**self.where([project] if found else [], context), **self.unread([project])}
         return ToolResult({"success": True, "project": project.name, "total": total, "results": rows, **hint}, tainted=outside)
 
     async def _values(self, project: Project, kind: EntityKind, field: str, reads: Callable[[str], bool]) -> list[str]:
@@ -225,8 +242,9 @@ class ExploreRelationships(RagTool):
                 by = f"{names.get(each.by.source, '?')} {each.by.kind.value} {names.get(each.by.target, '?')}"
                 rows.append(told(each.entity, depth=each.depth, by=by, confidence=round(each.by.confidence, 2)))
         more = {"more": "There is more: ask for one relationship or direction, or a smaller depth."} if found.cut else {}
+        home = [each for each in await self.visible(context) if each.id == found.start.project_id]
         return ToolResult(
-            {"success": True, "start": told(found.start), "count": len(rows), "results": rows, **more},
+            {"success": True, "start": told(found.start), "count": len(rows), "results": rows, **more, **self.where(home, context)},
             tainted=await self.outside([found.start, *(each.entity for each in found.neighbours if each.entity.id in shown)], context),
         )
 
