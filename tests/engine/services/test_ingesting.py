@@ -530,3 +530,17 @@ async def test_a_file_that_is_too_large_is_not_told_as_changed_each_time(open_at
         await read(atelier, project)
         assert atelier.projects._ingestions.states[project.id].changed == 0
         assert "large.json" in [each.path for each in await atelier.projects.problems(project.id)]
+
+
+async def test_the_relations_among_entities_are_told(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        await read(atelier, project)
+        main, check, save = [await named(atelier, project, name) for name in ("main", "check", "save")]
+        found = await atelier.projects.among([main, check, save])
+        assert {(each.source, each.kind, each.target) for each in found} == {
+            (main, RelationKind.CALLS, check),
+            (save, RelationKind.CALLS, check),
+        }
+        assert [each.source for each in await atelier.projects.among([main, check, save], [main])] == [main]
+        assert await atelier.projects.among([]) == []

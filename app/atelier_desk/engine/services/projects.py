@@ -24,6 +24,7 @@ from atelier_desk.domain.project import (
     Project,
     ProjectOffer,
     ProjectStatistics,
+    Relation,
     RelationKind,
     free_name,
     is_address,
@@ -34,7 +35,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.knowledge.projects.keeper import ProjectIndexes
 from atelier_desk.knowledge.projects.query import filtered
-from atelier_desk.knowledge.projects.search import around, search, shown
+from atelier_desk.knowledge.projects.search import around, relation, search, shown
 from atelier_desk.storage.graph import file_key, is_entity_id, project_key
 from atelier_desk.storage.repositories.projects import NAME_TAKEN
 from atelier_desk.threads import in_tool_thread
@@ -403,6 +404,20 @@ class ProjectService:
         return await in_tool_thread(
             around, index, project.id, entity_id, tuple(map(RelationKind, relations)), Direction(direction), depth, limit
         )
+
+    async def among(self, entity_ids: Sequence[str], touching: Sequence[str] = ()) -> builtins.list[Relation]:
+        """All relations among these entities of one project; with ``touching`` those alone that lead to or from one of these. Ids that
+        there are not, or that are of another project, are passed over.
+
+        Raises:
+            NotFoundError: the first of them is of no project.
+            LimitError: more than ``EXPLORED_MAX`` entities.
+        """
+        if not entity_ids:
+            return []
+        checks.page(len(entity_ids), most=EXPLORED_MAX)
+        _project, index = await self._home(entity_ids[0])
+        return [relation(each) for each in await in_tool_thread(index.among, entity_ids, frozenset(touching))]
 
     async def source(self, entity_id: str) -> tuple[str, int, int]:
         """The text of an entity's file as it is now (of a notebook the sources of its cells), and the first and last line of the entity

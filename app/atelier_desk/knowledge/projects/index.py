@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
@@ -250,6 +250,13 @@ class ProjectIndex:
             edges = self._edges(among)
             by = dict(zip(among.tolist(), edges, strict=True))  # whatever was reached, both ends of its edge are among them
             return [Reached(self._id(step.row), step.depth, by[step.edge]) for step in steps], edges, cut
+
+    def among(self, ids: Sequence[str], touching: Container[str] = ()) -> list[Edge]:
+        """The edges both of whose ends are among these entities; with ``touching`` those that one of these has an end of."""
+        with self.lock:
+            rows = [self.row_of[each] for each in ids if each in self.row_of]
+            edges = self._edges(self.edges.among(rows, len(self.entries))) if rows else []
+        return [each for each in edges if not touching or each.source in touching or each.target in touching]
 
     # -- inside ---------------------------------------------------------------------------------------------------------------------
 

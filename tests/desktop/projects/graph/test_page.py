@@ -48,6 +48,17 @@ async def test_expanding_keeps_the_places_of_what_is_there(window: ProjectsWindo
     assert graph.model.entities[graph.view.chosen].id == "s1"
 
 
+async def test_what_comes_is_joined_with_all_that_is_in_the_picture(window: ProjectsWindow) -> None:
+    window.open_graph(SAVE)
+    await shown(window)
+    graph = window.graph
+    for name in ("s1", "c1"):
+        graph.expand(graph.model.number[name])
+        await shown(window)
+    edge = [graph.model.number["f2"], graph.model.number["f1"]]
+    assert edge in graph.model.edges.tolist(), "that f2 imports f1 was no relation of what was around c1"
+
+
 async def test_a_kind_is_hidden_and_shown_again(window: ProjectsWindow, find: Find) -> None:
     window.open_graph(None)
     await shown(window)

@@ -74,7 +74,8 @@ class GraphPage(Translated, QWidget):
     # -- building ---------------------------------------------------------------------------------------------------------------
 
     def _build_top(self) -> QHBoxLayout:
-        self.whole = control(QPushButton(self), "graph-whole", N_("Whole project"), on=self.show_whole)
+        about = N_("All files with what stands in them and what they import; Expand shows what stands in that")
+        self.whole = control(QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_whole)
         self.all = control(QPushButton(self), "graph-all", N_("Show all"), look="ghost", on=lambda: self.model.show_only(None))
         self.again = control(IconButton("refresh-cw", parent=self), "graph-again", tip=N_("Lay out again"), on=self.lay_out_again)
         self.clear = control(IconButton("trash-2", parent=self), "graph-clear", tip=N_("Empty the picture"), on=self.empty_picture)
@@ -175,7 +176,7 @@ class GraphPage(Translated, QWidget):
         self._run(work(), N_("Looking around it…"))
 
     def show_whole(self) -> None:
-        """Everything the project holds, as far as the picture takes it."""
+        """The files of the project with what stands in them and what they import, as far as the picture takes it."""
         if self.project is None:
             return
         project = self.project
