@@ -53,7 +53,7 @@ async def test_the_chosen_project_says_what_it_holds(window: ProjectsWindow, fin
 
 async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsWindow, find: Find) -> None:
     assert find("project-problems").isVisible()
-    assert window.overview.problems.words.text() == "1 file could not be read · 1 file left out on purpose"
+    assert window.overview.problems.words.text() == "1 file could not be read, or not wholly · 1 file left out on purpose"
     find("project-problems-copy").click()
     assert QGuiApplication.clipboard().text() == ".env\tLeft out: it looks as if it held a secret.\nbroken.pdf\tIt is no PDF."
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from docx import Document
 from PIL import Image, ImageDraw, ImageFont
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
@@ -544,3 +545,18 @@ async def test_the_relations_among_entities_are_told(open_atelier: Opener, code:
         }
         assert [each.source for each in await atelier.projects.among([main, check, save], [main])] == [main]
         assert await atelier.projects.among([]) == []
+
+
+async def test_a_document_that_is_no_text_file_says_what_its_sections_say(open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    paper = Document()
+    for heading, text in (("Contract", "The mill delivers rye."), ("Prices", "Seven a sack.")):
+        paper.add_heading(heading, 1)
+        paper.add_paragraph(text)
+    paper.save(str(folder / "contract.docx"))
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("papers", str(folder))
+        await read(atelier, project)
+        [found] = await atelier.projects.files(project.id)
+        assert (await atelier.projects.entity(found.id)).text == "Contract\nThe mill delivers rye.\n\nPrices\nSeven a sack."

@@ -56,6 +56,8 @@ DEPTH_MAX = 5
 TEXT = 50_000
 """Characters of an entity's text in one answer."""
 _SOURCE = 16 * 1024 * 1024
+SPOKEN = frozenset({"pdf", "docx"})
+"""Languages of documents whose file is no text."""
 FILE_KINDS = frozenset({EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.IMAGE, EntityKind.PAGE})
 
 
@@ -295,7 +297,8 @@ class ProjectService:
         return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
 
     async def entity(self, entity_id: str) -> Entity:
-        """An entity with its text (of a scope as its file is now, at most ``TEXT`` characters).
+        """An entity with its text (of a scope as its file is now, of a PDF or Word document that of its sections; at most ``TEXT``
+        characters).
 
         Raises:
             NotFoundError: there is none.
@@ -310,7 +313,19 @@ class ProjectService:
                 text, first, last = await self.source(entity_id)
                 lines = text.split("\n")[first - 1 : last]
                 return entity.model_copy(update={"text": "\n".join(lines)[:TEXT]})
+        if entity.kind is EntityKind.DOCUMENT and entity.language in SPOKEN:
+            return entity.model_copy(update={"text": (await self._sections(index, project.id, entity.path))[:TEXT] or entity.text})
         return entity
+
+    async def _sections(self, index: ProjectIndex, project_id: str, path: str) -> str:
+        """What was read of a document that is no text file, its sections one after the other."""
+        found = [index.get(each) for each in index.of_file(file_key(project_id, path))]
+        sections = sorted(
+            (each for each in found if each is not None and each.kind == EntityKind.SECTION), key=lambda each: each.start_line
+        )
+        texts = await self._repo.texts([each.id for each in sections])
+        parts = [(each.name, texts.get(each.id, "").strip()) for each in sections]
+        return "\n\n".join(text if " ".join(text.split()).startswith(name) else f"{name}\n{text}".strip() for name, text in parts)
 
     async def find(
         self,
