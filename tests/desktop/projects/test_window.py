@@ -250,3 +250,14 @@ async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtb
     counted.set()
     await window.jobs.settled()
     assert page.figures["files"].text() == "3"
+
+
+async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_with_them(atelier: FakeAtelier, qtbot: QtBot) -> None:
+    opening = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
+    qtbot.addWidget(opening)
+    opening.open_search("disk")
+    assert opening.tabs.currentIndex() == 0
+    await opening.load()
+    assert opening.tabs.currentIndex() == 1
+    assert opening.search.field.text() == "disk"
+    await opening.search.jobs.settled()
