@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,30 @@ def test_the_grammar_names_what_there_is() -> None:
     assert set(projects.RELATIONS) == {kind.value for kind in RelationKind}
     assert set(projects.DIRECTIONS) == {each.value for each in Direction}
     assert set(projects.KINDS) == {kind.value for kind in EntityKind}
+
+
+def test_folders_of_the_same_name_become_projects_of_their_own_and_are_told_apart(cli: Cli, tmp_path: Path) -> None:
+    for home in ("a", "b"):
+        code = tmp_path / home / "heron"
+        code.mkdir(parents=True)
+        (code / "count.py").write_text(CODE)
+        assert cli("projects", "ingest", str(code), "--no-vectors", "--no-watch").status == 0
+    names = [each["name"] for each in cli("projects", "list", "--json").json]
+    assert len(names) == 2
+    found = [re.split("  +", line) for line in cli("projects", "search", "count herons", "--kind", "scope").out.splitlines()]
+    assert {(row[3], row[4]) for row in found if row[2] == "count"} == {(name, "count.py:1") for name in names}
+
+
+def test_what_there_is_nothing_of_is_an_error(cli: Cli, tmp_path: Path) -> None:
+    code = tmp_path / "heron"
+    code.mkdir()
+    (code / "count.py").write_text(CODE)
+    cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
+    for verb in ("ingest", "forget"):
+        done = cli("projects", verb, str(code / "gone.py"))
+        assert (done.status != 0, "gone.py" in done.err) == (True, True), verb
+    (code / "count.py").unlink()
+    assert "1 gone" in cli("projects", "ingest", str(code / "count.py")).out, "that a file is gone is read, too"
+    (tmp_path / "alone.py").write_text(CODE)
+    assert "is a file" in cli("projects", "ingest", str(tmp_path / "alone.py")).err
+    assert "is not being read" in cli("projects", "pause", "heron").out

@@ -96,6 +96,46 @@ async def test_what_is_not_there_is_answered_with_what_is(open_atelier: Opener, 
         assert "qualified" in (await agent("query_entities", entity="Scope", where={"nom": "x"}))["error"]
         assert "starts_with" in (await agent("query_entities", entity="Scope", where={"name": {"like": "x"}}))["error"]
         assert "total" in (await agent("explore_relationships", entity_id="totals cart"))["error"]
+        assert "each a Scope" in (await agent("query_entities", entity="class"))["error"]
+        assert (await agent("query_entities", entity="Scope", where={"type": "class"}))["there_are"] == {"type": ["function"]}
+        assert "takes a number, not '10'" in (await agent("query_entities", entity="Scope", where={"lines": {"gt": "10"}}))["error"]
+        assert "takes a list" in (await agent("query_entities", entity="Scope", where={"name": {"in": "total"}}))["error"]
+        assert "nothing at" in (await agent("ingest_code", path="gone.py"))["error"]
+        assert "Nothing of gone.py" in (await agent("forget_path", path="gone.py"))["error"]
+
+
+async def test_a_search_over_no_project_says_so(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        agent = Agent(atelier, code)
+        assert "setup_project" in (await agent("brain_search", query="cart"))["error"]
+        await agent("setup_project")
+        await agent("unload_project", name="shop")
+        said = (await agent("brain_search", query="cart"))["error"]
+        assert "shop" in said
+        assert "load_project" in said
+
+
+async def test_paths_are_told_so_that_they_can_be_opened(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        above, inside = Agent(atelier, code.parent), Agent(atelier, code)
+        await above("setup_project", root="shop")
+        for tool, asked in (
+            ("semantic_search", {"query": "total"}),
+            ("query_entities", {"entity": "Scope"}),
+            ("explore_relationships", {"entity_id": "total"}),
+        ):
+            assert (await above(tool, **asked))["paths_are_below"] == {"shop": str(code)}
+            assert "paths_are_below" not in await inside(tool, **asked)
+
+
+async def test_that_a_project_was_not_read_is_said_with_what_is_found(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        agent = Agent(atelier, code)
+        await agent("create_project", name="shop")
+        for tool, asked in (("semantic_search", {"query": "total"}), ("query_entities", {"entity": "Scope"})):
+            assert (await agent(tool, **asked))["not_read_yet"] == ["shop"]
+        await agent("ingest_directory", path=".")
+        assert "not_read_yet" not in await agent("semantic_search", query="total")
 
 
 async def test_every_parameter_of_a_look_up_does_what_it_says(open_atelier: Opener, code: Path, tmp_path: Path) -> None:

@@ -131,6 +131,8 @@ class Projects:
             "answer": self.answer,
             "find": self.find,
             "explore": self.explore,
+            "among": self.among,
+            "entity": lambda id: self.entities[id],
             "source": lambda id: (TEXTS[self.entities[id].path], self.entities[id].start_line, self.entities[id].end_line),
         }
 
@@ -167,6 +169,10 @@ class Projects:
         texts = {each: f"{each.signature}\n{each.docstring}" for each in self.entities.values() if not kinds or each.kind in kinds}
         hits = [each for each, text in texts.items() if all(word in f"{each.name} {text}".casefold() for word in words)]
         return [Found(entity=each, project="notes", score=0.9, preview=texts[each]) for each in hits]
+
+    def among(self, entity_ids: Sequence[str], touching: Sequence[str] = ()) -> list[Relation]:
+        among = [each for each in self.relations if each.source in entity_ids and each.target in entity_ids]
+        return [each for each in among if not touching or each.source in touching or each.target in touching]
 
     def explore(
         self, entity_id: str, *, relations: Sequence[RelationKind] = (), direction: Direction = Direction.BOTH, depth: int = 1, **_more: Any

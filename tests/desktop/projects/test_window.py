@@ -53,7 +53,7 @@ async def test_the_chosen_project_says_what_it_holds(window: ProjectsWindow, fin
 
 async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsWindow, find: Find) -> None:
     assert find("project-problems").isVisible()
-    assert window.overview.problems.words.text() == "1 file could not be read · 1 file left out on purpose"
+    assert window.overview.problems.words.text() == "1 file could not be read, or not wholly · 1 file left out on purpose"
     find("project-problems-copy").click()
     assert QGuiApplication.clipboard().text() == ".env\tLeft out: it looks as if it held a secret.\nbroken.pdf\tIt is no PDF."
 
@@ -178,6 +178,25 @@ async def test_deleting_says_what_goes_and_asks(window: ProjectsWindow, find: Fi
     assert window.list.chosen == "p2"
 
 
+async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
+    window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
+) -> None:
+    find("project-search-where").setCurrentIndex(0)
+    window.search.enter("disk")
+    window.search.search()
+    await window.search.jobs.settled()
+    window.open_source(window.search.found[0].entity)
+    await window.code.jobs.settled()
+    assert find("code-text").isVisible()
+    projects.kept = [each for each in projects.kept if each.id != "p1"]
+    atelier.set("projects", "find", [])
+    await window.load()
+    await window.search.jobs.settled()
+    assert not window.search.found
+    assert window.code.entity is None
+    assert not find("code-text").isVisible()
+
+
 async def test_without_projects_the_window_says_what_they_are_good_for(window: ProjectsWindow, find: Find, projects: Projects) -> None:
     projects.kept.clear()
     await window.load()
@@ -237,3 +256,14 @@ async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtb
     counted.set()
     await window.jobs.settled()
     assert page.figures["files"].text() == "3"
+
+
+async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_with_them(atelier: FakeAtelier, qtbot: QtBot) -> None:
+    opening = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
+    qtbot.addWidget(opening)
+    opening.open_search("disk")
+    assert opening.tabs.currentIndex() == 0
+    await opening.load()
+    assert opening.tabs.currentIndex() == 1
+    assert opening.search.field.text() == "disk"
+    await opening.search.jobs.settled()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import sys
@@ -13,11 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from docx import Document
 from PIL import Image, ImageDraw, ImageFont
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError, ToolError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.projects import ingesting
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.graph import project_key
@@ -548,3 +551,124 @@ async def test_a_process_that_ended_with_what_it_was_told_is_told_again(
         await read(atelier, project)
         around = await atelier.projects.explore(await named(atelier, project, "main"), relations=[RelationKind.CALLS])
         assert [each.entity.qualified for each in around.neighbours] == ["check"]
+
+
+async def test_a_notebook_is_shown_and_previewed_as_its_cells(open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "sales"
+    folder.mkdir()
+    cells = [
+        {"cell_type": "markdown", "source": ["# Sales\n", "by day"]},
+        {"cell_type": "code", "source": ["import csv\n", "def best_bread(rows):\n", "    return max(rows)\n"]},
+    ]
+    (folder / "sales.ipynb").write_text(json.dumps({"cells": cells}))
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("sales", str(folder))
+        await read(atelier, project)
+        [found] = await atelier.projects.find("best_bread", kinds=[EntityKind.SCOPE], limit=1)
+        assert found.preview.startswith("def best_bread(rows):")
+        text, first, last = await atelier.projects.source(found.entity.id)
+        assert text.split("\n")[first - 1 : last] == ["def best_bread(rows):", "    return max(rows)"]
+        assert (await atelier.projects.entity(found.entity.id)).text == "def best_bread(rows):\n    return max(rows)"
+
+
+async def until_found(atelier: Atelier, project: Project, name: str, *, there: bool = True) -> None:
+    """Wait until a function of that name is found, or no longer."""
+    heard = asyncio.Event()
+    atelier.bus.on_changed(lambda topic, _key: heard.set() if topic == "projects" else None)
+    async with asyncio.timeout(20):
+        while True:
+            heard.clear()
+            found = await atelier.projects.find(name, project_ids=[project.id], kinds=[EntityKind.SCOPE])
+            if any(each.entity.name == name for each in found) is there:
+                return
+            await heard.wait()
+
+
+async def test_a_folder_that_was_away_is_followed_again(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingesting, "LOOK_MS", 50)
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        await read(atelier, project)
+        code.rename(code.with_name("away"))
+        with pytest.raises(UsageError, match="is not there"):
+            await atelier.projects.ingest(project.id)
+        shutil.copytree(code.with_name("away"), code)  # another folder of the same name, as after a restored backup
+        (code / "back.py").write_text("def back(): pass\n")
+        await until_found(atelier, project, "back")
+        await atelier.projects.wait(project.id)
+        (code / "later.py").write_text("def later(): pass\n")
+        await until_found(atelier, project, "later")
+
+
+async def test_another_ignore_file_is_heeded_at_once(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        await read(atelier, project)
+        await until_watched(atelier, project, code)
+        assert await named(atelier, project, "check")
+        (code / ".gitignore").write_text("store.py\n")
+        await until_found(atelier, project, "check", there=False)
+
+
+async def until_watched(atelier: Atelier, project: Project, folder: Path) -> None:
+    """Wait until changes of the folder are followed."""
+    done = asyncio.Event()
+    states = atelier.projects._ingestions.states
+    states[project.id] = states[project.id].model_copy(update={"changed": 0})
+    off = atelier.bus.on_changed(
+        lambda _topic, _key: done.set() if states[project.id].changed and states[project.id].stage == "done" else None
+    )
+    async with asyncio.timeout(20):
+        while not done.is_set():
+            (folder / "touched.py").write_text(f"TIME = {asyncio.get_running_loop().time()}\n")
+            await asyncio.wait([asyncio.create_task(done.wait())], timeout=1)
+    off()
+
+
+async def test_following_begins_when_it_is_switched_on(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        (code / "meanwhile.py").write_text("def meanwhile(): pass\n")
+        await atelier.projects.change(project.id, watched=True)
+        await until_found(atelier, project, "meanwhile")
+        await until_watched(atelier, project, code)
+
+
+async def test_a_file_that_is_too_large_is_not_told_as_changed_each_time(open_atelier: Opener, code: Path) -> None:
+    (code / "large.json").write_text("1" * (4 * 1024 * 1024 + 1))
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        await read(atelier, project)
+        await read(atelier, project)
+        assert atelier.projects._ingestions.states[project.id].changed == 0
+        assert "large.json" in [each.path for each in await atelier.projects.problems(project.id)]
+
+
+async def test_the_relations_among_entities_are_told(open_atelier: Opener, code: Path) -> None:
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        await read(atelier, project)
+        main, check, save = [await named(atelier, project, name) for name in ("main", "check", "save")]
+        found = await atelier.projects.among([main, check, save])
+        assert {(each.source, each.kind, each.target) for each in found} == {
+            (main, RelationKind.CALLS, check),
+            (save, RelationKind.CALLS, check),
+        }
+        assert [each.source for each in await atelier.projects.among([main, check, save], [main])] == [main]
+        assert await atelier.projects.among([]) == []
+
+
+async def test_a_document_that_is_no_text_file_says_what_its_sections_say(open_atelier: Opener, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    paper = Document()
+    for heading, text in (("Contract", "The mill delivers rye."), ("Prices", "Seven a sack.")):
+        paper.add_heading(heading, 1)
+        paper.add_paragraph(text)
+    paper.save(str(folder / "contract.docx"))
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("papers", str(folder))
+        await read(atelier, project)
+        [found] = await atelier.projects.files(project.id)
+        assert (await atelier.projects.entity(found.id)).text == "Contract\nThe mill delivers rye.\n\nPrices\nSeven a sack."

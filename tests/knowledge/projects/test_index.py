@@ -129,3 +129,17 @@ def test_what_a_question_says_again_weighs_more() -> None:
     for often, seldom, first in (("header", "footer", "left"), ("footer", "header", "right")):
         question = f"{seldom} and {often}, this {often}"
         assert index.search(query_stems(question), None, (), 5, 0.0, question)[0].id == entity_id(HOME, "scope", first)
+
+
+def test_what_has_no_word_of_the_question_and_little_of_its_meaning_is_no_hit() -> None:
+    index = chain(3)
+    index.use(RowVectors("e", 2))
+    across = {"step_0": 0.1, "step_1": 0.2, "step_2": 0.6}
+    missing = index.without_vector()
+    vectors = np.array([[cosine, (1 - cosine**2) ** 0.5] for cosine in across.values()], dtype=np.float32)
+    index.set_vectors([missing[name] for name in across], list(across), vectors)
+    asked = np.array([1.0, 0.0], dtype=np.float32)
+    assert [each.id for each in index.search(query_stems("marmalade"), asked, (), 10, 0.0, "marmalade")] == [
+        entity_id(HOME, "scope", "step_2")
+    ]
+    assert len(index.search(query_stems("step"), asked, (), 10, 0.0, "step")) == 3, "a word of it is enough"

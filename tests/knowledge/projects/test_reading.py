@@ -48,3 +48,8 @@ def test_a_class_has_its_own_words_and_the_first_line_of_its_members() -> None:
 
 def test_a_function_keeps_the_words_of_the_functions_in_it() -> None:
     assert number("deepest") in said("outer")
+
+
+def test_the_name_of_a_section_is_one_line_without_tabs() -> None:
+    rows = [entity_row(values) for values in read(file_key_of("0" * 8, "a.md"), "a.md", b"# Invoice\t4711:\ttwo  loaves\n")["entities"]]
+    assert [row.name for row in rows if row.kind == "section"] == ["Invoice 4711: two loaves"]

@@ -98,12 +98,14 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     from pathlib import Path
 
     from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import NotFoundError
+    from atelier_desk.domain.project import free_name
     from atelier_desk.project_words import cut_word
 
     path = _path(out, arguments.path)
     project = await _of_path(atelier, path)
     if project is None:
-        name = arguments.name or Path(path).name
+        name = arguments.name or free_name(Path(path).name, await atelier.projects.list())
         project = await atelier.projects.create(name, path, embedded=not arguments.no_vectors, watched=not arguments.no_watch)
     await atelier.projects.ingest(project.id, () if path == project.root else (path,), force=arguments.force, emptied=arguments.force)
     try:
@@ -112,6 +114,8 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         await atelier.projects.stop(project.id)
         out.note(_("Paused. The same command goes on."))
         raise
+    if not (state.error or state.changed or state.unchanged or state.removed) and not _exists(path):
+        raise NotFoundError(N_("There is nothing at {path}, and nothing was read of it."), path=path)
     if out.json:
         data(out, {"project": project.model_dump(mode="json"), "state": state.model_dump(mode="json")})
     elif state.error:
@@ -139,8 +143,11 @@ async def search(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if out.json:
         data(out, [each.model_dump(mode="json") for each in found])
         return 0
-    rows = [(figures.number(each.score, 2, trim=True), each.entity.id, title_word(each.entity), place_word(each.entity)) for each in found]
-    table(out, rows, (_("score"), _("id"), _("name"), _("place")))
+    rows = [
+        (figures.number(each.score, 2, trim=True), each.entity.id, title_word(each.entity), each.project, place_word(each.entity))
+        for each in found
+    ]
+    table(out, rows, (_("score"), _("id"), _("name"), _("project"), _("place")))
     return 0
 
 
@@ -236,6 +243,8 @@ async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if project is None:
         raise NotFoundError(N_("{path} lies in no project."), path=path)
     count = await atelier.projects.forget_path(project.id, path)
+    if not count:
+        raise NotFoundError(N_("Nothing of {path} is in the project {name}."), path=path, name=project.name)
     outcome(out, {"project": project.name, "files": count}, ngettext("{n} file forgotten", "{n} files forgotten", count))
     return 0
 
@@ -250,9 +259,15 @@ async def delete(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def pause(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import outcome
+    from atelier_desk.project_words import RUNNING
+
     project = await atelier.projects.get(arguments.name)
+    state = (await atelier.projects.states()).get(project.id)
     await atelier.projects.stop(project.id)
-    _print(out, project)
+    reading = state is not None and state.stage in RUNNING
+    paused = _("The reading of {name} is paused; reading it again goes on.", name=project.name)
+    outcome(out, project.model_dump(mode="json"), paused if reading else _("{name} is not being read.", name=project.name))
     return 0
 
 
@@ -328,6 +343,12 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
         return named[0].id
     names = ", ".join(f"{title_word(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _("none")
     raise NotFoundError(N_("There is no single entity {name}. Nearest: {names}."), name=text[:80], names=names)
+
+
+def _exists(path: str) -> bool:
+    import os
+
+    return os.path.lexists(path)
 
 
 def _path(out: Output, text: str) -> str:

@@ -67,7 +67,11 @@ class ProblemList(Translated, QWidget):
         skipped = len(problems) - failed
 
         def words() -> str:
-            parts = [ngettext("{n} file could not be read", "{n} files could not be read", failed)] if failed else []
+            parts = (
+                [ngettext("{n} file could not be read, or not wholly", "{n} files could not be read, or not wholly", failed)]
+                if failed
+                else []
+            )
             if skipped:
                 parts.append(ngettext("{n} file left out on purpose", "{n} files left out on purpose", skipped))
             if total > len(problems):

@@ -102,7 +102,8 @@ class SearchPage(Translated, QWidget):
             self.where.addItem(name, key)
         self.where.setCurrentIndex(max(0, self.where.findData(chosen)))
         self.where.blockSignals(False)
-        if chosen and not self.where.currentData():
+        stale = any((each.entity.project_id, each.project) not in rows for each in self.found)  # of one that was deleted or renamed
+        if stale or (chosen and not self.where.currentData()):
             self.search()
 
     def look_in(self, project_id: str) -> None:

@@ -59,6 +59,7 @@ class ProjectsWindow(Translated, QWidget):
         self.jobs = Jobs(self, lambda text: toast(self, text))
         self.projects: Sequence[Project] = ()
         self._counted: tuple[str, float, ProjectStatistics, Sequence[FileProblem]] | None = None
+        self._search_wanted: str | None = None
         self.resize(fitting(SIZE, self))
         self.setMinimumSize(560, 420)
         self.overview = OverviewPage(self)
@@ -159,11 +160,14 @@ class ProjectsWindow(Translated, QWidget):
         states: dict[str, IngestState] = await self.bridge.engine.projects.states()
         self.list.show_projects(self.projects, states)
         self.search.show_projects(self.projects)
-        self.code.projects = {each.id: each for each in self.projects}
+        self.code.show_projects(self.projects)
         project = self.project
         self._right.setCurrentIndex(0 if project is None else 1)
         self.graph.show_project(project)
+        wanted, self._search_wanted = self._search_wanted, None
         if project is not None:
+            if wanted is not None:
+                self.open_search(wanted)
             state = states.get(project.id)
             self.overview.show_state(state)
             if state is None or state.stage not in RUNNING:
@@ -226,8 +230,9 @@ class ProjectsWindow(Translated, QWidget):
     # -- pages ------------------------------------------------------------------------------------------------------------------
 
     def open_search(self, text: str = "") -> None:
-        """The search, in the chosen project."""
+        """The search, in the chosen project; of a window that is only just opening once its projects are known."""
         if self.project is None:
+            self._search_wanted = text
             return
         self.search.look_in(self.project.id)
         self.tabs.setCurrentIndex(1)

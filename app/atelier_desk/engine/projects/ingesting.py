@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -16,6 +17,7 @@ from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Pr
 from atelier_desk.engine.projects.ingest import GONE, Ingestion, Place
 from atelier_desk.i18n import N_, _
 from atelier_desk.threads import in_tool_thread
+from atelier_desk.workspace.walk import IGNORE_FILES
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
@@ -32,6 +34,8 @@ READERS = 4
 """Most processes that read one project."""
 MANY = 50
 """Changed files from which on the file of the index is written at once; after fewer, at the end."""
+LOOK_MS = 5_000
+"""So often it is looked whether a watched folder is still the one it was, when nothing changes in it."""
 KEPT = 2
 """Projects whose relating process stays for the next change."""
 NO_ROOT = N_("The project {name} has no folder: pages are added to it one by one.")
@@ -213,21 +217,45 @@ class Ingestions:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _watch(self, project_id: str, root: Path) -> None:
+        away = False
+        while True:
+            there = await in_tool_thread(_folder, root)
+            if there is None:
+                away = True
+                await asyncio.sleep(LOOK_MS / 1000)
+                continue
+            if away:
+                await self._changed(project_id, ())  # what is there now may be a copy of what was, or something else
+            away = True
+            try:
+                await self._follow(project_id, root, there)
+            except (OSError, RuntimeError) as error:
+                if await in_tool_thread(_folder, root) is not None:
+                    # Too many folders for the system: a person can still have it read.
+                    log.warning("the folder %s is not watched: %s", root, error)
+                    return
+
+    async def _follow(self, project_id: str, root: Path, there: tuple[int, int]) -> None:
+        """Read what changes until the folder is another one, or gone: the system goes on telling of the one it was asked about, wherever it
+        was moved to."""
         from watchfiles import awatch
 
         stop = asyncio.Event()
+        changed = awatch(
+            root, debounce=DEBOUNCE_MS, stop_event=stop, recursive=True, ignore_permission_denied=True, rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+        )  # fmt: skip
         try:
-            async for changes in awatch(root, debounce=DEBOUNCE_MS, stop_event=stop, recursive=True, ignore_permission_denied=True):
-                paths = {Path(path).relative_to(root).as_posix() for _change, path in changes}
-                below = sorted(path for path in paths if not path.startswith(".git/"))
-                if below:
-                    await self._changed(project_id, below)
-        except asyncio.CancelledError:
+            async with contextlib.aclosing(changed):
+                async for changes in changed:
+                    if await in_tool_thread(_folder, root) != there:
+                        return
+                    paths = {Path(path).relative_to(root).as_posix() for _change, path in changes}
+                    below = sorted({_whole(path) for path in paths if not path.startswith(".git/")})
+                    if below:
+                        await self._changed(project_id, () if "" in below else below)
+        finally:
             stop.set()
-            raise
-        except (OSError, RuntimeError) as error:
-            # Too many folders for the system, or the folder is gone: a person can still have it read.
-            log.warning("the folder %s is not watched: %s", root, error)
 
     async def _changed(self, project_id: str, below: Sequence[str]) -> None:
         try:
@@ -312,3 +340,17 @@ class Ingestions:
     def _take(self, state: IngestState) -> None:
         self.states[state.project_id] = state
         self._told(state.project_id)
+
+
+def _folder(root: Path) -> tuple[int, int] | None:
+    """Which folder is at a path: another one there has another number; None for none."""
+    with contextlib.suppress(OSError):
+        found = root.stat()
+        return (found.st_dev, found.st_ino) if root.is_dir() else None
+    return None
+
+
+def _whole(path: str) -> str:
+    """What is to be looked at when a file changed: of a file that says what is ignored, the folder that it is about."""
+    folder, _slash, name = path.rpartition("/")
+    return folder if name in (".", *IGNORE_FILES) else path

@@ -100,8 +100,13 @@ class Worker:
             if error.code == "not_found":
                 return {"gone": True}
             if error.code == "too_large":
-                size = self._root.look(path)
-                return _refused(TOO_LARGE, {"size": round(size.size / 1e6, 1) if size else 0, "most": most >> 20}, skipped=True)
+                found = self._root.look(path)
+                size = found.size if found else 0
+                digest = f"{reading.version()}-{size}"  # not read for its content's; another size says that it is another
+                if digest == known:
+                    return {"same": True}
+                refused = _refused(TOO_LARGE, {"size": round(size / 1e6, 1), "most": most >> 20}, skipped=True)
+                return {**refused, "hash": digest}
             return _refused(BROKEN, {"reason": str(error)})
         picture = path.lower().endswith(PICTURES) and is_binary(data[:8_192])
         # Another hash where no text is read in pictures: they are looked at again once it can be.

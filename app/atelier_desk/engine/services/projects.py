@@ -24,6 +24,7 @@ from atelier_desk.domain.project import (
     Project,
     ProjectOffer,
     ProjectStatistics,
+    Relation,
     RelationKind,
     free_name,
     is_address,
@@ -34,7 +35,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_, _
 from atelier_desk.knowledge.projects.keeper import ProjectIndexes
 from atelier_desk.knowledge.projects.query import filtered
-from atelier_desk.knowledge.projects.search import around, search, shown
+from atelier_desk.knowledge.projects.search import around, relation, search, shown
 from atelier_desk.storage.graph import file_key, is_entity_id, project_key
 from atelier_desk.storage.repositories.projects import NAME_TAKEN
 from atelier_desk.threads import in_tool_thread
@@ -48,12 +49,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 NO_FOLDER = N_("There is no folder {path}.")
+FILE = N_("{path} is a file; a project is made of a folder.")
 INSIDE_DATA = N_("{path} holds Atelier's own data: it cannot become a project.")
 EXPLORED_MAX = 5_000
 DEPTH_MAX = 5
 TEXT = 50_000
 """Characters of an entity's text in one answer."""
 _SOURCE = 16 * 1024 * 1024
+SPOKEN = frozenset({"pdf", "docx"})
+"""Languages of documents whose file is no text."""
 FILE_KINDS = frozenset({EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.IMAGE, EntityKind.PAGE})
 
 
@@ -149,6 +153,8 @@ class ProjectService:
             await self.ingest(project.id)
         except AtelierError as error:
             log.info("a project was not gone on with: %s", error)
+            if project.watched and project.loaded and project.root:
+                self._ingestions.watch(project)  # until its folder is there again
 
     async def delete(self, project_id: str) -> int:
         """Forget a project and all that was read of it; its folder is not touched. Gives how many rows were removed."""
@@ -311,7 +317,8 @@ class ProjectService:
         return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
 
     async def entity(self, entity_id: str) -> Entity:
-        """An entity with its text (of a scope as its file is now, at most ``TEXT`` characters).
+        """An entity with its text (of a scope as its file is now, of a PDF or Word document that of its sections; at most ``TEXT``
+        characters).
 
         Raises:
             NotFoundError: there is none.
@@ -326,7 +333,19 @@ class ProjectService:
                 text, first, last = await self.source(entity_id)
                 lines = text.split("\n")[first - 1 : last]
                 return entity.model_copy(update={"text": "\n".join(lines)[:TEXT]})
+        if entity.kind is EntityKind.DOCUMENT and entity.language in SPOKEN:
+            return entity.model_copy(update={"text": (await self._sections(index, project.id, entity.path))[:TEXT] or entity.text})
         return entity
+
+    async def _sections(self, index: ProjectIndex, project_id: str, path: str) -> str:
+        """What was read of a document that is no text file, its sections one after the other."""
+        found = [index.get(each) for each in index.of_file(file_key(project_id, path))]
+        sections = sorted(
+            (each for each in found if each is not None and each.kind == EntityKind.SECTION), key=lambda each: each.start_line
+        )
+        texts = await self._repo.texts([each.id for each in sections])
+        parts = [(each.name, texts.get(each.id, "").strip()) for each in sections]
+        return "\n\n".join(text if " ".join(text.split()).startswith(name) else f"{name}\n{text}".strip() for name, text in parts)
 
     async def find(
         self,
@@ -424,8 +443,23 @@ class ProjectService:
             around, index, project.id, entity_id, tuple(map(RelationKind, relations)), Direction(direction), depth, limit
         )
 
+    async def among(self, entity_ids: Sequence[str], touching: Sequence[str] = ()) -> builtins.list[Relation]:
+        """All relations among these entities of one project; with ``touching`` those alone that lead to or from one of these. Ids that
+        there are not, or that are of another project, are passed over.
+
+        Raises:
+            NotFoundError: the first of them is of no project.
+            LimitError: more than ``EXPLORED_MAX`` entities.
+        """
+        if not entity_ids:
+            return []
+        checks.page(len(entity_ids), most=EXPLORED_MAX)
+        _project, index = await self._home(entity_ids[0])
+        return [relation(each) for each in await in_tool_thread(index.among, entity_ids, frozenset(touching))]
+
     async def source(self, entity_id: str) -> tuple[str, int, int]:
-        """The text of an entity's file as it is now, and the first and last line of the entity (0 for the whole file).
+        """The text of an entity's file as it is now (of a notebook the sources of its cells), and the first and last line of the entity
+        (0 for the whole file).
 
         Raises:
             NotFoundError: there is no such entity, or its file is gone.
@@ -438,6 +472,8 @@ class ProjectService:
         if not project.root or not found.path or found.kind == EntityKind.PACKAGE:
             raise UsageError(N_("{name} stands in no file."), name=found.name)
         text = await in_tool_thread(_text, project.root, found.path, (self._context.datadir.root,))
+        if found.language == "notebook":
+            text = await in_tool_thread(_cells, text)
         return text, found.start_line, found.end_line
 
     async def _finish_deletions(self) -> None:
@@ -464,7 +500,7 @@ class ProjectService:
         def real() -> Path:
             found = Path(root).expanduser().resolve()
             if not found.is_dir():
-                raise UsageError(NO_FOLDER, path=root)
+                raise UsageError(FILE if found.exists() else NO_FOLDER, path=root)
             return found
 
         folder = await in_tool_thread(real)
@@ -502,3 +538,11 @@ def _text(root: str, path: str, closed: tuple[Path, ...]) -> str:
     if text is None:
         raise UsageError(N_("{name} is no text."), name=path)
     return "\n".join(text.lines)
+
+
+def _cells(text: str) -> str:
+    from atelier_desk.knowledge.parsing.documents.notebook import plain
+
+    with contextlib.suppress(AtelierError):  # no notebook any more: it is shown as it is
+        return plain(text)
+    return text

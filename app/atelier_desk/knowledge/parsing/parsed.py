@@ -101,6 +101,7 @@ class Parsed:
         error_lines: where the grammar did not understand the source, the first 20.
         package: the package or module that the file says it belongs to (Java, Go, C#, PHP, …).
         text: what a picture says; of code, what the file says of itself.
+        source: the code that the places of the scopes count in, where that is not the file itself (a notebook).
     """
 
     kind: str
@@ -115,3 +116,4 @@ class Parsed:
     error_lines: list[int] = field(default_factory=list)
     package: str = ""
     text: str = ""
+    source: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
@@ -29,6 +29,9 @@ K1, B = 2.0, 0.8
 what it is about, so that a word counts on for longer than in a memory."""
 LEAST = 0.005
 """A score that a person is shown as 0 is no hit."""
+MEANT = 0.25
+"""Least cosine of what has no word of the query. Questions about something that is not there at all found fifty places by their vectors
+alone, few of them nearer than this; what says the same in other words, or in another language, is."""
 SEARCHED = frozenset({EntityKind.FILE, EntityKind.SCOPE, EntityKind.DOCUMENT, EntityKind.SECTION, EntityKind.PAGE, EntityKind.IMAGE})
 """What a search finds unless it is asked for other kinds: imports and packages are names alone."""
 _NAMED = 0.15
@@ -249,6 +252,13 @@ class ProjectIndex:
             by = dict(zip(among.tolist(), edges, strict=True))  # whatever was reached, both ends of its edge are among them
             return [Reached(self._id(step.row), step.depth, by[step.edge]) for step in steps], edges, cut
 
+    def among(self, ids: Sequence[str], touching: Container[str] = ()) -> list[Edge]:
+        """The edges both of whose ends are among these entities; with ``touching`` those that one of these has an end of."""
+        with self.lock:
+            rows = [self.row_of[each] for each in ids if each in self.row_of]
+            edges = self._edges(self.edges.among(rows, len(self.entries))) if rows else []
+        return [each for each in edges if not touching or each.source in touching or each.target in touching]
+
     # -- inside ---------------------------------------------------------------------------------------------------------------------
 
     def _add(self, entities: Sequence[Light]) -> None:
@@ -353,7 +363,8 @@ class ProjectIndex:
             share = LONG_WORDS if len(set(query)) >= LONG else WORDS
             relevance = share * lexical + (1 - share) * cosines
         relevance = relevance.copy()
-        for row in self._named(words):
+        named = frozenset(self._named(words))
+        for row in named:
             if scope[row]:
                 relevance[row] += _NAMED
         able = _best(relevance, max(POOL, limit * 2))
@@ -370,6 +381,8 @@ class ProjectIndex:
         for row in best:
             cosine = float(cosines[row]) if cosines is not None and has is not None and has[row] else None
             certain = min(1.0, max(float(relevance[row]) / top, 0.0))
+            if lexical[row] <= 0 and (cosine or 0.0) < MEANT and row not in named:
+                continue
             if certain >= LEAST and max(certain, cosine or 0.0, float(lexical[row])) >= threshold:
                 found.append(Ranked(self._id(int(row)), certain, min(1.0, float(lexical[row])), cosine))
         return found[:limit]

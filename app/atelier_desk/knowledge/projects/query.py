@@ -29,6 +29,9 @@ NO_FIELD = N_("There is no field {name}. Fields: {known}.")
 NO_OPERATOR = N_("There is no operator {name}. Operators: {known}.")
 NO_VALUE = N_("{name} {operator} cannot be compared with {value}.")
 TOO_MANY = N_("{count} conditions are given; at most {most} are compared.")
+NO_NUMBER = N_("{name} {operator} takes a number, not {value}.")
+NO_TEXT = N_("{name} {operator} takes a text, not {value}.")
+NO_LIST = N_("{name} {operator} takes a list, not {value}.")
 _MOST = 20
 
 
@@ -74,8 +77,12 @@ def _condition(name: str, wanted: tuple[str, Any]) -> Callable[[Light], bool]:
     plain = (int, float) if name in _NUMBERS else str
     values = given if operator == "in" and isinstance(given, list) else [given]
     fits = all(isinstance(each, plain) and not isinstance(each, bool) for each in values) and len(values) <= 1_000
-    if not fits or (operator == "in" and not isinstance(given, list)) or (operator in _TEXTS and name in _NUMBERS):
-        raise UsageError(NO_VALUE, name=name, operator=operator, value=str(given)[:60])
+    if operator in _TEXTS and name in _NUMBERS:
+        raise UsageError(NO_VALUE, name=name, operator=operator, value=repr(given)[:60])
+    if operator == "in" and not isinstance(given, list):
+        raise UsageError(NO_LIST, name=name, operator=operator, value=repr(given)[:60])
+    if not fits:
+        raise UsageError(NO_NUMBER if name in _NUMBERS else NO_TEXT, name=name, operator=operator, value=repr(given)[:60])
     return lambda each: test(value_of(each, name), given)
 
 

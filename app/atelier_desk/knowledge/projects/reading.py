@@ -31,7 +31,7 @@ BODY = 12 * WORDS
 """Characters of a section whose words are searched."""
 SECTION = 8_000
 """Characters of a document's section that are kept: some documents cannot be read line by line."""
-FORM = 2
+FORM = 3
 """Changes with what this module makes of a file."""
 _CALLED = frozenset({"function", "method"})
 MOST = 20_000
@@ -87,7 +87,7 @@ def read_picture(key: str, path: str, said: str) -> dict[str, Any]:
 def _rows(key: str, path: str, found: Parsed, data: bytes, *, page: str = "") -> dict[str, Any]:
     scopes = [entity_id(key, EntityKind.SCOPE, scope.qualified) for scope in found.scopes]
     sections = list(_section_ids(key, found))
-    plain = decode(data).encode("utf-8", "replace")
+    plain = (found.source or decode(data)).encode("utf-8", "replace")
     rows = [_file(key, path, found, page), *_scopes(key, path, found, plain, scopes), *_sections(key, path, found, sections)]
     rows += _imports(key, path, found, scopes)
     unique = {row.id: row for row in rows[:MOST]}
@@ -183,7 +183,7 @@ def _section_ids(key: str, found: Parsed) -> Iterator[str]:
 
 def _sections(key: str, path: str, found: Parsed, ids: list[str]) -> Iterator[EntityRow]:
     for section, own in zip(found.sections, ids, strict=True):
-        name = section.title or f"{path.rsplit('/', 1)[-1]}:{section.start_line}"
+        name = " ".join(section.title.split()) or f"{path.rsplit('/', 1)[-1]}:{section.start_line}"
         parent = ids[section.parent] if section.parent >= 0 else file_entity(key)
         text = section.text[:SECTION]
         vector = digest("section", name, "", "", text) if text or section.title else ""

@@ -73,7 +73,7 @@ def around(
     reached, edges, cut = index.explore(entity_id, relations, direction, depth, limit)
     start = index.get(entity_id)
     assert start is not None
-    made = {edge: _relation(edge) for edge in edges}
+    made = {edge: relation(edge) for edge in edges}
     neighbours = []
     for each in reached:
         found = index.get(each.id)
@@ -99,7 +99,8 @@ def shown(light: Light, project_id: str) -> Entity:
     )
 
 
-def _relation(edge: Edge) -> Relation:
+def relation(edge: Edge) -> Relation:
+    """An edge of an index as others know it."""
     return Relation(
         source=edge.source, target=edge.target, kind=RelationKind(edge.kind), confidence=min(1.0, edge.confidence), line=edge.line
     )

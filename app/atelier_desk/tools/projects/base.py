@@ -159,7 +159,12 @@ def kind_of(name: str) -> EntityKind:
     for known, kind in KINDS.items():
         if name.casefold() in (known.casefold(), kind.value):
             return kind
-    raise ToolError("There is no entity {name}. There are: {names}.", code="not_found", name=name[:60], names=", ".join(KINDS))
+    raise ToolError(
+        "There is no entity {name}. There are: {names}. Classes, functions, methods and the like are each a Scope, of that type.",
+        code="not_found",
+        name=name[:60],
+        names=", ".join(KINDS),
+    )
 
 
 def sees(project: Project, context: ToolContext) -> bool:

@@ -60,6 +60,8 @@ class _Changing(ProjectTool):
         """Read files of a project and wait for it; stopping the call pauses it."""
         await self.projects.ingest(project.id, paths, force=force)
         state = await self.followed(project, context)
+        if not (state.changed or state.unchanged or state.removed) and not await in_tool_thread(_any, paths or [project.root]):
+            raise ToolError("There is nothing at {path}, and nothing was read of it.", code="not_found", path=", ".join(paths))
         statistics = await self.projects.statistics(project.id)
         reads = self.reader(project, context)
         problems = [each for each in await self.projects.problems(project.id) if reads(each.path)]
@@ -431,6 +433,8 @@ class ForgetPath(_Changing):
         where = self.place(input.path, context)
         project = await self.of_place(where, context)
         count = await self.projects.forget_path(project.id, real(where, context))
+        if not count:
+            raise ToolError("Nothing of {path} is in the project {name}.", code="not_found", path=where.shown, name=project.name)
         return ToolResult.ok(project=project.name, files=count)
 
     async def _forget_page(self, address: str, context: ToolContext) -> ToolResult:
@@ -442,3 +446,8 @@ class ForgetPath(_Changing):
         if not names:
             raise ToolError("No project holds the page {url}.", code="not_found", url=address)
         return ToolResult.ok(project=", ".join(names), files=len(names))
+
+
+def _any(paths: Sequence[str]) -> bool:
+    """Whether one of them exists."""
+    return any(Path(path).exists() for path in paths)

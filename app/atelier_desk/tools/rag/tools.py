@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, Found, Project, RelationKind
+from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, EntityKind, Found, Project, RelationKind
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
 from atelier_desk.storage.graph import is_entity_id
@@ -27,6 +28,10 @@ NONE = (
 )
 AROUND = 60
 """Entities of one exploration."""
+LISTED = ("type", "language")
+"""Fields of few values: when nothing has the one that was asked for, those that there are are named."""
+VALUES = 20
+"""Values that are named."""
 
 
 class RagTool(ProjectTool):
@@ -52,7 +57,22 @@ class RagTool(ProjectTool):
                 break  # else what the agent may not read stood in the way of what it may
         outside = await self.outside([hit.entity for hit in hits], context)
         note = {"note": OUTSIDE} if any("://" in hit.entity.path for hit in hits) else {}
-        return ToolResult({"success": True, "count": len(hits), **note, "results": [_hit(hit) for hit in hits]}, tainted=outside)
+        found_in = [each for each in projects if any(hit.entity.project_id == each.id for hit in hits)]
+        about = {**self.where(found_in, context), **self.unread(projects)}
+        return ToolResult({"success": True, "count": len(hits), **note, **about, "results": [_hit(hit) for hit in hits]}, tainted=outside)
+
+    @staticmethod
+    def where(projects: Sequence[Project], context: ToolContext) -> dict[str, Any]:
+        """By project, the folder that paths count from, where that is not the folder that the agent's own paths count from."""
+        own = os.path.realpath(context.roots[0]) if context.roots else ""
+        roots = {each.name: each.root for each in projects if each.root and each.root != own}
+        return {"paths_are_below": roots} if roots else {}
+
+    @staticmethod
+    def unread(projects: Sequence[Project]) -> dict[str, Any]:
+        """The projects of which not all is known yet: what is not found may stand there all the same."""
+        names = [each.name for each in projects if each.root and each.ingested_at is None]
+        return {"not_read_yet": names, "hint": "ingest_directory reads a project to its end."} if names else {}
 
 
 def _hit(hit: Found) -> dict[str, Any]:
@@ -140,7 +160,22 @@ class QueryEntities(RagTool):
         found, total = await self.projects.query(project.id, kind, input.where, input.order_by, input.limit, reads=reads)
         rows = [told(each) for each in found]
         outside = await self.outside(found, context)
-        return ToolResult({"success": True, "project": project.name, "total": total, "results": rows}, tainted=outside)
+        asked = () if total else (field for field in LISTED if field in input.where)
+        there = {field: await self._values(project, kind, field, reads) for field in asked}
+        hint = {"there_are": there} if there else {}
+        hint |= {**self.where([project] if found else [], context), **self.unread([project])}
+        return ToolResult({"success": True, "project": project.name, "total": total, "results": rows, **hint}, tainted=outside)
+
+    async def _values(self, project: Project, kind: EntityKind, field: str, reads: Callable[[str], bool]) -> list[str]:
+        """The values that a field has among the entities of a kind that the agent may read, in order."""
+        values: list[str] = []
+        while len(values) < VALUES:
+            after = {field: {"gt": values[-1] if values else ""}}
+            found, _total = await self.projects.query(project.id, kind, after, field, 1, reads=reads)
+            if not found:
+                break
+            values.append(str(getattr(found[0], field)))
+        return values
 
 
 class SearchInput(Input):
@@ -216,8 +251,9 @@ class ExploreRelationships(RagTool):
                 by = f"{names.get(each.by.source, '?')} {each.by.kind.value} {names.get(each.by.target, '?')}"
                 rows.append(told(each.entity, depth=each.depth, by=by, confidence=round(each.by.confidence, 2)))
         more = {"more": "There is more: ask for one relationship or direction, or a smaller depth."} if found.cut else {}
+        home = [each for each in await self.visible(context) if each.id == found.start.project_id]
         return ToolResult(
-            {"success": True, "start": told(found.start), "count": len(rows), "results": rows, **more},
+            {"success": True, "start": told(found.start), "count": len(rows), "results": rows, **more, **self.where(home, context)},
             tainted=await self.outside([found.start, *(each.entity for each in found.neighbours if each.entity.id in shown)], context),
         )
 
@@ -266,5 +302,21 @@ class BrainSearch(RagTool):
         if input.projects:
             chosen = [await self.named(name, context) for name in input.projects]
         else:
-            chosen = [each for each in await self.visible(context) if each.loaded]
+            chosen = await self._loaded(context)
         return await self.search(input.query, chosen, "", input.limit, 0.0, context)
+
+    async def _loaded(self, context: ToolContext) -> list[Project]:
+        """The loaded projects that the agent may look into.
+
+        Raises:
+            ToolError: ``not_found`` when there is none: an empty answer would say that the words stand nowhere.
+        """
+        known = await self.visible(context)
+        loaded = [each for each in known if each.loaded]
+        if known and not loaded:
+            raise ToolError(
+                "No project is loaded. There are: {names}. Name one in projects, or load it with load_project.",
+                code="not_found",
+                names=", ".join(each.name for each in known),
+            )
+        return loaded or [await self.named("", context)]  # with none at all, it says how to make one

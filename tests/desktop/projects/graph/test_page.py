@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QLabel, QMenu
 
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.domain.project import EntityKind
@@ -48,6 +48,17 @@ async def test_expanding_keeps_the_places_of_what_is_there(window: ProjectsWindo
     assert graph.model.entities[graph.view.chosen].id == "s1"
 
 
+async def test_what_comes_is_joined_with_all_that_is_in_the_picture(window: ProjectsWindow) -> None:
+    window.open_graph(SAVE)
+    await shown(window)
+    graph = window.graph
+    for name in ("s1", "c1"):
+        graph.expand(graph.model.number[name])
+        await shown(window)
+    edge = [graph.model.number["f2"], graph.model.number["f1"]]
+    assert edge in graph.model.edges.tolist(), "that f2 imports f1 was no relation of what was around c1"
+
+
 async def test_a_kind_is_hidden_and_shown_again(window: ProjectsWindow, find: Find) -> None:
     window.open_graph(None)
     await shown(window)
@@ -72,6 +83,20 @@ async def test_a_node_is_described_and_leads_to_its_source(window: ProjectsWindo
     await window.code.jobs.settled()
     assert window.tabs.currentIndex() == 3
     assert window.code.place.text() == "store.py:9"
+
+
+async def test_signature_and_docstring_of_a_node_are_fetched_when_it_is_chosen(window: ProjectsWindow, atelier: FakeAtelier) -> None:
+    window.open_graph(SAVE)
+    await shown(window)
+    window.graph.view.choose(-1)
+    node = window.graph.model.number["m1"]
+    window.graph.model.entities[node] = SAVE.model_copy(update={"signature": "", "docstring": ""})  # as exploring gives them
+    window.graph.view.choose(node)
+    await shown(window)
+    said = " ".join(each.text() for each in window.graph.details.findChildren(QLabel))
+    assert "Write one note to the disk." in said
+    assert "self" in said
+    assert atelier.calls("projects.entity")
 
 
 async def test_the_menu_of_a_node(window: ProjectsWindow) -> None:

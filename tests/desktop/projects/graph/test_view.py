@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QContextMenuEvent, QImage, QWheelEvent
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QContextMenuEvent, QImage, QPainter, QStaticText, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -141,3 +141,31 @@ def test_it_follows_the_theme_and_the_size_of_text(view: GraphView) -> None:
     theme().set_scale(150)
     assert ground() == theme().tokens.surface
     assert theme().tokens.dark
+
+
+@pytest.mark.parametrize(("x", "y"), [(698, 250), (2, 250), (300, 2), (300, 498)])
+def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
+    """Where there is no room right of a node its name stands on the left of it."""
+    node = view.model.number["m1"]
+    place = view.model.places[node]
+    view.centre = (place[0] - (x - view.width() / 2) / view.scale, place[1] - (y - view.height() / 2) / view.scale)
+    drawn: dict[str, QRectF] = {}
+
+    class Watched(QPainter):
+        def drawStaticText(self, at: QPointF, text: QStaticText) -> None:
+            drawn[text.text()] = QRectF(at, text.size())
+            super().drawStaticText(at, text)
+
+    picture = QImage(view.size(), QImage.Format.Format_RGB32)
+    painter = Watched(picture)
+    view.painter.paint(painter, view.model, view.view())
+    painter.end()
+    assert QRectF(view.rect()).contains(drawn[view.model.entities[node].name])
+
+
+def test_a_name_stands_left_of_its_node_when_another_is_right_of_it(view: GraphView) -> None:
+    nodes = {name: view.model.number[name] for name in ("c1", "m1")}
+    view.model.places[:] = np.nan
+    view.model.place(np.array([{"c1": (0.0, 0.0), "m1": (0.2, 0.0)}.get(each.id, (np.nan, np.nan)) for each in ENTITIES]))
+    view.grab()
+    assert set(view.painter.labelled) == set(nodes.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,6 +106,16 @@ class CodePage(Translated, QWidget):
         self.side_button = control(IconButton("panel-right", parent=self), "code-side", tip=N_("Outline and calls"), on=self._switch_side)
         return fill(QHBoxLayout(), self.back, (self.place, 1), look, copy, self.graph, self.editor, self.side_button, spacing=6)
 
+    def show_projects(self, projects: Sequence[Project]) -> None:
+        """The projects there are; what is shown of one that was deleted goes."""
+        self.projects = {each.id: each for each in projects}
+        self._before = [each for each in self._before if each.project_id in self.projects]
+        self.back.setEnabled(bool(self._before))
+        if self.entity is not None and self.entity.project_id not in self.projects:
+            self.jobs.cancel()
+            self.entity, self._holder, self._file = None, None, ""
+            self._stack.setCurrentWidget(self.empty)
+
     # -- opening ----------------------------------------------------------------------------------------------------------------
 
     def show_entity(self, entity: Entity, *, remember: bool = True) -> None:
@@ -123,7 +134,8 @@ class CodePage(Translated, QWidget):
         self.entity = entity
         self._stack.setCurrentWidget(self._shown)
         whole = entity.kind in HOLDERS
-        self.text.show_source(text, entity.path, 0 if whole else first, 0 if whole else last)
+        coloured = f"{entity.path}.py" if entity.language == "notebook" else entity.path  # its cells are shown, and no JSON
+        self.text.show_source(text, coloured, 0 if whole else first, 0 if whole else last)
         self.finder.look(move=False)
         self._say_place()
         self.back.setEnabled(bool(self._before))

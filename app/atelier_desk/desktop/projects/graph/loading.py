@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.projects.graph.model import MOST_NODES, GraphModel
@@ -23,9 +23,20 @@ AT_ONCE = 4
 async def fetch_around(bridge: Bridge, model: GraphModel, entity_id: str, *, depth: int = 1) -> Exploration:
     """Add an entity and what is joined with it."""
     found: Exploration = await bridge.engine.projects.explore(entity_id, depth=depth, limit=AROUND)
-    model.add([found.start, *(each.entity for each in found.neighbours)], found.relations)
+    entities = [found.start, *(each.entity for each in found.neighbours)]
+    new = [each.id for each in entities if each.id not in model.number]
+    model.add(entities, found.relations)
     model.expanded.add(entity_id)
+    if new:
+        await _join(bridge, model, new)
     return found
+
+
+async def _join(bridge: Bridge, model: GraphModel, new: Sequence[str] = ()) -> None:
+    """Add the relations of the new nodes (of all without any) with what was in the picture before: exploring tells of those among what it
+    reached alone, and two nodes without a line between them would say that they have nothing to do with each other."""
+    known = [each.id for each in model.entities]
+    model.add((), await bridge.engine.projects.among(known, [each for each in new if each in model.number]))
 
 
 async def fetch_project(bridge: Bridge, model: GraphModel, project_id: str, tell: Callable[[int, int], object]) -> bool:
@@ -52,4 +63,5 @@ async def fetch_project(bridge: Bridge, model: GraphModel, project_id: str, tell
     finally:
         for worker in workers:
             worker.cancel()
+    await _join(bridge, model)
     return not cut and not waiting

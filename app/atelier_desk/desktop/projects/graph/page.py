@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
 from atelier_desk.desktop.settings.busy import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, Translated, control, fill, say
+from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.project import Entity, Project
 from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _, ngettext
@@ -72,7 +74,8 @@ class GraphPage(Translated, QWidget):
     # -- building ---------------------------------------------------------------------------------------------------------------
 
     def _build_top(self) -> QHBoxLayout:
-        self.whole = control(QPushButton(self), "graph-whole", N_("Whole project"), on=self.show_whole)
+        about = N_("All files with what stands in them and what they import; Expand shows what stands in that")
+        self.whole = control(QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_whole)
         self.all = control(QPushButton(self), "graph-all", N_("Show all"), look="ghost", on=lambda: self.model.show_only(None))
         self.again = control(IconButton("refresh-cw", parent=self), "graph-again", tip=N_("Lay out again"), on=self.lay_out_again)
         self.clear = control(IconButton("trash-2", parent=self), "graph-clear", tip=N_("Empty the picture"), on=self.empty_picture)
@@ -173,7 +176,7 @@ class GraphPage(Translated, QWidget):
         self._run(work(), N_("Looking around it…"))
 
     def show_whole(self) -> None:
-        """Everything the project holds, as far as the picture takes it."""
+        """The files of the project with what stands in them and what they import, as far as the picture takes it."""
         if self.project is None:
             return
         project = self.project
@@ -228,7 +231,17 @@ class GraphPage(Translated, QWidget):
         if node < 0:
             self.details.show_entity(None)
             return
-        self.details.show_entity(self.model.entities[node], len(self.model.neighbours(node)))
+        entity = self.model.entities[node]
+        self.details.show_entity(entity, len(self.model.neighbours(node)))
+        if not (entity.signature or entity.docstring):
+            self.jobs.start(self._tell_more(node, entity.id), "details")
+
+    async def _tell_more(self, node: int, entity_id: str) -> None:
+        """What is not fetched with the picture, whose nodes are many: signature and docstring."""
+        with suppress(AtelierError):  # it may be gone by now
+            entity: Entity = await self.bridge.engine.projects.entity(entity_id)
+            if self.view.chosen == node and self.model.number.get(entity_id) == node:
+                self.details.show_entity(entity, len(self.model.neighbours(node)))
 
     def _show_state(self) -> None:
         there = bool(len(self.model))

@@ -32,6 +32,8 @@ NAMES_FAR, NAMES_NEAR = 22, 90
 NEAR_SCALE: Final = 20.0
 """Pixels an edge length from which it is near by."""
 NAME_PX: Final = 240
+CELL: Final = 6
+"""Pixels of a side of the squares in which it is kept where names stand."""
 FAINT: Final = 0.22
 
 
@@ -227,8 +229,7 @@ class GraphPainter:
         if len(some) > 3 * most:
             some = some[np.argpartition(-rank[some], 3 * most)[: 3 * most]]
         some = some[np.argsort(-rank[some], kind="stable")]
-        cell = 6
-        taken = np.zeros((tall // cell + 2, wide // cell + 2), dtype=bool)
+        taken = np.zeros((tall // CELL + 2, wide // CELL + 2), dtype=bool)
         grown = sizes(model)
         ground = look.colour("surface")
         ground.setAlpha(205)
@@ -236,12 +237,12 @@ class GraphPainter:
         base = radius(view.scale)
         for node in some.tolist():
             text, long, high = self._name(model.entities[node].name, metrics)
-            x = points[node, 0] + base * LARGER[int(grown[node])] + 4
-            y = points[node, 1] - high / 2
-            top, left = max(0, int(y) // cell), max(0, int(x) // cell)
-            place = taken[top : int(y + high) // cell + 1, left : int(x + long) // cell + 1]
-            must = node in (view.chosen, view.hovered)
-            if place.any() and not must:
+            gap = base * LARGER[int(grown[node])] + 4
+            y = min(max(1.0, float(points[node, 1]) - high / 2), max(1.0, tall - high - 1))
+            sides = _sides(float(points[node, 0]), gap, long, wide)
+            x = next((side for side in sides if not _cells(taken, side, y, long, high).any()), sides[0])
+            place = _cells(taken, x, y, long, high)
+            if place.any() and node not in (view.chosen, view.hovered):
                 continue
             place[:] = True
             painter.fillRect(QRectF(x - 2, y, long + 4, high), ground)
@@ -258,6 +259,17 @@ class GraphPainter:
             text.setTextFormat(Qt.TextFormat.PlainText)
             self._names[name] = (text, metrics.horizontalAdvance(shown), metrics.height())
         return self._names[name]
+
+
+def _sides(x: float, gap: float, long: float, wide: float) -> list[float]:
+    """Where a name of this length may begin, the better place first: right of its node, left of it, but not over the borders."""
+    sides = [begin for begin in (x + gap, x - gap - long) if begin >= 2 and begin + long + 2 <= wide]
+    return sides or [max(2.0, wide - long - 2)]
+
+
+def _cells(taken: Bools, x: float, y: float, long: float, high: float) -> Bools:
+    """The part of the picture that a name covers."""
+    return taken[max(0, int(y) // CELL) : int(y + high) // CELL + 1, max(0, int(x) // CELL) : int(x + long) // CELL + 1]
 
 
 def _draw_lines(painter: QPainter, lines: Floats) -> None:

@@ -24,13 +24,7 @@ def read(text: str, code: Callable[[str, str], Parsed]) -> Parsed:
     Raises:
         ParseError: it is no JSON, or no notebook.
     """
-    try:
-        written: Any = json.loads(text)
-        cells = written.get("cells") or [cell for sheet in written.get("worksheets", ()) for cell in sheet.get("cells", ())]
-        language = str(((written.get("metadata") or {}).get("kernelspec") or {}).get("language") or "python").lower()
-        sources = [(str(cell.get("cell_type", "")), _source(cell)) for cell in cells[:CELLS]]
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise ParseError(N_("The notebook is not valid JSON."), code="broken") from error
+    language, sources = _cells(text)
     parsed = Parsed("document", "notebook")
     line, open_ = 1, list[tuple[int, int]]()
     whole: list[str] = []
@@ -58,9 +52,30 @@ def read(text: str, code: Callable[[str, str], Parsed]) -> Parsed:
         whole.append(_MAGIC.sub("", source) if kind == "code" else "\n" * (count - 1))
         line += count
     parsed.lines = line - 1
-    inner = code("python" if language not in {"javascript", "typescript", "rust", "go", "ruby", "bash"} else language, "\n".join(whole))
+    parsed.source = "\n".join(whole)
+    inner = code("python" if language not in {"javascript", "typescript", "rust", "go", "ruby", "bash"} else language, parsed.source)
     parsed.scopes, parsed.imports, parsed.references, parsed.bindings = inner.scopes, inner.imports, inner.references, inner.bindings
     return parsed
+
+
+def plain(text: str) -> str:
+    """The sources of all cells one after the other: the text that the lines of ``read`` count in.
+
+    Raises:
+        ParseError: it is no JSON, or no notebook.
+    """
+    return "\n".join(source for _kind, source in _cells(text)[1])
+
+
+def _cells(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """The language of a notebook, and the type and source of each cell."""
+    try:
+        written: Any = json.loads(text)
+        cells = written.get("cells") or [cell for sheet in written.get("worksheets", ()) for cell in sheet.get("cells", ())]
+        language = str(((written.get("metadata") or {}).get("kernelspec") or {}).get("language") or "python").lower()
+        return language, [(str(cell.get("cell_type", "")), _source(cell)) for cell in cells[:CELLS]]
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise ParseError(N_("The notebook is not valid JSON."), code="broken") from error
 
 
 def _source(cell: dict[str, Any]) -> str:
