@@ -103,6 +103,7 @@ def test_what_there_is_nothing_of_is_an_error(cli: Cli, tmp_path: Path) -> None:
     code = tmp_path / "heron"
     code.mkdir()
     (code / "count.py").write_text(CODE)
+    (code / "other.py").write_text(CODE)
     cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
     for verb in ("ingest", "forget"):
         done = cli("projects", verb, str(code / "gone.py"))

@@ -137,7 +137,7 @@ def test_what_has_no_word_of_the_question_and_little_of_its_meaning_is_no_hit() 
     across = {"step_0": 0.1, "step_1": 0.2, "step_2": 0.6}
     missing = index.without_vector()
     vectors = np.array([[cosine, (1 - cosine**2) ** 0.5] for cosine in across.values()], dtype=np.float32)
-    index.set_vectors([missing[name] for name in across], list(across), vectors)
+    index.set_vectors("e", [missing[name] for name in across], list(across), vectors)
     asked = np.array([1.0, 0.0], dtype=np.float32)
     assert [each.id for each in index.search(query_stems("marmalade"), asked, (), 10, 0.0, "marmalade")] == [
         entity_id(HOME, "scope", "step_2")
