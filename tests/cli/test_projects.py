@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.cli.commands import projects
-from atelier_desk.domain.project import Direction, EntityKind, RelationKind
+from atelier_desk.domain.project import Direction, EntityKind, IngestState, RelationKind
+from atelier_desk.engine.services.projects import ProjectService
 from tests.cli.conftest import Cli
 
 CODE = '''def count(birds):
@@ -68,6 +69,28 @@ def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path
     assert "count" in cli("projects", "search", "count herons").out
     assert "1 gone" in cli("projects", "ingest", str(code), "--force").out
     assert cli("projects", "search", "count herons", "--json").json == []
+
+
+@pytest.mark.parametrize(
+    ("deed", "said"),
+    [("stop", "Paused. The same command goes on."), ("delete", "The project heron was deleted while it was read.")],
+)
+def test_what_somebody_else_does_to_a_reading_is_told(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str, said: str
+) -> None:
+    """Such as a pause in the window: it was told as read to its end."""
+    code = tmp_path / "heron"
+    code.mkdir()
+    (code / "count.py").write_text(CODE)
+    wait = ProjectService.wait
+
+    async def meanwhile(service: ProjectService, project_id: str) -> IngestState | None:
+        await getattr(service, deed)(project_id)
+        return await wait(service, project_id)
+
+    monkeypatch.setattr(ProjectService, "wait", meanwhile)
+    done = cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
+    assert (done.status != 0, said in done.err, "problems" in done.out) == (True, True, False)
 
 
 def test_more_files_than_are_read_are_told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,3 +102,34 @@ async def test_what_holds_for_all_workflows_is_neither_changed_nor_deleted_behin
             assert (await call(("evil.example",), **gone))["code"] == "needs_user"
         assert len(await atelier.memories.list()) == 1
         assert (await call(operation="delete", memory_id=memory.id))["success"]
+
+
+async def test_another_workflows_memories_are_its_own(open_atelier: Opener) -> None:
+    """Neither is what was switched off there read from here, nor does a team that read something from outside take anything away."""
+    async with open_atelier() as atelier:
+        here, there = await atelier.workflows.create("here"), await atelier.workflows.create("there")
+        memory = await atelier.memories.add("The vault is on the third floor.", "decision", there.id)
+        state: dict[str, Any] = {}
+
+        async def call(tainted: tuple[str, ...] = (), **arguments: Any) -> dict[str, Any]:
+            context = ToolContext(here.id, "r", "c", tainted=tainted, state=state)
+            result = await atelier.registry.execute("MemoryTool", arguments, context)
+            assert isinstance(result, ToolResult)
+            state.update(result.state or {})
+            return result.data
+
+        assert (await call(operation="activate_workflow", workflow_id=there.id))["success"]
+        assert (await call(operation="get", memory_id=memory.id))["success"]
+        outside = ("evil.example",)
+        for harm in (
+            {"operation": "delete", "memory_id": memory.id},
+            {"operation": "update", "memory_id": memory.id, "content": "There is no vault."},
+            {"operation": "clear_by_type", "type": "decision"},
+        ):
+            assert (await call(outside, **harm))["code"] == "needs_user"
+        assert [each.content for each in await atelier.memories.list(there.id, "workflow")] == [memory.content]
+        await atelier.memories.set_on(there.id, False)
+        assert (await call(operation="search", query="vault", threshold=0.0))["code"] == "memory_off"
+        assert (await call(operation="activate_general"))["success"]
+        assert (await call(operation="activate_workflow", workflow_id=there.id))["code"] == "memory_off"
+        assert (await call(operation="search", query="vault", threshold=0.0))["count"] == 0

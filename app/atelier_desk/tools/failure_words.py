@@ -42,7 +42,7 @@ _BY_CODE = {
     "invalid_arguments": N_("The arguments do not fit the tool."),
     "making": N_("The service could not make it."),
     "memory_off": N_("Memory is switched off for this workflow."),
-    "needs_user": N_("What holds for all workflows is deleted by you alone once something from outside was read."),
+    "needs_user": N_("What holds for all workflows, or in another one, is deleted by you alone once something from outside was read."),
     "no_change": N_("Nothing would change."),
     "no_match": N_("The text to replace is not in the file."),
     "no_shell": N_("This machine has no bash: only single commands can be run."),

@@ -21,6 +21,7 @@ KINDS = ("file", "scope", "import", "package", "document", "section", "page", "i
 """All three as ``domain.project`` has them, which takes too long to load for a help text."""
 LOOK_S = 0.2
 """Seconds between two looks whether a reading is over."""
+DELETED = N_("The project {name} was deleted while it was read.")
 SAID_S = 1.0
 """Seconds between two lines about how far it is."""
 
@@ -120,6 +121,8 @@ async def ingest(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         data(out, {"project": project.model_dump(mode="json"), "state": state.model_dump(mode="json")})
     elif state.error:
         out.note(state.error, "error")
+    elif state.stage.value == "paused":  # by somebody else: in the window, or with another command
+        out.note(_("Paused. The same command goes on."))
     else:
         problems = (await atelier.projects.statistics(project.id)).problems  # also of files that are as they were
         line(out, _("{project}: {changed} read, {unchanged} unchanged, {removed} gone, {problems} with problems",
@@ -291,7 +294,12 @@ async def answer(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
 
 
 async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestState:
-    """Say how far it is, on standard error, until it is over."""
+    """Say how far it is, on standard error, until it is over.
+
+    Raises:
+        NotFoundError: the project was deleted meanwhile.
+    """
+    from atelier_desk.domain.errors import NotFoundError
     from atelier_desk.project_words import state_word
 
     waiting = asyncio.ensure_future(atelier.projects.wait(project.id))
@@ -309,7 +317,8 @@ async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestSt
     finally:
         waiting.cancel()
     found = waiting.result()
-    assert found is not None
+    if found is None or all(each.id != project.id for each in await atelier.projects.list()):
+        raise NotFoundError(DELETED, name=project.name)
     return found
 
 

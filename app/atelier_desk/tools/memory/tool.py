@@ -102,8 +102,11 @@ class MemoryTool(DescribedTool):
         return self.services.memories
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
-        if self.services.memory_off is not None and await self.services.memory_off(context.workflow_id):
-            raise ToolError("The user switched memory off for this workflow. Go on without it.", code="memory_off")
+        meant = getattr(input, "workflow_id", "") if input.operation in _SCOPING else _workflow(context)
+        for workflow_id in dict.fromkeys((context.workflow_id, meant or "")):
+            if self.services.memory_off is not None and await self.services.memory_off(workflow_id):
+                which = "this workflow" if workflow_id == context.workflow_id else f"the workflow {workflow_id}"
+                raise ToolError("The user switched memory off for {which}. Go on without it.", code="memory_off", which=which)
         result: ToolResult = await getattr(self, f"_{input.operation}")(input, context)
         return result
 
@@ -154,6 +157,15 @@ class MemoryTool(DescribedTool):
         """Whether a memory holds for all workflows and the user wants to be asked about those."""
         return memory.workflow_id is None and bool(context.workflow_id) and await self._asks()
 
+    async def _may_go(self, home: str | None, context: ToolContext) -> None:
+        """Of what holds beyond its own workflow, for all or in another one, a team that read something from outside takes nothing away.
+
+        Raises:
+            ToolError: ``needs_user`` when it would.
+        """
+        if context.tainted and context.workflow_id and home != context.workflow_id and await self._asks():
+            raise _tainted(context)
+
     async def _get(self, input: inputs.Get, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
         if input.offset > len(memory.content):
@@ -200,6 +212,8 @@ class MemoryTool(DescribedTool):
             changed["importance"] = input.importance
         if len(changed) == 2:
             raise ToolError("Nothing to update: give content, tags or importance.", code="invalid_arguments")
+        if changed.keys() & {"content", "tags"} and memory.workflow_id is not None:
+            await self._may_go(memory.workflow_id, context)
         if changed.keys() & {"content", "tags"} and await self._is_the_users(memory, context):
             # What all workflows are told is changed by a yes alone, as it is made.
             tags, importance = list(changed.get("tags", memory.tags)), changed.get("importance", memory.importance)
@@ -212,8 +226,7 @@ class MemoryTool(DescribedTool):
 
     async def _delete(self, input: inputs.Delete, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
-        if context.tainted and await self._is_the_users(memory, context):
-            raise _tainted(context)
+        await self._may_go(memory.workflow_id, context)
         await self._memories.delete(memory.id)
         if self.services.memory_search is not None:
             await self.services.memory_search.remove([memory.id])
@@ -230,9 +243,9 @@ class MemoryTool(DescribedTool):
         if scope is not MemoryScope.GENERAL:
             places.append(workflow_id)
         if scope is not MemoryScope.WORKFLOW:
-            if context.tainted and context.workflow_id and await self._asks():
-                raise _tainted(context)
             places.append(None)
+        for place in places:
+            await self._may_go(place, context)
         kind = MemoryType(input.type)
         deleted = 0
         for place in places:
@@ -283,7 +296,8 @@ def _reading(result: ToolResult, *memories: Memory) -> ToolResult:
 
 def _tainted(context: ToolContext) -> ToolError:
     return ToolError(
-        "The team has read something from outside ({hosts}): what holds for all workflows is deleted by the user alone now. Tell them.",
+        "The team has read something from outside ({hosts}): what holds for all workflows, or in another one, is changed and "
+        "deleted by the user alone now. Tell them.",
         code="needs_user",
         hosts=", ".join(context.tainted[:3]),
     )
