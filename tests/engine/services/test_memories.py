@@ -78,7 +78,7 @@ async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_is_ove
         await atelier.memories.delete(first.id)
         await clock.advance(1)
         # As an agent does: all of a type at once.
-        assert await atelier.memory_search.clear(MemoryType.DECISION, workflow.id) == 2
+        assert await atelier.repos.memories.clear(MemoryType.DECISION, workflow.id) == 2
         assert [each.id for each in await atelier.memories.deleted()][2] == first.id
     async with open_atelier(clock=clock) as atelier:
         assert {each.id for each in await atelier.memories.deleted()} == {first.id, *(each.id for each in others)}

@@ -15,7 +15,7 @@ from pydantic import Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
-from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryScope, MemoryType
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryFilter, MemoryScope, MemoryType, expiry
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -107,7 +107,6 @@ class MemoryService(MemoryCare):
         threshold: float | None = None,
     ) -> Found:
         """The best first, each with the parts of its score; ``threshold`` 0 (the default) keeps whatever matches, 1 near identity."""
-
         checks.page(limit, most=limits.MEMORY_LIST_MAX)
         least = 0.0 if threshold is None else threshold
         if not 0 <= least <= 1:
@@ -132,7 +131,6 @@ class MemoryService(MemoryCare):
         if home is not None:
             await self._context.repos.workflows.get(home)
         now = self._context.clock.now()
-        lifetime = LIFETIME.get(kind)
         memory = checks.build(
             Memory,
             _("memory"),
@@ -144,9 +142,9 @@ class MemoryService(MemoryCare):
             source="user",
             created_at=now,
             updated_at=now,
-            expires_at=now + lifetime if lifetime else None,
+            expires_at=expiry(kind, now),
         )
-        return await self._index(memory)
+        return await self._stored(memory)
 
     async def update(self, memory_id: str, **fields: Any) -> Memory:
         """Change content, tags, importance, type or expiry (None: never); a changed content gets a new vector."""
@@ -160,13 +158,12 @@ class MemoryService(MemoryCare):
         if "tags" in fields:
             fields["tags"] = _tags(fields["tags"])
         memory = await self.get(memory_id)
-        return await self._index(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
+        return await self._stored(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
 
     async def delete(self, memory_id: str) -> Memory:
         """Forget a memory; gives it. ``undo_delete`` brings it back for ``DELETED_DAYS``."""
         memory = await self.get(memory_id)
         await self._context.repos.memories.delete(memory_id)
-        await self._context.memory_search.remove([memory_id])
         self._context.bus.changed("memory", memory_id)
         return memory
 
@@ -310,11 +307,6 @@ class MemoryService(MemoryCare):
         search = getattr(self._context, "memory_search", None)
         if search is not None:  # who only reads the database has none
             await search.aclose()
-
-    async def _index(self, memory: Memory) -> Memory:
-        stored = await self._context.memory_search.index(memory)
-        self._context.bus.changed("memory", memory.id)
-        return stored
 
     async def _home(self, workflow_id: str) -> str | None:
         try:
