@@ -117,7 +117,7 @@ class MemoryPage(SettingsPage):
             self._loaded, self._saved = True, settings.embedder
             self._fill()
         say(self.stats, lambda: self._counts(described))
-        if (running and not self.busy.running) or running:
+        if running:
             self.busy.set_progress(*running)
 
     def _save_at_end(self) -> None:
