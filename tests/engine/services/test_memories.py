@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,19 @@ async def test_export_and_import(open_atelier: Opener, rule: str, counts: tuple[
         for wrong in ("", "{}x", '{"format": "atelier-workflow"}'):
             with pytest.raises(UsageError):
                 await atelier.memories.import_(wrong)
+
+
+async def test_another_type_brings_its_own_expiry(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        workflow = await atelier.workflows.create("x")
+        memory = await atelier.memories.add("The server is called heron", "context", workflow.id)
+        assert (await atelier.memories.update(memory.id, type="knowledge")).expires_at is None
+        assert (await atelier.memories.update(memory.id, type="context")).expires_at == clock.now() + timedelta(days=7)
+        month = clock.now() + timedelta(days=30)
+        assert (await atelier.memories.update(memory.id, type="decision", expires_at=month)).expires_at == month
+        assert (await atelier.memories.update(memory.id, type="knowledge")).expires_at == month, "a person chose it"
+        await atelier.memories.pin(memory.id)
+        assert (await atelier.memories.update(memory.id, type="context")).expires_at is None
 
 
 async def test_a_switched_embedder_computes_the_vectors_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import itertools
 import json
 import logging
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -147,7 +148,8 @@ class MemoryService(MemoryCare):
         return await self._stored(memory)
 
     async def update(self, memory_id: str, **fields: Any) -> Memory:
-        """Change content, tags, importance, type or expiry (None: never); a changed content gets a new vector."""
+        """Change content, tags, importance, type or expiry (None: never); a changed content gets a new vector. Another type brings its own
+        expiry where none is given: what was context is kept, what becomes context expires unless it is pinned."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             allowed = ", ".join(sorted(EDITABLE))
@@ -158,7 +160,18 @@ class MemoryService(MemoryCare):
         if "tags" in fields:
             fields["tags"] = _tags(fields["tags"])
         memory = await self.get(memory_id)
+        if "type" in fields and "expires_at" not in fields:
+            fields["expires_at"] = await self._retyped(memory, _type(fields["type"]) or memory.type)
         return await self._stored(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
+
+    async def _retyped(self, memory: Memory, kind: MemoryType) -> datetime | None:
+        """When a memory expires that is of another type from now on."""
+        before, after = (expiry(each, self._context.clock.now()) for each in (memory.type, kind))
+        if before is not None and after is None:
+            return None
+        if memory.expires_at is None and before is None and memory.id not in await self.pinned():
+            return after
+        return memory.expires_at
 
     async def delete(self, memory_id: str) -> Memory:
         """Forget a memory; gives it. ``undo_delete`` brings it back for ``DELETED_DAYS``."""
