@@ -114,7 +114,6 @@ async def test_changes_are_followed_without_loading_again(search: MemorySearch, 
     assert contents(await search.search("feline", threshold=0)) == []
     assert contents(await search.search("voiture", threshold=0)) == ["the car is red"]
     await repos.memories.delete(memory.id)
-    await search.remove([memory.id])
     assert contents(await search.search("voiture", threshold=0)) == []
 
 
@@ -163,13 +162,13 @@ async def test_what_has_expired_is_not_found(search: MemorySearch, clock: Manual
     assert (await search.search("cat")).hits == []
 
 
-async def test_clear_deletes_and_forgets(search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock) -> None:
+async def test_what_is_cleared_is_not_found(search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock) -> None:
     await add(search, clock, "cat one", workflow_id=workflow.id)
     await add(search, clock, "cat two", workflow_id=workflow.id, type=MemoryType.DECISION)
     await add(search, clock, "cat three")
-    assert await search.clear(MemoryType.KNOWLEDGE, workflow.id) == 1
+    assert await repos.memories.clear(MemoryType.KNOWLEDGE, workflow.id) == 1
     assert sorted(contents(await search.search("cat", threshold=0))) == ["cat three", "cat two"]
-    assert await search.clear(MemoryType.KNOWLEDGE, None) == 1
+    assert await repos.memories.clear(MemoryType.KNOWLEDGE, None) == 1
     assert contents(await search.search("cat", threshold=0)) == ["cat two"]
 
 

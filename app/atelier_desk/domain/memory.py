@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from pydantic import Field
@@ -39,9 +39,15 @@ DEFAULT_SCOPE: dict[MemoryType, MemoryScope] = {
     MemoryType.CONTEXT: MemoryScope.WORKFLOW,
     MemoryType.DECISION: MemoryScope.WORKFLOW,
 }
-LIFETIME: dict[MemoryType, timedelta] = {MemoryType.CONTEXT: timedelta(days=limits.MEMORY_CONTEXT_DAYS)}
 REEMBED = "reembed"
 """The id under which the progress of re-embedding is announced on topic ``memory``: no memory changes by it."""
+RETRIEVED_MAX = 50
+"""Runs that a memory keeps of those that found it."""
+
+
+def expiry(type: MemoryType, now: datetime) -> datetime | None:
+    """When a memory that is stored now expires; None for never."""
+    return now + timedelta(days=limits.MEMORY_CONTEXT_DAYS) if type is MemoryType.CONTEXT else None
 
 
 class Memory(Model):
@@ -52,7 +58,7 @@ class Memory(Model):
         turn_id: the root run whose team stored it; empty when it was no agent.
         proposed: an agent wants it to hold for all workflows. It is kept in its workflow until a person says so.
         origin: names the words an agent stored it with; empty when it was no agent. ``edited``: a person changed it since.
-        retrieved_by: ids of the runs that found it in a search, newest last, at most 50.
+        retrieved_by: ids of the runs that found it in a search, newest last, at most ``RETRIEVED_MAX``.
         tainted: what the team of its author had read from outside; reading it is reading from there.
         embedder: identifies the embedder of the stored vector, empty when it has none. The vector itself is kept by the repository.
     """

@@ -12,8 +12,9 @@ import json
 import logging
 import math
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.knowledge.index import MemoryIndex, segment_of
 from atelier_desk.knowledge.lexical import Postings, Segment
@@ -33,10 +34,12 @@ _BLOCK = 8_192
 
 
 Parts = tuple[dict[str, "np.ndarray"], dict[str, Any]]
+"""By name the arrays of an index, and the head: what else is kept of it, as JSON has it."""
+T = TypeVar("T")
 
 
 def write(path: Path, kept: Parts, stamp: str) -> None:
-    """Replace the file by ``parts`` of an index that was what the database held at this stamp.
+    """Replace the file by the ``kept`` parts of an index that was what the database held at this stamp.
 
     Raises:
         OSError: it could not be written; what was there before stays.
@@ -58,12 +61,12 @@ def write(path: Path, kept: Parts, stamp: str) -> None:
     new.replace(path)
 
 
-def read_any(path: Path, stamp: str, form: str) -> Parts | None:
-    """The parts and the head of a file of another index, None unless it is whole, of this stamp and this ``form`` (in the head)."""
+def read_parts(path: Path, stamp: str, fits: Callable[[dict[str, Any]], bool], make: Callable[[Parts], T]) -> T | None:
+    """What ``make`` makes of the parts and the head of a file; None unless it is whole, of this stamp, and its head ``fits``."""
     try:
         with path.open("rb") as file:
             head = _head(file)
-            return (_read_parts(file, head), head) if head is not None and head["stamp"] == stamp and head.get("form") == form else None
+            return make((_read_parts(file, head), head)) if head is not None and head["stamp"] == stamp and fits(head) else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, MemoryError) as error:
@@ -72,18 +75,8 @@ def read_any(path: Path, stamp: str, form: str) -> Parts | None:
 
 
 def read(path: Path, stamp: str, embedder: tuple[str, int] | None) -> MemoryIndex | None:
-    """The index of the file, None unless it is whole and of this stamp and embedder (its id and dimension)."""
-    try:
-        with path.open("rb") as file:
-            head = _head(file)
-            if head is None or head["stamp"] != stamp or not _same(head["embedder"], embedder):
-                return None
-            return _index(head, _read_parts(file, head))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, MemoryError) as error:
-        log.warning("the index file of the memories is not used: %s", error)
-        return None
+    """The index of the memories, None unless its file is whole and of this stamp and embedder (its id and dimension)."""
+    return read_parts(path, stamp, lambda head: "form" not in head and _same(head["embedder"], embedder), _index)
 
 
 def parts(index: MemoryIndex) -> Parts:
@@ -147,7 +140,8 @@ def _read_parts(file: Any, head: dict[str, Any]) -> dict[str, np.ndarray]:
     return parts
 
 
-def _index(head: dict[str, Any], parts: dict[str, np.ndarray]) -> MemoryIndex:
+def _index(kept: Parts) -> MemoryIndex:
+    parts, head = kept
     text = parts["ids"].tobytes().decode()
     ids = text.split("\n") if text else []
     index = MemoryIndex()

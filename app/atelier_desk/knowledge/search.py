@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit, MemoryType
+from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit
 from atelier_desk.i18n import N_
 from atelier_desk.knowledge.index import MemoryIndex, Question
 from atelier_desk.knowledge.keeper import IndexKeeper
@@ -48,7 +48,7 @@ class Found:
 class MemorySearch:
     """Keeps memories findable and finds them.
 
-    Changes of memories go through ``index``, ``index_many``, ``remove`` and ``clear``, which write the database and follow in process. The
+    Memories are written by ``index`` and ``index_many``, which make their vectors; deletions are the repository's, and are followed. The
     index is loaded at the first search. Without an embedder, or when it fails, full text alone is searched and the result says so.
 
     Attributes:
@@ -145,14 +145,6 @@ class MemorySearch:
                 progress(len(stored), len(memories))
         return stored
 
-    async def remove(self, memory_ids: Iterable[str]) -> None:
-        """Forget memories that were deleted from the database."""
-        self._keeper.deleted(list(memory_ids))
-
-    async def clear(self, type: MemoryType, workflow_id: str | None) -> int:
-        """Delete all memories of a type in a workflow, or for None the general ones. Returns how many there were."""
-        return await self.memories.clear(type, workflow_id)
-
     async def search(
         self, query: str, *, filters: MemoryFilter | None = None, limit: int = limits.MEMORY_LIST_DEFAULT, threshold: float = 0.7
     ) -> Found:
@@ -185,7 +177,7 @@ class MemorySearch:
             hits = [each.hit(known[each.id]) for each in ranked if each.id in known]
             if len(hits) == len(ranked):
                 break
-            await self.remove({each.id for each in ranked} - known.keys())
+            self._keeper.deleted([each.id for each in ranked if each.id not in known])
         return Found(hits, "hybrid" if vector is not None else "text", note)
 
     def note_found(self, memory_ids: Sequence[str], run_id: str) -> None:

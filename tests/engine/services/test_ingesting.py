@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -24,6 +25,7 @@ from atelier_desk.engine.projects import ingesting
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.graph import project_key
+from atelier_desk.storage.text import excerpt
 from atelier_desk.workspace.root import ConfinedRoot
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.test_memories import OtherEmbedder
@@ -423,6 +425,22 @@ async def test_an_embedder_that_fails_leaves_the_words(open_atelier: Opener, cod
         await read(atelier, project)
         first = (await atelier.projects.find("refuse blank rows"))[0]
         assert (first.entity.qualified, first.cosine) == ("check", None)
+
+
+async def test_previews_are_not_made_where_the_engine_runs(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def recording(text: str, query: str, width: int) -> str:
+        threads.append(threading.current_thread())
+        return excerpt(text, query, width)
+
+    monkeypatch.setattr("atelier_desk.knowledge.projects.search.excerpt", recording)
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        assert (await atelier.projects.find("how herons are counted"))[0].preview == "How herons are counted."
+        assert threads
+        assert threading.current_thread() not in threads
 
 
 async def test_another_embedder_makes_its_vectors_by_itself(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_is_ove
         await atelier.memories.delete(first.id)
         await clock.advance(1)
         # As an agent does: all of a type at once.
-        assert await atelier.memory_search.clear(MemoryType.DECISION, workflow.id) == 2
+        assert await atelier.repos.memories.clear(MemoryType.DECISION, workflow.id) == 2
         assert [each.id for each in await atelier.memories.deleted()][2] == first.id
     async with open_atelier(clock=clock) as atelier:
         assert {each.id for each in await atelier.memories.deleted()} == {first.id, *(each.id for each in others)}
@@ -159,6 +160,19 @@ async def test_export_and_import(open_atelier: Opener, rule: str, counts: tuple[
         for wrong in ("", "{}x", '{"format": "atelier-workflow"}'):
             with pytest.raises(UsageError):
                 await atelier.memories.import_(wrong)
+
+
+async def test_another_type_brings_its_own_expiry(open_atelier: Opener, clock: ManualClock) -> None:
+    async with open_atelier(clock=clock) as atelier:
+        workflow = await atelier.workflows.create("x")
+        memory = await atelier.memories.add("The server is called heron", "context", workflow.id)
+        assert (await atelier.memories.update(memory.id, type="knowledge")).expires_at is None
+        assert (await atelier.memories.update(memory.id, type="context")).expires_at == clock.now() + timedelta(days=7)
+        month = clock.now() + timedelta(days=30)
+        assert (await atelier.memories.update(memory.id, type="decision", expires_at=month)).expires_at == month
+        assert (await atelier.memories.update(memory.id, type="knowledge")).expires_at == month, "a person chose it"
+        await atelier.memories.pin(memory.id)
+        assert (await atelier.memories.update(memory.id, type="context")).expires_at is None
 
 
 async def test_a_switched_embedder_computes_the_vectors_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,13 +39,10 @@ async def test_scopes_types_and_tags(repos: Repositories, workflow: Workflow) ->
     assert await listed(scope=None, tags=("a", "b")) == {"general"}
 
 
-async def test_latest_changed_first_in_pages_and_compact(repos: Repositories, clock: ManualClock) -> None:
+async def test_latest_changed_first_in_pages(repos: Repositories, clock: ManualClock) -> None:
     for number in range(5):
         await repos.memories.save(fact(f"{number} " + "x" * 400, updated_at=clock.now() + timedelta(seconds=number)))
     assert [each.content[0] for each in await repos.memories.list(limit=2, offset=1)] == ["3", "2"]
-    (compact,) = await repos.memories.list(limit=1, mode="compact")
-    assert len(compact.content) == 200
-    assert compact.content.endswith("…")
 
 
 async def test_what_has_expired_is_not_seen_and_can_be_deleted(repos: Repositories, clock: ManualClock) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError
@@ -66,7 +69,7 @@ async def test_what_is_written_while_a_project_is_deleted_goes_with_it(repos: Re
     await repos.projects.save(project)
     await write(repos, project, "a.py", [])
 
-    async def meanwhile(keep: str = "") -> int:
+    async def meanwhile() -> int:
         await write(repos, project, "late.py", [entity_id(file_key(project.id, "late.py"), "scope", "f")])
         return 0
 
@@ -75,3 +78,22 @@ async def test_what_is_written_while_a_project_is_deleted_goes_with_it(repos: Re
     assert set((await repos.projects.counts(project.id)).values()) == {0}
     with pytest.raises(NotFoundError):
         await write(repos, project, "later.py", [])
+
+
+async def test_a_vector_that_is_made_while_others_are_dropped_stays(repos: Repositories, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = Project(name="p")
+    await repos.projects.save(project)
+    await repos.projects.save_vectors("e", {"gone": np.ones(2)})
+    pages = repos.projects._pages
+
+    async def read_and_then(table: str, columns: str, key: str) -> Any:
+        async for rows in pages(table, columns, key):
+            yield rows
+        if repos.projects._pages is not pages:  # after the first of two tables was read
+            monkeypatch.setattr(repos.projects, "_pages", pages)
+            await write(repos, project, "a.py", [])
+            await repos.projects.save_vectors("e", {"digest": np.ones(2)})
+
+    monkeypatch.setattr(repos.projects, "_pages", read_and_then)
+    assert await repos.projects.drop_unused_vectors() == 1
+    assert set(await repos.projects.vectors("e", ["digest", "gone"])) == {"digest"}

@@ -262,7 +262,11 @@ async def deleted(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if out.json:
         data(out, [workflow.model_dump(mode="json") for workflow in found])
         return 0
-    table(out, [(each.id, moment(each.deleted_at), each.name) for each in found], (_("id"), _("deleted"), _("name")))
+    table(
+        out,
+        [(each.id, moment(each.deleted_at) if each.deleted_at else "", each.name) for each in found],
+        (_("id"), _("deleted"), _("name")),
+    )
     return 0
 
 

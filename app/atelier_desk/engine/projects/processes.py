@@ -43,7 +43,6 @@ class Reader:
         self._turn = asyncio.Lock()
         self._told = False
         self._forgot = False
-        self.version = ""
 
     @property
     def alive(self) -> bool:
@@ -88,11 +87,6 @@ class Reader:
         async for answer in self._ask({"relate": True}, None):
             yield answer
 
-    async def start(self) -> None:
-        """Have the process ready."""
-        async with self._turn:
-            await self._started()
-
     async def aclose(self) -> None:
         """End the process at once: it keeps nothing."""
         process, self._process = self._process, None
@@ -134,7 +128,7 @@ class Reader:
                 stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, env=reader_environment(), limit=LINE,
             )  # fmt: skip
             await self._send(self._process, self._about)
-            self.version = (await self._line(self._process))["version"]
+            await self._line(self._process)
         return self._process
 
     @staticmethod

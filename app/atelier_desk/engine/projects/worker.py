@@ -3,7 +3,7 @@
 Parsing holds the interpreter, and works on what strangers wrote: the engine does neither. Requests and answers are JSON, a line each:
 
 - ``{"root", "closed", "key", "readable"}`` says where the files lie, what ids begin with, and what is read though it looks like a
-  secret. The answer is ``{"version"}``, which every hash begins with.
+  secret. The answer is ``{"ready": true}``.
 - ``{"read": [[path, hash], …]}`` answers a line for each file: ``{"path", "same": true}`` where its hash is as given, else what
   ``reading.read`` gives, or why it was not read.
 - ``{"pages": [[address, title, Markdown], …]}`` answers a line for each page.
@@ -76,7 +76,7 @@ class Worker:
             self._key = request["key"]
             self._readable = frozenset(request["readable"])
             self._relator = Relator(self._key)
-            yield {"version": reading.version()}
+            yield {"ready": True}
         for path, known in request.get("read", ()):
             yield {"path": path, **self._read(path, known)}
         for path, title, text in request.get("pages", ()):

@@ -8,6 +8,7 @@ import itertools
 import json
 import logging
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -18,12 +19,12 @@ from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.memory import (
     DEFAULT_IMPORTANCE,
     DEFAULT_SCOPE,
-    LIFETIME,
     REEMBED,
     Memory,
     MemoryFilter,
     MemoryScope,
     MemoryType,
+    expiry,
 )
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.conflicts import OnConflict
@@ -113,7 +114,6 @@ class MemoryService(MemoryCare):
         threshold: float | None = None,
     ) -> Found:
         """The best first, each with the parts of its score; ``threshold`` 0 (the default) keeps whatever matches, 1 near identity."""
-
         checks.page(limit, most=limits.MEMORY_LIST_MAX)
         least = 0.0 if threshold is None else threshold
         if not 0 <= least <= 1:
@@ -138,7 +138,6 @@ class MemoryService(MemoryCare):
         if home is not None:
             await self._context.repos.workflows.get(home)
         now = self._context.clock.now()
-        lifetime = LIFETIME.get(kind)
         memory = checks.build(
             Memory,
             _("memory"),
@@ -150,12 +149,13 @@ class MemoryService(MemoryCare):
             source="user",
             created_at=now,
             updated_at=now,
-            expires_at=now + lifetime if lifetime else None,
+            expires_at=expiry(kind, now),
         )
-        return await self._index(memory)
+        return await self._stored(memory)
 
     async def update(self, memory_id: str, **fields: Any) -> Memory:
-        """Change content, tags, importance, type or expiry (None: never); a changed content gets a new vector."""
+        """Change content, tags, importance, type or expiry (None: never); a changed content gets a new vector. Another type brings its own
+        expiry where none is given: what was context is kept, what becomes context expires unless it is pinned."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             allowed = ", ".join(sorted(EDITABLE))
@@ -166,13 +166,23 @@ class MemoryService(MemoryCare):
         if "tags" in fields:
             fields["tags"] = _tags(fields["tags"])
         memory = await self.get(memory_id)
-        return await self._index(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
+        if "type" in fields and "expires_at" not in fields:
+            fields["expires_at"] = await self._retyped(memory, _type(fields["type"]) or memory.type)
+        return await self._stored(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
+
+    async def _retyped(self, memory: Memory, kind: MemoryType) -> datetime | None:
+        """When a memory expires that is of another type from now on."""
+        before, after = (expiry(each, self._context.clock.now()) for each in (memory.type, kind))
+        if before is not None and after is None:
+            return None
+        if memory.expires_at is None and before is None and memory.id not in await self.pinned():
+            return after
+        return memory.expires_at
 
     async def delete(self, memory_id: str) -> Memory:
         """Forget a memory; gives it. ``undo_delete`` brings it back for ``DELETED_DAYS``."""
         memory = await self.get(memory_id)
         await self._context.repos.memories.delete(memory_id)
-        await self._context.memory_search.remove([memory_id])
         self._context.bus.changed("memory", memory_id)
         return memory
 
@@ -326,11 +336,6 @@ class MemoryService(MemoryCare):
         search = getattr(self._context, "memory_search", None)
         if search is not None:  # who only reads the database has none
             await search.aclose()
-
-    async def _index(self, memory: Memory) -> Memory:
-        stored = await self._context.memory_search.index(memory)
-        self._context.bus.changed("memory", memory.id)
-        return stored
 
     async def _home(self, workflow_id: str) -> str | None:
         try:

@@ -12,8 +12,7 @@ class Scope(NamedTuple):
 
     Attributes:
         type: ``class``, ``function``, ``method``, ``interface``, ``struct``, ``enum``, ``trait``, ``impl``, ``module``, ``namespace``,
-            ``type``,
-            ``constant``, ``table``, ``rule``, ``element`` …
+            ``type``, ``constant``, ``table``, ``rule``, ``element`` …
         qualified: its name from the top of the file, parts joined by ``.``; unique within the file (``name#2`` where the source says it
             twice).
         parent: index of the scope that it stands in.
@@ -36,8 +35,7 @@ class Scope(NamedTuple):
 
 class Import(NamedTuple):
     """One imported name. ``module`` is as written (leading dots of relative ones kept); ``name`` is what is taken of it, ``*`` for all,
-    empty for the
-    module itself; ``alias`` is the name it has here, empty when nothing is bound."""
+    empty for the module itself; ``alias`` is the name it has here, empty when nothing is bound."""
 
     module: str
     name: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from atelier_desk.knowledge.lexical import Postings
-from atelier_desk.knowledge.projects.graph import CODE, COLUMNS, Edges, Step
+from atelier_desk.knowledge.projects.graph import CODE, COLUMNS, Edges
 from atelier_desk.knowledge.projects.rerank import Wanted
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
 from atelier_desk.storage.graph import FILE_DIGITS, PROJECT_DIGITS, Edge, Light
@@ -406,6 +406,3 @@ def _best(values: np.ndarray, count: int) -> np.ndarray:
     import numpy as np
 
     return np.arange(len(values)) if len(values) <= count else np.argpartition(-values, count - 1)[:count]
-
-
-__all__ = ["ProjectIndex", "Ranked", "Reached", "Step"]

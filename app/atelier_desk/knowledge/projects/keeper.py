@@ -58,10 +58,6 @@ class ProjectIndexes:
                 await in_tool_thread(index.prepare)
             return index
 
-    def loaded(self, project_id: str) -> ProjectIndex | None:
-        """The index, if it was read."""
-        return self._indexes.get(project_id)
-
     def give_up(self, project_id: str) -> None:
         """Read it again at the next search, if most of what it holds is of no use any more."""
         index = self._indexes.get(project_id)
@@ -96,13 +92,10 @@ class ProjectIndexes:
 
     async def _from_file(self, project_id: str) -> ProjectIndex | None:
         stamp = await self._repo.stamp(project_id)
-        kept = await in_tool_thread(index_file.read_any, self._path(project_id), stamp, FORM) if stamp else None
-        if kept is None:
+        if not stamp:
             return None
-        try:
-            index = await in_tool_thread(_index, *kept)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            log.warning("the index of a project is read anew: %s", error)
+        index = await in_tool_thread(index_file.read_parts, self._path(project_id), stamp, lambda head: head.get("form") == FORM, _index)
+        if index is None:
             return None
         self._kept[project_id] = stamp
         if self._same_embedder(index):
@@ -169,7 +162,8 @@ def _parts(index: ProjectIndex) -> index_file.Parts:
         return {name: np.ascontiguousarray(part) for name, part in parts.items()}, head
 
 
-def _index(parts: dict[str, Any], head: dict[str, Any]) -> ProjectIndex:
+def _index(kept: index_file.Parts) -> ProjectIndex:
+    parts, head = kept
     rows = json.loads(parts["entries"].tobytes().decode("utf-8", "surrogatepass"))
     entries = [Light._make([*row, b""]) for row in rows]
     if len(entries) != len(parts["length"]):

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.branches import branch_of
-from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType, MergedInto
-from atelier_desk.domain.text import shorten
+from atelier_desk.domain.memory import RETRIEVED_MAX, Memory, MemoryScope, MemoryType, MergedInto
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.language import language
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
 
 LOAD_PAGE = 2_000
 """Rows read at a time: decoding holds the interpreter for about 25 ms."""
-COMPACT = 200
-"""Characters of the content that a compact list keeps."""
-RETRIEVED_MAX = 50
 STAMP = "memory_index"
 """The setting that every change of what an index holds writes anew: a file of an index is true as long as it has the same."""
 HEAD = 400
@@ -187,13 +183,11 @@ class MemoryRepository(Repository[Memory]):
         tags: Sequence[str] = (),
         limit: int = 100,
         offset: int = 0,
-        mode: str = "full",
     ) -> list[Memory]:
         """Memories that have not expired, latest changed first.
 
         Args:
             scope: see ``MemoryFilter``; ``both`` without a workflow means the general ones, None means all there are.
-            mode: ``compact`` cuts contents to 200 characters.
         """
         conditions = ["(expires_at = NONE OR expires_at > $now)"]
         home = _home_condition(workflow_id, scope)
@@ -203,7 +197,7 @@ class MemoryRepository(Repository[Memory]):
             conditions.append("type = $type")
         if tags:
             conditions.append("tags CONTAINSALL $tags")
-        found = await self._select(
+        return await self._select(
             f"WHERE {' AND '.join(conditions)} ORDER BY recency, id LIMIT $limit START $offset",
             now=self._store.clock.now(),
             workflow=record("workflow", workflow_id or ""),
@@ -212,9 +206,6 @@ class MemoryRepository(Repository[Memory]):
             limit=page_size(limit),
             offset=offset,
         )
-        if mode == "compact":
-            return [_compact(each) for each in found]
-        return found
 
     async def get_many(self, memory_ids: Sequence[str]) -> builtins.list[Memory]:
         """Those of the memories that exist, in the order of the ids."""
@@ -309,7 +300,7 @@ class MemoryRepository(Repository[Memory]):
         return rows[0]["n"] if rows else 0
 
     async def mark_retrieved(self, found: Mapping[str, Sequence[str]]) -> None:
-        """Remember which memories each run found: newest last, 50 runs at most a memory."""
+        """Remember which memories each run found: newest last, ``RETRIEVED_MAX`` runs at most a memory."""
         statements = [
             Statement(
                 "UPDATE $rows SET retrieved_by = array::reverse(array::slice("
@@ -427,10 +418,6 @@ def stamp() -> Statement:
     """Belongs into every transaction that changes memories or their vectors; see ``STAMP``."""
     content = {"value": json.dumps(new_id())}
     return Statement("UPSERT $stamp CONTENT $stamped RETURN NONE", {"stamp": record("setting", STAMP), "stamped": content})
-
-
-def _compact(memory: Memory) -> Memory:
-    return memory.model_copy(update={"content": shorten(memory.content, COMPACT)})
 
 
 def _home(workflow_id: str | None) -> str:

@@ -271,14 +271,16 @@ class ProjectRepository(Repository[Project]):
             text = "INSERT INTO text_vector $rows ON DUPLICATE KEY UPDATE vector = $input.vector RETURN NONE"
             await self._store.write(*self._changing(anew_for), Statement(text, {"rows": rows}))
 
-    async def drop_unused_vectors(self, keep: str = "") -> int:
-        """Delete the vectors of texts that no entity has any more, and with ``keep`` those of other embedders. Returns how many."""
+    async def drop_unused_vectors(self) -> int:
+        """Delete the vectors of texts that no entity has any more. Returns how many."""
+        # First the vectors: those that are made meanwhile are of entities that were written before, and not among these.
+        vectors: list[tuple[Any, str]] = []
+        async for rows in self._pages("text_vector", "id, digest", ""):
+            vectors += [(row["id"], row["digest"]) for row in rows]
         used: set[str] = set()
         async for rows in self._pages("entity", "id, digest", ""):
             used.update(row["digest"] for row in rows)
-        unused = []
-        async for rows in self._pages("text_vector", "id, embedder, digest", ""):
-            unused += [row["id"] for row in rows if row["digest"] not in used or (keep and row["embedder"] != keep)]
+        unused = [row for row, digest in vectors if digest not in used]
         for start in range(0, len(unused), PAGE):
             await self._store.write(Statement("DELETE $gone RETURN NONE", {"gone": unused[start : start + PAGE]}))
         return len(unused)

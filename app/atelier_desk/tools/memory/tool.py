@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
-from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, LIFETIME, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType
+from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType, expiry
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
@@ -114,7 +114,6 @@ class MemoryTool(DescribedTool):
         if not input.content.strip():
             raise ToolError("content must not be blank")
         kind = MemoryType(input.type)
-        lifetime = LIFETIME.get(kind)
         now = context.now()
         memory = Memory(
             id=stable_id(context.idempotency_key, "memory"),
@@ -132,7 +131,7 @@ class MemoryTool(DescribedTool):
             tainted=context.tainted,
             created_at=now,
             updated_at=now,
-            expires_at=now + lifetime if lifetime is not None else None,
+            expires_at=expiry(kind, now),
         )
         asks = memory.workflow_id is None and bool(context.workflow_id) and await self._asks()
         if asks:
@@ -228,8 +227,6 @@ class MemoryTool(DescribedTool):
         memory = await self._visible(input.memory_id, context)
         await self._may_go(memory.workflow_id, context)
         await self._memories.delete(memory.id)
-        if self.services.memory_search is not None:
-            await self.services.memory_search.remove([memory.id])
         return ToolResult.ok(memory_id=memory.id, message="Memory deleted")
 
     async def _clear_by_type(self, input: inputs.ClearByType, context: ToolContext) -> ToolResult:
@@ -249,8 +246,7 @@ class MemoryTool(DescribedTool):
         kind = MemoryType(input.type)
         deleted = 0
         for place in places:
-            source = self.services.memory_search or self._memories
-            deleted += await source.clear(kind, place)
+            deleted += await self._memories.clear(kind, place)
         return ToolResult.ok(
             deleted=deleted, type=kind.value, scope=scope.value, message=f"{deleted} memories of type {kind.value} deleted"
         )

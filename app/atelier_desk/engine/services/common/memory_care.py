@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.memory import LIFETIME, DeletedMemory, Memory, MemoryFilter, MemoryScope, MergedInto
+from atelier_desk.domain.memory import RETRIEVED_MAX, DeletedMemory, Memory, MemoryFilter, MemoryScope, MergedInto, expiry
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_tool_thread
 
@@ -84,17 +84,17 @@ class MemoryCare:
         changes = {
             "tags": tuple(dict.fromkeys((*kept.tags, *other.tags)))[: limits.MEMORY_TAGS],
             "importance": max(kept.importance, other.importance),
-            "retrieved_by": tuple(dict.fromkeys((*other.retrieved_by, *kept.retrieved_by)))[-50:],
+            "retrieved_by": tuple(dict.fromkeys((*other.retrieved_by, *kept.retrieved_by)))[-RETRIEVED_MAX:],
             "tainted": tuple(dict.fromkeys((*kept.tainted, *other.tainted))),
             "created_at": min(kept.created_at, other.created_at),
             # What was to be kept longer is: two say the same, and the one that goes may be the pinned one.
             "expires_at": max(kept.expires_at, other.expires_at) if kept.expires_at and other.expires_at else None,
             "updated_at": self._context.clock.now(),
         }
-        stored = await self._context.memory_search.index(kept.model_copy(update=changes))
+        stored = await self._stored(kept.model_copy(update=changes))
         moved = await self._move_pin(other.id, kept.id)
         await repo.delete(other.id, MergedInto(kept=kept, made=stored, pinned=moved))
-        self._context.bus.changed("memory", stored.id)
+        self._context.bus.changed("memory", other.id)
         return stored
 
     async def deleted(self, limit: int = 100, offset: int = 0) -> list[DeletedMemory]:
@@ -115,8 +115,7 @@ class MemoryCare:
             # The last to be written, as it takes the deleted one away: what was cut off before it can be asked for again.
             memory, now = Memory.model_validate(deleted.model_dump(exclude={"deleted_at", "merged"})), self._context.clock.now()
             if memory.expires_at is not None and memory.expires_at <= now:  # it would be gone again at once, and for good
-                lifetime = LIFETIME.get(memory.type)
-                memory = memory.model_copy(update={"expires_at": now + lifetime if lifetime else None})
+                memory = memory.model_copy(update={"expires_at": expiry(memory.type, now)})
             return await self._stored(memory)
 
     async def _take_apart(self, merged: MergedInto, memory_id: str) -> None:
@@ -238,11 +237,8 @@ class MemoryCare:
         memory = await self._context.repos.memories.get(memory_id)
         first = (memory_id,) if on else ()
         await self._context.settings.update(memories_pinned=lambda ids: (*first, *(each for each in ids if each != memory_id)))
-        lifetime = None if on else LIFETIME.get(memory.type)
-        expires = self._context.clock.now() + lifetime if lifetime else None
-        stored = await self._context.memory_search.index(memory.model_copy(update={"expires_at": expires}))
-        self._context.bus.changed("memory", memory_id)
-        return stored
+        expires = None if on else expiry(memory.type, self._context.clock.now())
+        return await self._stored(memory.model_copy(update={"expires_at": expires}))
 
     async def pinned(self) -> list[str]:
         """Ids of the pinned memories, the last pinned first."""
