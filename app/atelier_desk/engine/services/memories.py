@@ -274,8 +274,8 @@ class MemoryService(MemoryCare):
         return self._context.memory_search.coming is not None or bool(await self._context.memory_search.to_embed())
 
     async def reembed_state(self) -> dict[str, Any]:
-        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``, or ``unreached`` while the server of
-        the chosen embedder was not), how many are ``left``, the id of the ``embedder`` they are made with and of the one that is
+        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``, or ``unreached`` while the server
+        of the chosen embedder was not), how many are ``left``, the id of the ``embedder`` they are made with and of the one that is
         ``searched`` with."""
         search = self._context.memory_search
         if self._context.embedder is None:
