@@ -243,7 +243,7 @@ class MemoryPage(SettingsPage):
         async def job() -> None:
             memories = self.bridge.engine.memories
             await (memories.resume_reembed() if paused else memories.pause_reembed())
-            await self.load()
+            self.reload()  # not waited for: a click meanwhile would count for nothing
 
         self.jobs.once("pause", job)
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from atelier_desk.engine.runs.remembering import Looking
     from atelier_desk.engine.services.common.context import ServiceContext
 
+NEAR = 3_000
+"""The nearest pairs whose words are looked at: of texts made alike, such as lists of numbers, the vectors say little."""
+READ = 200
+"""Pairs that are read at once."""
 APART_KEPT = 2_000
 """Pairs that a person said may both stand, the oldest forgotten first."""
 
@@ -42,20 +46,22 @@ class MemoryCare:
         from atelier_desk.knowledge.alike import near_pairs, relation
 
         index = await self._context.memory_search.loaded()
-        near = await in_tool_thread(near_pairs, index, self._context.clock.now().timestamp(), limit)
+        wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
+        near = await in_tool_thread(near_pairs, index, wanted, self._context.clock.now().timestamp(), NEAR)
         apart = {frozenset(pair) for pair in (await self._context.settings.get()).memories_apart}
         near = [each for each in near if frozenset(each[:2]) not in apart]
-        ids = list(dict.fromkeys(memory_id for pair in near for memory_id in pair[:2]))
-        known = {memory.id: memory for memory in await self._context.repos.memories.get_many(ids)}
-        wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         found: list[MemoryPair] = []
-        for one, other, cosine in near:
-            if one not in known or other not in known or not wanted.accepts_home(known[one].workflow_id):
-                continue
-            first, second = sorted((known[one], known[other]), key=lambda memory: (memory.created_at, memory.id))
-            kind = relation(first.content, second.content)
-            if kind:
-                found.append(MemoryPair(kind=kind, first=first, second=second, similarity=min(1.0, cosine)))
+        while near and len(found) < limit:
+            some, near = near[:READ], near[READ:]
+            ids = list(dict.fromkeys(memory_id for pair in some for memory_id in pair[:2]))
+            known = {memory.id: memory for memory in await self._context.repos.memories.get_many(ids)}
+            for one, other, cosine in some:
+                if one not in known or other not in known:
+                    continue
+                first, second = sorted((known[one], known[other]), key=lambda memory: (memory.created_at, memory.id))
+                kind = relation(first.content, second.content)
+                if kind:
+                    found.append(MemoryPair(kind=kind, first=first, second=second, similarity=min(1.0, cosine)))
         return found[:limit]
 
     async def merge(self, keep_id: str, other_id: str) -> Memory:
