@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain.memory import MemoryFilter
@@ -70,3 +71,8 @@ def relation(first: str, second: str) -> Literal["same", "against", ""]:
     if denied or (one - other and other - one):
         return "against"
     return "same"
+
+
+def relations(texts: Sequence[tuple[str, str]]) -> list[Literal["same", "against", ""]]:
+    """``relation`` of each two; meant for a thread."""
+    return [relation(first, second) for first, second in texts]
