@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain.memory import MemoryFilter
@@ -22,8 +23,7 @@ _NEGATIONS = frozenset({"not", "no", "never", "none", "cannot", "without", "t", 
 
 
 def near_pairs(index: MemoryIndex, wanted: MemoryFilter, now: float, most: int) -> list[tuple[str, str, float]]:
-    """Pairs of memories of the same home and type that are near one another, the nearest first; each with its cosine. At most four times
-    ``most``: the words of many show that they are about different things.
+    """At most so many pairs of memories of the same home and type that are near one another, the nearest first; each with its cosine.
 
     Meant for a thread: 5 000 memories take about a second. Turns of conversations are left out: they repeat themselves by nature.
 
@@ -45,20 +45,24 @@ def near_pairs(index: MemoryIndex, wanted: MemoryFilter, now: float, most: int) 
         ids = [rows.ids[row] for row in picked]
     found: list[tuple[float, int, int]] = []
     for start in range(0, len(picked), _BLOCK):
-        found += _of_block(matrix, home, kind, start)
-        found = sorted(found, reverse=True)[: 4 * most]
+        found += _of_block(matrix, home, kind, start, most)
+        found = sorted(found, reverse=True)[:most]
     return [(ids[first], ids[second], cosine) for cosine, first, second in found]
 
 
-def _of_block(matrix: np.ndarray, home: np.ndarray, kind: np.ndarray, start: int) -> list[tuple[float, int, int]]:
+def _of_block(matrix: np.ndarray, home: np.ndarray, kind: np.ndarray, start: int, most: int) -> list[tuple[float, int, int]]:
     import numpy as np
 
     block = slice(start, start + _BLOCK)
     near = matrix[block] @ matrix.T
     near[(home[block, None] != home[None, :]) | (kind[block, None] != kind[None, :])] = 0
+    near[np.arange(start, start + len(near))[:, None] >= np.arange(len(matrix))[None, :]] = 0  # each pair once
     first, second = np.nonzero(near >= ALIKE)
-    pairs = zip(first.tolist(), second.tolist(), strict=True)
-    return [(float(near[one, other]), one + start, other) for one, other in pairs if one + start < other]
+    cosines = near[first, second]
+    if len(cosines) > most:  # of texts that are all alike there are millions
+        best = np.argpartition(cosines, len(cosines) - most)[-most:]
+        first, second, cosines = first[best], second[best], cosines[best]
+    return list(zip(cosines.tolist(), (first + start).tolist(), second.tolist(), strict=True))
 
 
 def relation(first: str, second: str) -> Literal["same", "against", ""]:
@@ -72,3 +76,8 @@ def relation(first: str, second: str) -> Literal["same", "against", ""]:
     if denied or (one - other and other - one):
         return "against"
     return "same"
+
+
+def relations(texts: Sequence[tuple[str, str]]) -> list[Literal["same", "against", ""]]:
+    """``relation`` of each two; meant for a thread."""
+    return [relation(first, second) for first, second in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import numpy as np
@@ -55,6 +56,19 @@ async def test_what_has_expired_is_not_seen_and_can_be_deleted(repos: Repositori
     assert await repos.memories.count() == 2
     assert await repos.memories.delete_expired() == 1
     assert await repos.memories.count() == 1
+
+
+async def test_what_has_expired_is_deleted_at_once_among_thousands(repos: Repositories, clock: ManualClock) -> None:
+    """It is done at every start, and nothing else is written meanwhile. By a query for each vector these took half a minute."""
+    vector = np.ones(4, dtype=np.float32)
+    made = [fact(f"m{number}", embedder="e") for number in range(1_500)]
+    made[7] = made[7].model_copy(update={"expires_at": clock.now() + timedelta(days=1)})
+    await repos.memories.save_many([(each, vector) for each in made])
+    await clock.advance(2 * 86_400)
+    async with asyncio.timeout(5):
+        assert await repos.memories.delete_expired() == 1
+    ids, _matrix = await repos.memories.vectors("e", limit=1_500)
+    assert set(ids) == {each.id for each in made} - {made[7].id}
 
 
 # Vectors

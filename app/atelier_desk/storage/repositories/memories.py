@@ -401,7 +401,9 @@ class MemoryRepository(Repository[Memory]):
             ids, *_ = await self._store.transact(
                 Statement(f"SELECT VALUE id FROM memory WHERE {condition}", params),  # noqa: S608
                 *before,
-                Statement(f"DELETE memory_vector WHERE memory IN (SELECT VALUE id FROM memory WHERE {condition}) RETURN NONE", params),  # noqa: S608
+                # Not with the condition in the DELETE: the engine would ask it anew for each of all vectors, minutes for ten thousand.
+                Statement(f"LET $gone = (SELECT VALUE id FROM memory WHERE {condition})", params),  # noqa: S608
+                Statement("FOR $each IN $gone { DELETE memory_vector WHERE memory = $each RETURN NONE; }", {}),
                 Statement(f"DELETE memory WHERE {condition} RETURN NONE", params),
                 stamp(),
             )

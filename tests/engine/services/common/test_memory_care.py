@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
@@ -155,6 +156,28 @@ async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(ope
         assert await atelier.memories.pairs() == []
         await atelier.memories.keep_both(old.id, new.id, False)
         assert await atelier.memories.pairs() == [pair]
+
+
+async def test_a_pair_is_found_behind_many_that_are_nearer_but_none(open_atelier: Opener) -> None:
+    """Those of other workflows, those that may stand beside one another, and those whose words have nothing in common."""
+
+    class Alike(WordEmbedder):
+        async def embed(self, texts: Any, *, query: bool = False) -> Any:
+            made = np.zeros((len(texts), self.dimension), dtype=np.float32)
+            made[:, 0] = 1.0
+            for row, text in enumerate(texts):
+                made[row, 1 if "now" in text else 2] = 0.5 if "port" in text else 0.0
+            return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+    async with open_atelier(embedder=Alike()) as atelier:
+        other = await atelier.workflows.create("other")
+        for number in range(12):
+            await atelier.memories.add(f"word{number}")
+            await atelier.memories.add(f"The same of another workflow, {number}", "decision", other.id)
+        one = await atelier.memories.add("The staging server listens on port 8443")
+        two = await atelier.memories.add("The staging server listens on port 8443 now")
+        [pair] = await atelier.memories.pairs(limit=2)
+        assert {pair.first.id, pair.second.id} == {one.id, two.id}
 
 
 async def test_a_pinned_memory_does_not_expire(open_atelier: Opener) -> None:

@@ -110,17 +110,17 @@ class MemoryPage(SettingsPage):
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()
         providers: list[ProviderConfig] = await self.bridge.engine.providers.list()
-        described = await self.bridge.engine.memories.describe()
-        running = await self.bridge.engine.memories.reembed_progress()
-        self._show_state(await self.bridge.engine.memories.reembed_state(), running)
         self._providers = providers
         self.ask.setChecked(settings.memories_ask)
         self.at_end.setCurrentIndex(self.at_end.findData(settings.memories_at_end))
         if settings.embedder != self._saved or not self._loaded:
             self._loaded, self._saved = True, settings.embedder
             self._fill()
-        say(self.stats, lambda: self._counts(described))
+        running = await self.bridge.engine.memories.reembed_progress()
+        self._show_state(await self.bridge.engine.memories.reembed_state(), running)
         self._check()
+        described = await self.bridge.engine.memories.describe()  # last: of many thousands it takes a moment
+        say(self.stats, lambda: self._counts(described))
 
     def _on_changed(self, topic: Topic, id: str) -> None:
         if topic == "memory" and id == REEMBED and self._state.get("state") == "running":
@@ -243,7 +243,7 @@ class MemoryPage(SettingsPage):
         async def job() -> None:
             memories = self.bridge.engine.memories
             await (memories.resume_reembed() if paused else memories.pause_reembed())
-            await self.load()
+            self.reload()  # not waited for: a click meanwhile would count for nothing
 
         self.jobs.once("pause", job)
 

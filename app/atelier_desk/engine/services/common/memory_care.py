@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from atelier_desk.engine.runs.remembering import Looking
     from atelier_desk.engine.services.common.context import ServiceContext
 
+NEAR = 1_000
+"""The nearest pairs whose words are looked at: of texts made alike, such as lists of numbers, the vectors say little. The longest texts
+take a second of a processor then, on a thread."""
+READ = 200
+"""Pairs that are read at once."""
 APART_KEPT = 2_000
 """Pairs that a person said may both stand, the oldest forgotten first."""
 
@@ -46,24 +51,27 @@ class MemoryCare:
     async def pairs(self, workflow_id: str | None = None, limit: int = 50) -> list[MemoryPair]:
         """Memories that say the same or contradict one another, the most alike first; with a workflow its own and the general ones, without
         one the general ones. Empty without an embedder."""
-        from atelier_desk.knowledge.alike import near_pairs, relation
+        from atelier_desk.knowledge.alike import near_pairs, relations
+        from atelier_desk.knowledge.search import EMBEDDED_CHARS
 
         index = await self._context.memory_search.loaded()
         wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         apart = {frozenset(pair) for pair in (await self._context.settings.get()).memories_apart}
         # Those that may both stand are near one another too: they must not keep others from being found.
-        near = await in_tool_thread(near_pairs, index, wanted, self._context.clock.now().timestamp(), limit + len(apart))
+        near = await in_tool_thread(near_pairs, index, wanted, self._context.clock.now().timestamp(), NEAR + len(apart))
         near = [each for each in near if frozenset(each[:2]) not in apart]
-        ids = list(dict.fromkeys(memory_id for pair in near for memory_id in pair[:2]))
-        known = {memory.id: memory for memory in await self._context.repos.memories.get_many(ids)}
         found: list[MemoryPair] = []
-        for one, other, cosine in near:
-            if one not in known or other not in known:
-                continue
-            first, second = sorted((known[one], known[other]), key=lambda memory: (memory.created_at, memory.id))
-            kind = relation(first.content, second.content)
-            if kind:
-                found.append(MemoryPair(kind=kind, first=first, second=second, similarity=min(1.0, cosine)))
+        while near and len(found) < limit:
+            some, near = near[:READ], near[READ:]
+            ids = list(dict.fromkeys(memory_id for pair in some for memory_id in pair[:2]))
+            known = {memory.id: memory for memory in await self._context.repos.memories.get_many(ids)}
+            two = [(known[one], known[other], cosine) for one, other, cosine in some if one in known and other in known]
+            texts = [(one.content[:EMBEDDED_CHARS], other.content[:EMBEDDED_CHARS]) for one, other, _cosine in two]
+            kinds = await in_tool_thread(relations, texts)
+            for (one, other, cosine), kind in zip(two, kinds, strict=True):
+                first, second = sorted((one, other), key=lambda memory: (memory.created_at, memory.id))
+                if kind:
+                    found.append(MemoryPair(kind=kind, first=first, second=second, similarity=min(1.0, cosine)))
         return found[:limit]
 
     async def merge(self, keep_id: str, other_id: str) -> Memory:
