@@ -266,7 +266,7 @@ class ProjectsWindow(Translated, QWidget):
 
     def new_project(self, folder: str = "") -> CreateDialog:
         """Ask for a new project."""
-        form = CreateDialog(folder, self)
+        form = CreateDialog(folder, self, self.projects)
 
         async def make(name: str, root: str, embedded: bool, watched: bool) -> None:
             try:
