@@ -560,3 +560,21 @@ async def test_a_document_that_is_no_text_file_says_what_its_sections_say(open_a
         await read(atelier, project)
         [found] = await atelier.projects.files(project.id)
         assert (await atelier.projects.entity(found.id)).text == "Contract\nThe mill delivers rye.\n\nPrices\nSeven a sack."
+
+
+async def test_a_watch_that_failed_begins_again_with_the_next_reading(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow = ingesting.Ingestions._follow
+
+    async def fails(*_about: object) -> None:
+        raise OSError("too many folders")
+
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        monkeypatch.setattr(ingesting.Ingestions, "_follow", fails)
+        await read(atelier, project)
+        await atelier.projects._ingestions._watches[project.id]
+        monkeypatch.setattr(ingesting.Ingestions, "_follow", follow)
+        await read(atelier, project)
+        await until_watched(atelier, project, code)

@@ -154,7 +154,8 @@ class Ingestions:
 
     def watch(self, project: Project) -> None:
         """Read changed files of the project from now on."""
-        if project.root and project.id not in self._watches and not self._closing:
+        watched = self._watches.get(project.id)
+        if project.root and (watched is None or watched.done()) and not self._closing:
             self._watches[project.id] = asyncio.create_task(self._watch(project.id, Path(project.root)), name="watch of a project")
 
     async def unwatch(self, project_id: str) -> None:
