@@ -480,6 +480,8 @@ async def test_a_folder_that_was_away_is_followed_again(open_atelier: Opener, co
         code.rename(code.with_name("away"))
         with pytest.raises(UsageError, match="is not there"):
             await atelier.projects.ingest(project.id)
+        state = (await atelier.projects.states())[project.id]
+        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True), "it is not told as up to date"
         shutil.copytree(code.with_name("away"), code)  # another folder of the same name, as after a restored backup
         (code / "back.py").write_text("def back(): pass\n")
         await until_found(atelier, project, "back")
