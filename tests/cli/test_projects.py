@@ -36,7 +36,9 @@ def test_a_folder_is_read_searched_explored_and_forgotten(cli: Cli, tmp_path: Pa
     french = cli("projects", "explore", "count", "--direction", "in", "--relation", "calls", "--lang", "fr").out
     assert "report appelle count" in french, "relations are said in the reader's language"
     assert "heron" in cli("projects", "list").out
-    assert cli("projects", "forget", str(code / "count.py"), "--json").json["files"] == 1
+    forgotten = cli("projects", "forget", str(code / "count.py"), "--json")
+    assert forgotten.json["files"] == 1
+    assert ".gitignore" in forgotten.err, "the file is still there, and the next reading finds it"
     missing = cli("projects", "show", "egret")
     assert (missing.status != 0, "egret" in missing.err, "Projects: heron." in missing.err) == (True, True, True)
     assert cli("projects", "delete", "heron", "--json").json["rows"] >= 1

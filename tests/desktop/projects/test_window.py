@@ -148,6 +148,14 @@ async def test_a_new_project_takes_the_name_of_its_folder_and_is_read(
     assert window.list.chosen == "p3"
 
 
+async def test_another_folder_of_the_same_name_is_suggested_a_name_of_its_own(window: ProjectsWindow, projects: Projects) -> None:
+    form = window.new_project()
+    form.folder.setText("/home/you/notes")
+    assert form.name.text() == "notes 2"
+    form.folder.setText(projects.kept[0].root)
+    assert form.name.text() == "notes", "which is that project: its name says so when it is made again"
+
+
 async def test_switches_are_saved_at_once_and_a_name_is_changed(window: ProjectsWindow, find: Find, projects: Projects) -> None:
     find("project-loaded").click()
     find("project-embedded").click()

@@ -610,6 +610,8 @@ async def test_a_folder_that_was_away_is_followed_again(open_atelier: Opener, co
         code.rename(code.with_name("away"))
         with pytest.raises(UsageError, match="is not there"):
             await atelier.projects.ingest(project.id)
+        state = (await atelier.projects.states())[project.id]
+        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True), "it is not told as up to date"
         shutil.copytree(code.with_name("away"), code)  # another folder of the same name, as after a restored backup
         (code / "back.py").write_text("def back(): pass\n")
         await until_found(atelier, project, "back")
@@ -690,3 +692,21 @@ async def test_a_document_that_is_no_text_file_says_what_its_sections_say(open_a
         await read(atelier, project)
         [found] = await atelier.projects.files(project.id)
         assert (await atelier.projects.entity(found.id)).text == "Contract\nThe mill delivers rye.\n\nPrices\nSeven a sack."
+
+
+async def test_a_watch_that_failed_begins_again_with_the_next_reading(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow = ingesting.Ingestions._follow
+
+    async def fails(*_about: object) -> None:
+        raise OSError("too many folders")
+
+    async with open_atelier() as atelier:
+        project = await atelier.projects.create("code", str(code))
+        monkeypatch.setattr(ingesting.Ingestions, "_follow", fails)
+        await read(atelier, project)
+        await atelier.projects._ingestions._watches[project.id]
+        monkeypatch.setattr(ingesting.Ingestions, "_follow", follow)
+        await read(atelier, project)
+        await until_watched(atelier, project, code)

@@ -249,6 +249,8 @@ async def forget(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
     if not count:
         raise NotFoundError(N_("Nothing of {path} is in the project {name}."), path=path, name=project.name)
     outcome(out, {"project": project.name, "files": count}, ngettext("{n} file forgotten", "{n} files forgotten", count))
+    if project.root and not is_address(path):
+        out.note(_("The next reading brings back what is still there; a line in .gitignore keeps it out."))
     return 0
 
 

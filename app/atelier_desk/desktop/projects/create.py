@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -11,6 +12,7 @@ from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.settings.files import ask_folder
 from atelier_desk.desktop.widgets import control, fill
 from atelier_desk.domain import limits
+from atelier_desk.domain.project import Project, free_name
 from atelier_desk.i18n import N_, _
 
 
@@ -23,9 +25,10 @@ class CreateDialog(FormDialog):
 
     accepted_fields = Signal(str, str, bool, bool)
 
-    def __init__(self, folder: str = "", parent: QWidget | None = None) -> None:
+    def __init__(self, folder: str = "", parent: QWidget | None = None, known: Sequence[Project] = ()) -> None:
         super().__init__(_("New project"), parent)
         self.setObjectName("project-create")
+        self._known = known
         self._named = False
         line = QWidget(self)
         self.folder = control(QLineEdit(line), "project-folder", hint=N_("Empty for pages from the web alone"))
@@ -66,9 +69,16 @@ class CreateDialog(FormDialog):
     def _on_folder(self, text: str) -> None:
         """The folder gives the name, until somebody writes another."""
         if not self._named:
-            self.name.setText(Path(text.strip()).name[: limits.PROJECT_NAME])
+            self.name.setText(self._suggested(text.strip()))
         if hasattr(self, "_ok"):
             self.check()
+
+    def _suggested(self, folder: str) -> str:
+        """The folder's name; with a number where a project of another folder has it."""
+        name = Path(folder).name[: limits.PROJECT_NAME]
+        if not name or any(each.root == str(Path(folder).expanduser()) for each in self._known):
+            return name  # what is a project already says so by its name
+        return free_name(name, self._known)
 
     def _on_name(self, text: str) -> None:
         self._named = bool(text)

@@ -31,6 +31,7 @@ from atelier_desk.desktop.widgets import EmptyState, Line, Translated, control, 
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.words import text_of
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
+from atelier_desk.figures import number
 from atelier_desk.i18n import N_, _, ngettext
 from atelier_desk.project_words import RUNNING
 
@@ -266,7 +267,7 @@ class ProjectsWindow(Translated, QWidget):
 
     def new_project(self, folder: str = "") -> CreateDialog:
         """Ask for a new project."""
-        form = CreateDialog(folder, self)
+        form = CreateDialog(folder, self, self.projects)
 
         async def make(name: str, root: str, embedded: bool, watched: bool) -> None:
             try:
@@ -369,9 +370,9 @@ class ProjectsWindow(Translated, QWidget):
             return
         entities, relations = sum(found.entities.values()), sum(found.relations.values())
         goes = [
-            ngettext("{n} entity", "{n} entities", entities),
-            ngettext("{n} relation", "{n} relations", relations),
-            ngettext("{n} vector", "{n} vectors", found.vectors),
+            ngettext("{number} entity", "{number} entities", entities, number=number(entities)),
+            ngettext("{number} relation", "{number} relations", relations, number=number(relations)),
+            ngettext("{number} vector", "{number} vectors", found.vectors, number=number(found.vectors)),
         ]
         kept = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
         details = " ".join(filter(None, (_("What was read of it goes: {things}.", things=", ".join(goes)), kept)))

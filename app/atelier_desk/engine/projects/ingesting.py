@@ -108,7 +108,11 @@ class Ingestions:
     async def _start(self, project: Project, wish: _Wish) -> None:
         if self._closing:
             return
-        root = await self._root(project)
+        try:
+            root = await self._root(project)
+        except UsageError as error:
+            self._not_there(project, error)
+            raise
         cut_off = project.pending and not self.at_work(project.id)
         project = await self._mark(project, pending=True)
         if cut_off or "" in wish.below:
@@ -118,6 +122,12 @@ class Ingestions:
             self._waiting[project.id] = wish if waiting is None else waiting.joined(wish)
         else:
             self._begin(project, root, self._run(project, root, wish, cut_off))
+
+    def _not_there(self, project: Project, error: UsageError) -> None:
+        """Have it seen that the folder is gone: until then what was read of it is told as up to date."""
+        state = self.states.get(project.id)
+        if project.root and not self.at_work(project.id) and (state is None or state.stage is not IngestStage.PAUSED):
+            self._take(IngestState(project_id=project.id, stage=IngestStage.FAILED, error=error.localized(_)))
 
     async def embed(self, project: Project, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
         """Make the vectors that are missing, alone; see ``Ingestion.embed``."""
@@ -217,13 +227,16 @@ class Ingestions:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _watch(self, project_id: str, root: Path) -> None:
-        away = False
+        away = gone = False
         while True:
             there = await in_tool_thread(_folder, root)
             if there is None:
-                away = True
+                if not gone:
+                    await self._changed(project_id, ())  # which says that it is gone
+                away = gone = True
                 await asyncio.sleep(LOOK_MS / 1000)
                 continue
+            gone = False
             if away:
                 await self._changed(project_id, ())  # what is there now may be a copy of what was, or something else
             away = True

@@ -422,9 +422,10 @@ class ForgetPath(_Changing):
     input: ClassVar[Any] = ForgetInput
     about: ClassVar[About] = About(
         what="Removes what was read of a file, folder or page from its project. The files themselves stay.",
-        when="something should not be found any more.",
+        when="something should not be found for now.",
         when_not="files were deleted: reading the folder again notices that.",
         example={"path": "old"},
+        limits=("the next reading of a folder brings its files back; a line in .gitignore keeps them out",),
     )
 
     async def run(self, input: ForgetInput, context: ToolContext) -> ToolResult:

@@ -252,7 +252,14 @@ class GraphPage(Translated, QWidget):
         say(
             self.count,
             lambda: (
-                ", ".join((ngettext("{n} node", "{n} nodes", nodes), ngettext("{n} relation", "{n} relations", edges))) if there else ""
+                ", ".join(
+                    (
+                        ngettext("{number} node", "{number} nodes", nodes, number=number(nodes)),
+                        ngettext("{number} relation", "{number} relations", edges, number=number(edges)),
+                    )
+                )
+                if there
+                else ""
             ),
         )
         for tool in self._tools:

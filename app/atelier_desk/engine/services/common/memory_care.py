@@ -52,7 +52,7 @@ class MemoryCare:
         """Memories that say the same or contradict one another, the most alike first; with a workflow its own and the general ones, without
         one the general ones. Empty without an embedder."""
         from atelier_desk.knowledge.alike import near_pairs, relations
-        from atelier_desk.knowledge.search import EMBEDDED_CHARS
+        from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 
         index = await self._context.memory_search.loaded()
         wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
