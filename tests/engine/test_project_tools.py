@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.chat import Role, ToolCall
-from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.project import IngestStage
 from atelier_desk.engine import Atelier
@@ -20,7 +21,7 @@ from atelier_desk.llm.tokens import estimate_request
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.web import reader
 from atelier_desk.web.reader import Web
-from tests.engine.conftest import Opener
+from tests.engine.conftest import Opener, WordEmbedder
 from tests.support.runs import agent as agent_of
 from tests.support.sites import Reply, html, parsed_here, sites
 
@@ -319,6 +320,23 @@ async def test_a_project_begins_with_a_template(open_atelier: Opener, tmp_path: 
         assert sorted(each.name for each in (tmp_path / "new").iterdir()) == ["app", "bare", "kept"]
         workspace = await atelier.files.list("w")
         assert {"app/main.py", "app/README.md"} <= {each.path for each in workspace}, "each can be undone"
+
+
+async def test_a_search_by_words_alone_says_so_where_vectors_are_wanted(open_atelier: Opener, code: Path) -> None:
+    class Failing(WordEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if query and any("total" in text for text in texts):
+                raise ProviderError("out of order")
+            return await super().embed(texts, query=query)
+
+    async with open_atelier(embedder=Failing()) as atelier:
+        agent = Agent(atelier, code)
+        await agent("setup_project", root="public")
+        found = await agent("semantic_search", query="total")
+        assert (found["count"] > 0, "words alone" in found["note"]) == (True, True)
+        assert "note" not in await agent("semantic_search", query="sum")
+        await agent("setup_project", root="private", embeddings=False)
+        assert "note" not in await agent("semantic_search", query="wage")
 
 
 async def test_a_project_is_switched_unloaded_and_loaded_again(open_atelier: Opener, code: Path) -> None:

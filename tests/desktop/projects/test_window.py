@@ -261,6 +261,11 @@ async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtb
     await settle()
     page = window.overview
     assert (page.name.text(), page.switches["loaded"].isChecked(), page.figures["files"].text()) == ("notes", True, "…")
+    window.delete()
+    box = window.findChild(QMessageBox)
+    assert isinstance(box, QMessageBox)
+    assert box.informativeText().startswith("What was read of it goes. The folder"), "no figures before they are known"
+    box.reject()
     counted.set()
     await window.jobs.settled()
     assert page.figures["files"].text() == "3"

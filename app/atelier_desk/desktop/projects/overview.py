@@ -39,6 +39,9 @@ SWITCHES = (
 class OverviewPage(Translated, QWidget):
     """``project-overview``.
 
+    Attributes:
+        statistics: what the project holds, once it is ``counted``.
+
     Signals:
         switched: name of the switch and its new state.
         read_wanted: read the project; True: everything anew, also what did not change.
@@ -60,7 +63,7 @@ class OverviewPage(Translated, QWidget):
         self.setObjectName("project-overview")
         self.project: Project | None = None
         self.statistics = ProjectStatistics()
-        self._counted = False
+        self.counted = False
         area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
@@ -143,7 +146,7 @@ class OverviewPage(Translated, QWidget):
 
     def show_project(self, project: Project, counted: ProjectStatistics | None, problems: Sequence[FileProblem]) -> None:
         """Show this one; without figures while they are being counted."""
-        self._counted = counted is not None
+        self.counted = counted is not None
         self.project, self.statistics = project, (statistics := counted or ProjectStatistics())
         self.name.setText(project.name)
         say(self.folder, lambda: folder_word(project))
@@ -182,7 +185,7 @@ class OverviewPage(Translated, QWidget):
             "read": ago(project.ingested_at) if project.ingested_at is not None else _("never"),
         }
         for name, value in values.items():
-            self.figures[name].setText(value if self._counted or name == "read" else "…")
+            self.figures[name].setText(value if self.counted or name == "read" else "…")
         self._list(self._parts, [(_(KIND_WORDS[kind]), count) for kind, count in found.entities.items()])
         self._list(self._relations, [(_(RELATION_WORDS[kind]), count) for kind, count in found.relations.items()])
 

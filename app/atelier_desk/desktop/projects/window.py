@@ -374,8 +374,13 @@ class ProjectsWindow(Translated, QWidget):
             ngettext("{number} relation", "{number} relations", relations, number=number(relations)),
             ngettext("{number} vector", "{number} vectors", found.vectors, number=number(found.vectors)),
         ]
+        shown = self.overview.project
+        if self.overview.counted and shown is not None and shown.id == project.id:
+            read = _("What was read of it goes: {things}.", things=", ".join(goes))
+        else:  # it was chosen just now, and is being counted
+            read = _("What was read of it goes.")
         kept = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
-        details = " ".join(filter(None, (_("What was read of it goes: {things}.", things=", ".join(goes)), kept)))
+        details = " ".join(filter(None, (read, kept)))
 
         async def work() -> None:
             await self.bridge.engine.projects.delete(project.id)

@@ -26,6 +26,9 @@ NONE = (
     "There is no project yet. The user can have a folder read as one in the Projects window (atelier projects create), and agents with "
     "setup_project can make one of the workspace."
 )
+WORDS_ALONE = "Found by words alone: no vectors were compared. Where they are missing, generate_embeddings makes them."
+ALWAYS_TEXT = frozenset({EntityKind.SCOPE, EntityKind.SECTION})
+"""Kinds that get a vector wherever any are made."""
 AROUND = 60
 """Entities of one exploration."""
 LISTED = ("type", "language")
@@ -56,7 +59,11 @@ class RagTool(ProjectTool):
             if len(found) < most or len(hits) == limit:
                 break  # else what the agent may not read stood in the way of what it may
         outside = await self.outside([hit.entity for hit in hits], context)
-        note = {"note": OUTSIDE} if any("://" in hit.entity.path for hit in hits) else {}
+        notes = [OUTSIDE] if any("://" in hit.entity.path for hit in hits) else []
+        wanted = any(each.embedded for each in projects)  # else a person wants none
+        if wanted and all(hit.cosine is None for hit in hits) and any(hit.entity.kind in ALWAYS_TEXT for hit in hits):
+            notes.append(WORDS_ALONE)
+        note = {"note": " ".join(notes)} if notes else {}
         found_in = [each for each in projects if any(hit.entity.project_id == each.id for hit in hits)]
         about = {**self.where(found_in, context), **self.unread(projects)}
         return ToolResult({"success": True, "count": len(hits), **note, **about, "results": [_hit(hit) for hit in hits]}, tainted=outside)
