@@ -143,6 +143,27 @@ async def test_an_imported_memory_takes_none_of_another_workflow(open_atelier: O
             await atelier.memories.import_(text.replace(memory.id, ".."), "overwrite")
 
 
+async def test_a_tag_is_found_at_the_threshold_of_agents(open_atelier: Opener) -> None:
+    """Its vector says nothing of the tag, and most of the certainty comes from there."""
+    async with open_atelier() as atelier:
+        wanted = await atelier.memories.add("My dentist is Dr. Moreau in Lyon", tags=["health"])
+        for number in range(8):
+            await atelier.memories.add(f"The train number {number} to Paris leaves at seven")
+        found = await atelier.memories.search("health", threshold=0.7)
+        assert found.hits[0].memory.id == wanted.id
+
+
+async def test_what_nobody_said_yes_to_is_not_made_general_by_an_import(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("gone here")
+        memory = await atelier.memories.add("decided", "decision", workflow.id)
+        await atelier.memories.propose_again(memory.id, workflow.id)
+        text = await atelier.memories.export()
+        await atelier.workflows.purge(workflow.id)
+        assert await atelier.memories.import_(text) == {"added": 0, "overwritten": 0, "skipped": 1}
+        assert await atelier.memories.list() == []
+
+
 @pytest.mark.parametrize(("rule", "counts"), [("skip", (0, 0, 2)), ("overwrite", (0, 2, 0)), ("rename", (2, 0, 0))])
 async def test_export_and_import(open_atelier: Opener, rule: str, counts: tuple[int, int, int]) -> None:
     async with open_atelier() as atelier:

@@ -206,8 +206,8 @@ class MemoryService(MemoryCare):
         """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most
         ``limits.MEMORY_FILE`` bytes.
 
-        A memory whose workflow does not exist here becomes general. Some 300 a second are brought back, each written with its vector;
-        cancelled, those that were written stay. ``progress`` is told after every batch.
+        A memory whose workflow does not exist here becomes general; one that nobody has said yes to is skipped then. Some 300 a second are
+        brought back, each written with its vector; cancelled, those that were written stay. ``progress`` is told after every batch.
 
         Returns:
             How many were ``added``, ``overwritten`` and ``skipped``.
@@ -230,6 +230,9 @@ class MemoryService(MemoryCare):
                 if memory.workflow_id not in homes:
                     homes[memory.workflow_id] = await self._home(memory.workflow_id)
                 changes["workflow_id"] = homes[memory.workflow_id]
+            if memory.proposed and changes.get("workflow_id") is None:
+                counts["skipped"] += 1  # nobody said yes to it: for all workflows it would hold without
+                continue
             overwritten = known is not None and rule is OnConflict.OVERWRITE and known.workflow_id == changes.get("workflow_id")
             if known and not overwritten:
                 changes["id"] = new_id()  # also where it would be taken from another workflow

@@ -94,6 +94,16 @@ async def test_an_answer_stays_in_its_place_and_is_taken_back_there(tidy: TidyDi
     assert not hasattr(pane.window(), "toasts"), "what was taken back is not offered once more"
 
 
+async def test_the_tab_key_comes_to_the_pairs_before_close(tidy: TidyDialog) -> None:
+    names = []
+    at = tidy._area.nextInFocusChain()
+    while at is not tidy._area and len(names) < 200:
+        names.append(at.objectName())
+        at = at.nextInFocusChain()
+    answers = [name for name in names if name.startswith("tidy-") and name != "tidy-said"]
+    assert answers == ["tidy-first", "tidy-second", "tidy-both", "tidy-undo"] * 2 + ["tidy-close"]
+
+
 async def test_a_pair_whose_memory_went_by_another_answer_is_not_asked_about(tidy: TidyDialog, atelier: FakeAtelier) -> None:
     atelier.set("memories", "pairs", [])
     press(tidy.cards[0], "tidy-second")

@@ -29,6 +29,7 @@ class PairCard(Card):
     Attributes:
         pair: the memories as they were when the card was made.
         undo: takes the answer back; None while there is none.
+        buttons: all of them, as the Tab key goes.
     """
 
     def __init__(self, pair: MemoryPair, dialog: TidyDialog, parent: QWidget) -> None:
@@ -60,6 +61,7 @@ class PairCard(Card):
         self._back = control(QPushButton(_("Undo"), self), "tidy-undo", look="link")
         self._back.clicked.connect(lambda _on=False: dialog.take_back(self))
         self.body.addLayout(fill(QHBoxLayout(), self.said, self._back, 1, both, spacing=8))
+        self.buttons = (*self._buttons, self._back)
         self.show_open()
 
     def show_open(self) -> None:
@@ -103,10 +105,10 @@ class TidyDialog(QDialog):
         self._holder = QWidget(self)
         self._pairs = fill(QVBoxLayout(self._holder), margins=(0, 0, 0, 0), spacing=10)
         self._pairs.addStretch(1)
-        area = QScrollArea(self)
-        area.setWidgetResizable(True)
-        area.setWidget(self._holder)
-        column.addWidget(area, 1)
+        self._area = QScrollArea(self)
+        self._area.setWidgetResizable(True)
+        self._area.setWidget(self._holder)
+        column.addWidget(self._area, 1)
         self._close = control(QPushButton(_("Close"), self), "tidy-close", on=self.accept)
         fill(column, fill(QHBoxLayout(), 1, self._close))
         self.resize(theme().px(680), theme().px(520))
@@ -127,11 +129,19 @@ class TidyDialog(QDialog):
         for key, pair in now.items():
             if key not in shown:
                 self._insert(len(self.cards), pair)
+        self._order_tabs()
         self.said.setText(
             _("Keep one of two that say the same, or say which holds of two that do not agree.")
             if pairs
             else _("No two memories say the same or contradict one another.")
         )
+
+    def _order_tabs(self) -> None:
+        """The cards as they are shown, and Close after them, not before: it was made first."""
+        before: QWidget = self._area
+        for button in (*(each for card in self.cards for each in card.buttons), self._close):
+            self.setTabOrder(before, button)
+            before = button
 
     def _insert(self, place: int, pair: MemoryPair) -> None:
         card = PairCard(pair, self, self._holder)
