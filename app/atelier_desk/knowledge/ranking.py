@@ -41,8 +41,8 @@ FULL_FACT = 0.325
 FULL_TURN = 0.42
 FULL_TEXT = 0.18
 FULL_WORDS = 0.6
-"""The same of a fact by its words alone: a tag that is asked for has each of them, worth 0.526 in a memory of usual length, while its vector
-may say nothing."""
+"""The same of a fact by its words alone: a tag that is asked for has each of them, worth 0.526 in a memory of usual length, while its
+vector may say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
