@@ -474,7 +474,7 @@ class Atelier(Services):
             getattr(self, name)
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
-        from atelier_desk.knowledge.embedding import create_embedder, needs_server
+        from atelier_desk.knowledge.embedding import needs_server
         from atelier_desk.knowledge.search import MemorySearch
 
         self.embedder = embedder
@@ -488,13 +488,8 @@ class Atelier(Services):
             # A server that does not answer must not hold up the start: until it does, full text alone is searched.
             self._embedder_tried = asyncio.create_task(self._try_embedder(settings))
             self._background.append(self._embedder_tried)
-            return
-        try:
-            if settings.embedder_before is not None:
-                self.memory_search.use(await create_embedder(settings.embedder_before, self.providers.get, self.vault, self.clock))
-            await self.use_embedder(settings)
-        except AtelierError as error:
-            log.warning("no embedder, full text alone: %s", error)
+        else:
+            await self._try_embedder(settings)
 
     async def _memory_off(self, workflow_id: str) -> bool:
         return bool(workflow_id) and not await self.memories.is_on(workflow_id)

@@ -21,51 +21,14 @@ from PIL import Image, ImageDraw, ImageFont
 from atelier_desk.domain.errors import NotFoundError, ProviderError, ToolError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.projects import ingesting
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import keeper
 from atelier_desk.storage.graph import project_key
 from atelier_desk.storage.text import excerpt
 from atelier_desk.workspace.root import ConfinedRoot
 from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.services.conftest import STORE, USE
 from tests.engine.services.test_memories import OtherEmbedder
-
-STORE = '''"""Where things are kept."""
-
-
-class Store:
-    """Keeps rows on the disk."""
-
-    def save(self, row: str) -> None:
-        """Write one row."""
-        check(row)
-
-
-def check(row: str) -> None:
-    """Refuse a row that is blank."""
-    if not row:
-        raise ValueError(row)
-'''
-USE = """from store import Store, check
-
-
-def main() -> None:
-    check("one")
-"""
-
-
-@pytest.fixture
-def code(tmp_path: Path) -> Path:
-    folder = tmp_path / "code"
-    (folder / "docs").mkdir(parents=True)
-    (folder / "store.py").write_text(STORE)
-    (folder / "use.py").write_text(USE)
-    (folder / "docs" / "guide.md").write_text("# Guide\n\nHow herons are counted.\n")
-    (folder / ".gitignore").write_text("build/\n")
-    (folder / "build").mkdir()
-    (folder / "build" / "made.py").write_text("def made(): pass\n")
-    (folder / "secrets.json").write_text('{"key": "hunter2"}')
-    return folder
 
 
 async def read(atelier: Atelier, project: Project, *paths: str, force: bool = False) -> None:
@@ -589,72 +552,6 @@ async def test_a_notebook_is_shown_and_previewed_as_its_cells(open_atelier: Open
         assert (await atelier.projects.entity(found.entity.id)).text == "def best_bread(rows):\n    return max(rows)"
 
 
-async def until_found(atelier: Atelier, project: Project, name: str, *, there: bool = True) -> None:
-    """Wait until a function of that name is found, or no longer."""
-    heard = asyncio.Event()
-    atelier.bus.on_changed(lambda topic, _key: heard.set() if topic == "projects" else None)
-    async with asyncio.timeout(20):
-        while True:
-            heard.clear()
-            found = await atelier.projects.find(name, project_ids=[project.id], kinds=[EntityKind.SCOPE])
-            if any(each.entity.name == name for each in found) is there:
-                return
-            await heard.wait()
-
-
-async def test_a_folder_that_was_away_is_followed_again(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingesting, "LOOK_MS", 50)
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code))
-        await read(atelier, project)
-        code.rename(code.with_name("away"))
-        with pytest.raises(UsageError, match="is not there"):
-            await atelier.projects.ingest(project.id)
-        state = (await atelier.projects.states())[project.id]
-        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True), "it is not told as up to date"
-        shutil.copytree(code.with_name("away"), code)  # another folder of the same name, as after a restored backup
-        (code / "back.py").write_text("def back(): pass\n")
-        await until_found(atelier, project, "back")
-        await atelier.projects.wait(project.id)
-        (code / "later.py").write_text("def later(): pass\n")
-        await until_found(atelier, project, "later")
-
-
-async def test_another_ignore_file_is_heeded_at_once(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code))
-        await read(atelier, project)
-        await until_watched(atelier, project, code)
-        assert await named(atelier, project, "check")
-        (code / ".gitignore").write_text("store.py\n")
-        await until_found(atelier, project, "check", there=False)
-
-
-async def until_watched(atelier: Atelier, project: Project, folder: Path) -> None:
-    """Wait until changes of the folder are followed."""
-    done = asyncio.Event()
-    states = atelier.projects._ingestions.states
-    states[project.id] = states[project.id].model_copy(update={"changed": 0})
-    off = atelier.bus.on_changed(
-        lambda _topic, _key: done.set() if states[project.id].changed and states[project.id].stage == "done" else None
-    )
-    async with asyncio.timeout(20):
-        while not done.is_set():
-            (folder / "touched.py").write_text(f"TIME = {asyncio.get_running_loop().time()}\n")
-            await asyncio.wait([asyncio.create_task(done.wait())], timeout=1)
-    off()
-
-
-async def test_following_begins_when_it_is_switched_on(open_atelier: Opener, code: Path) -> None:
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code), watched=False)
-        await read(atelier, project)
-        (code / "meanwhile.py").write_text("def meanwhile(): pass\n")
-        await atelier.projects.change(project.id, watched=True)
-        await until_found(atelier, project, "meanwhile")
-        await until_watched(atelier, project, code)
-
-
 async def test_a_file_that_is_too_large_is_not_told_as_changed_each_time(open_atelier: Opener, code: Path) -> None:
     (code / "large.json").write_text("1" * (4 * 1024 * 1024 + 1))
     async with open_atelier() as atelier:
@@ -692,21 +589,3 @@ async def test_a_document_that_is_no_text_file_says_what_its_sections_say(open_a
         await read(atelier, project)
         [found] = await atelier.projects.files(project.id)
         assert (await atelier.projects.entity(found.id)).text == "Contract\nThe mill delivers rye.\n\nPrices\nSeven a sack."
-
-
-async def test_a_watch_that_failed_begins_again_with_the_next_reading(
-    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    follow = ingesting.Ingestions._follow
-
-    async def fails(*_about: object) -> None:
-        raise OSError("too many folders")
-
-    async with open_atelier() as atelier:
-        project = await atelier.projects.create("code", str(code))
-        monkeypatch.setattr(ingesting.Ingestions, "_follow", fails)
-        await read(atelier, project)
-        await atelier.projects._ingestions._watches[project.id]
-        monkeypatch.setattr(ingesting.Ingestions, "_follow", follow)
-        await read(atelier, project)
-        await until_watched(atelier, project, code)
