@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -220,3 +222,41 @@ def test_nothing_that_keeps_anything_may_be_written(tmp_path: Path) -> None:
     assert box is not None
     assert str(tmp_path) in box["read"]
     assert not any(Path(path).is_dir() for path in box["write"])
+
+
+@pytest.mark.skipif(not sandbox.has_mounts(), reason="this system has no mounts for a command")
+@pytest.mark.parametrize("user", [None, 65534])
+def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None) -> None:
+    if user is not None and os.geteuid():
+        pytest.skip("only root can become somebody else")
+    top = Path(tempfile.mkdtemp()).resolve()  # not below pytest's own folder, which its owner alone can enter
+    root = top / "work"
+    (root / "private").mkdir(parents=True)
+    for name in (".env", "private/key", "AGENTS.md", "plain"):
+        (root / name).write_text("s3cret")
+    box = sandbox.working([root], top / "tmp", read_only=[root / "AGENTS.md"], masked=[root / ".env", root / "private"])
+    assert box is not None
+    for path in (top, *top.rglob("*")):
+        os.chown(path, user or os.geteuid(), user or os.getegid())
+    script = """
+import ctypes, json, os, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from confine import confine
+box, user = json.loads(sys.stdin.read()), int(sys.argv[2])
+if user:
+    os.setgroups([]), os.setgid(user), os.setuid(user)
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: as a process that was started by this user
+confine(box)
+tried = "cat .env; ls -A private; echo x > .env; echo x > AGENTS.md; mv .env gone; rm -rf private; echo made > made"
+tried += "; cat AGENTS.md plain made"
+print(subprocess.run(tried, shell=True, text=True, capture_output=True).stdout)
+"""
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-I", "-c", script, str(Path(confine.__file__).parent), str(user or 0)],
+            input=json.dumps(box), cwd=root, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert ran.stdout.strip() == "s3crets3cretmade", ran.stderr
+        assert [(root / name).read_text() for name in (".env", "private/key", "AGENTS.md")] == ["s3cret"] * 3
+    finally:
+        shutil.rmtree(top)

@@ -88,7 +88,7 @@ def confine(order: dict[str, Any]) -> None:
     Args:
         order: ``read`` and ``write`` are lists of folders and files. With ``works``, modes and times may be changed and mounts are tried:
             ``keep`` are paths below ``write`` that stay as they are then, ``shared`` the folder that stands in for shared memory.
-            ``network``: sockets of the internet are free.
+            ``network``: sockets of the internet are free. ``masked`` are paths in whose place ``empty_file`` or ``empty_folder`` is seen.
 
     Raises:
         OSError: the system refuses; nothing must be run then.
@@ -96,15 +96,21 @@ def confine(order: dict[str, Any]) -> None:
     libc = _libc()
     _check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     if order.get("works"):
-        _mounts(libc, list(order["write"]), list(order["keep"]), str(order["shared"]))
+        masked = {path: str(order["empty_folder" if os.path.isdir(path) else "empty_file"]) for path in order.get("masked", ())}  # noqa: PTH112
+        mounted = _mounts(libc, list(order["write"]), list(order["keep"]), str(order["shared"]), masked)
+        if masked and not mounted:
+            raise OSError(errno.EPERM, "the sandbox cannot hide the files that a rule denies")
     # Root reads the environment of any process by its capabilities alone, past Landlock; with no new privileges they stay gone.
     _check(libc.syscall(_CAPSET[platform.machine()], struct.pack("Ii", 0x20080522, 0), struct.pack("6I", *(0,) * 6)))
     _files(libc, list(order["read"]), list(order["write"]), network=bool(order.get("network")))
     _calls(libc, works=bool(order.get("works")), network=bool(order.get("network")))
 
 
-def _mounts(libc: ctypes.CDLL, write: list[str], keep: list[str], shared: str) -> bool:
-    """Give the process a view of the disk of its own, in which little can be written; False where the system does not let it."""
+def _mounts(libc: ctypes.CDLL, write: list[str], keep: list[str], shared: str, masked: dict[str, str]) -> bool:
+    """Give the process a view of the disk of its own, in which little can be written; False where the system does not let it.
+
+    ``masked``: what is seen in the place of each path, the outermost first; one that lies in a masked folder is gone with it.
+    """
     user, group, here = os.geteuid(), os.getegid(), os.getcwd()  # noqa: PTH109
     if libc.unshare(_NEW_MOUNTS | (_NEW_USER if user else 0)) < 0:
         return False
@@ -124,6 +130,10 @@ def _mounts(libc: ctypes.CDLL, write: list[str], keep: list[str], shared: str) -
         for path in keep:
             _mount(libc, path, path, _BIND | _RECURSIVE)
             _set(libc, path, put=_READ_ONLY)
+        for path in sorted(masked):
+            if os.path.lexists(path):
+                _mount(libc, masked[path], path, _BIND)
+                _set(libc, path, put=_READ_ONLY)
         # The folder it is in is still the one of the view before.
         os.chdir(here)
     except OSError:
@@ -201,3 +211,12 @@ def _calls(libc: ctypes.CDLL, *, works: bool, network: bool) -> None:
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HP", len(lines), ctypes.addressof(buffer))
     _check(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.c_char_p(header), 0, 0))
+
+
+def _try_mounts() -> int:
+    """The exit status that says whether this process gets mounts of its own."""
+    return 0 if _mounts(_libc(), [], [], _SHARED, {}) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(_try_mounts())

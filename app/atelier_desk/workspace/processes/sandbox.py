@@ -7,7 +7,10 @@ the workspace and in a temporary folder; the network is another yes, and running
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from os.path import realpath
 from pathlib import Path
 from typing import Any, Literal
@@ -65,7 +68,14 @@ def reading(root: Path, *, everything: bool = False) -> dict[str, Any] | None:
 
 
 def working(
-    roots: Sequence[Path], temporary: Path, hidden: Iterable[Path] = (), *, network: bool = False, shown: Iterable[Path] = ()
+    roots: Sequence[Path],
+    temporary: Path,
+    hidden: Iterable[Path] = (),
+    *,
+    network: bool = False,
+    shown: Iterable[Path] = (),
+    read_only: Iterable[Path] = (),
+    masked: Iterable[Path] = (),
 ) -> dict[str, Any] | None:
     """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets; None where there is no sandbox.
 
@@ -73,6 +83,8 @@ def working(
         hidden: folders besides that cannot be read: the program's own data.
         network: it may open connections.
         shown: folders that are read although they lie beside secrets, as those of skills do; without links.
+        read_only: files and folders below ``roots`` that cannot be changed where the system has mounts (``has_mounts``).
+        masked: files and folders in whose place the command sees an empty one. They need mounts: without them it does not start.
     """
     if not available():
         return None
@@ -82,6 +94,8 @@ def working(
     (temporary / "shm").mkdir(parents=True, exist_ok=True, mode=0o700)
     kind = "network" if network else "workspace"
     keep = [path for root in written for name in KEPT if os.path.lexists(path := f"{root}/{name}")]
+    keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
+    empty = sorted({realpath(each) for each in masked})
     # What a command can write it could put a link in the place of.
     opened = [str(each) for each in shown if not _below(each, written) or _below(each, closed)]
     if seatbelt.available():
@@ -90,7 +104,7 @@ def working(
             ["/"],
             [*written, "/dev/null", "/dev/zero"],
             keep=keep,
-            closed=sorted(closed - {"/dev"}),
+            closed=sorted({*closed, *empty} - {"/dev"}),
             own=[realpath(temporary)],
             shown=opened,
             network=network,
@@ -105,7 +119,29 @@ def working(
         "write": [*(found for root in written for found in _without(root, closed)), realpath(temporary), *NOWHERE],
         "keep": keep,
         "shared": realpath(temporary / "shm"),
+        **_masks(empty, temporary),
     }
+
+
+def _masks(masked: list[str], temporary: Path) -> dict[str, Any]:
+    """What stands in the place of masked files and folders: an empty one that nobody can write."""
+    if not masked:
+        return {}
+    file, folder = temporary / "empty/file", temporary / "empty/folder"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file.touch(0o400)
+    folder.chmod(0o500)
+    return {"masked": masked, "empty_file": realpath(file), "empty_folder": realpath(folder)}
+
+
+@cache
+def has_mounts() -> bool:
+    """Whether a command gets a view of the disk of its own, in which files can be masked and made read-only. Tried once in a process of its
+    own; some 50 ms."""
+    if not available() or sys.platform != "linux":
+        return False
+    tried = subprocess.run((sys.executable, "-I", "-S", confine.__file__), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return tried.returncode == 0
 
 
 def _below(path: Path, folders: Iterable[str]) -> bool:
