@@ -3,8 +3,9 @@
 
 Run as a file by its own interpreter, with nothing of Atelier imported: ``python -I -S launch.py FD``, where FD is a descriptor of a file
 with the order as JSON (see ``Order`` in ``process``). On Linux what the command started and left behind becomes this process's child, so
-that nothing outlives it; when Atelier is killed, this process is told and ends everything too. Its exit status is the command's; why it was
-ended, if it was, and what was put back, is written to a pipe.
+that nothing outlives it; when Atelier is killed, this process is told and ends everything too. In a sandbox that writes, the command has
+namespaces of its own where the system lets it (``namespaces``): then the kernel ends all of it with its first process. The exit status is the
+command's; why it was ended, if it was, and what was put back, is written to a pipe.
 """
 
 import ctypes
@@ -15,9 +16,12 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
 LOOK_S = 0.1
+LOST_S = 2.0
+"""Seconds after which a command is ended whose processes can no longer be seen."""
 ENDS_S = 0.3
 GONE_S = 5.0
 PR_SET_PDEATHSIG = 1
@@ -25,82 +29,91 @@ PR_SET_CHILD_SUBREAPER = 36
 SANDBOX_EXEC = "/usr/bin/sandbox-exec"
 """The sandbox of macOS (see ``seatbelt``)."""
 LINUX = sys.platform == "linux"
-PAGE = os.sysconf("SC_PAGE_SIZE")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import usage  # type: ignore[import-not-found]  # noqa: E402
 
 
-def children_of(pid: int) -> list[int]:
-    """The processes that a process started and that are not collected yet."""
-    found: list[int] = []
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                found += map(int, file.read().split())
-    except OSError:
-        pass
-    return found
+TELLS = usage.tells()
 
 
-def descendants(top: int) -> list[int]:
-    """Process ids below ``top``; empty where there is no /proc."""
-    found: list[int] = []
-    waiting = [top]
-    while waiting:
-        children = children_of(waiting.pop())
-        found += children
-        waiting += children
-    return found
+def below() -> list[int]:
+    """What the command started and did not end; on macOS nothing is known of it. Raises ``UnknownError``."""
+    if LINUX and not TELLS:
+        raise usage.UnknownError
+    return list(usage.descendants(os.getpid())) if LINUX else []
 
 
-def memory(pids: list[int]) -> int:
-    """Bytes that processes hold in memory together."""
-    pages = 0
-    for pid in pids:
-        try:
-            with open(f"/proc/{pid}/statm", "rb") as file:
-                pages += int(file.read().split()[1])
-        except (OSError, IndexError):
-            pass
-    return pages * PAGE
-
-
-def send(number: int, group: int) -> None:
-    for call, target in ((os.killpg, group), *((os.kill, each) for each in descendants(os.getpid()))):
+def give(number: int, call: Callable[[int, int], None], targets: Iterable[int]) -> None:
+    """Send a signal to processes or groups; one that is gone is no error."""
+    for target in targets:
         try:
             call(target, number)
         except (ProcessLookupError, PermissionError):
             pass
 
 
-def reap() -> dict[int, int]:
-    """Collect what has ended: statuses by process id."""
-    ended: dict[int, int] = {}
+def send(number: int, group: int) -> list[int]:
+    """Send a signal to the command's group and to all below this process, one by one. Raises ``UnknownError``."""
+    give(number, os.killpg, (group,))
+    found = below()
+    give(number, os.kill, found)
+    return found
+
+
+def kill(group: int) -> None:
+    """Kill all below this process, also where it cannot be told what there is."""
+    try:
+        # Stopped first, so that nothing forks away between being listed and being killed.
+        found = send(signal.SIGSTOP, group)
+        # A group is killed at once: none of it forks away meanwhile, however fast it is.
+        give(signal.SIGKILL, os.killpg, {each for pid in found if (each := group_of(pid)) not in (0, os.getpgrp())})
+        send(signal.SIGKILL, group)
+    except usage.UnknownError:
+        give(signal.SIGKILL, os.killpg, (group,))
+        give(signal.SIGKILL, os.kill, usage.children_by_number())
+
+
+def group_of(pid: int) -> int:
+    """The group of a process; 0 when it is gone."""
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0
+
+
+def reap(ended: dict[int, int]) -> bool:
+    """Collect what has ended, statuses by process id; False when there is no child any more. What the command left behind becomes a child of
+    this process, so that needs no /proc."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return ended
+            return False
         if pid == 0:
-            return ended
+            return True
         ended[pid] = status
 
 
-def end(group: int, *, gently: bool) -> dict[int, int]:
-    """End the command and everything below this process."""
-    ended: dict[int, int] = {}
+def end(group: int, ended: dict[int, int], *, gently: bool) -> bool:
+    """End the command and everything below this process; False when something is left."""
+    if LINUX and not reap(ended):
+        return True
     if gently:
-        send(signal.SIGTERM, group)
+        try:
+            send(signal.SIGTERM, group)
+        except usage.UnknownError:
+            pass
         until = time.monotonic() + ENDS_S
-        while time.monotonic() < until and descendants(os.getpid()):
-            ended |= reap()
+        while time.monotonic() < until and reap(ended):
             time.sleep(0.02)
     until = time.monotonic() + GONE_S
     while True:
-        # Stopped first, so that nothing forks away between being listed and being killed.
-        send(signal.SIGSTOP, group)
-        send(signal.SIGKILL, group)
-        ended |= reap()
-        if not descendants(os.getpid()) or time.monotonic() > until:
-            return ended
+        kill(group)
+        if not reap(ended):
+            return True
+        if time.monotonic() > until:
+            return False
         time.sleep(0.01)
 
 
@@ -117,10 +130,9 @@ def limit(order: dict[str, Any]) -> None:
             pass
 
 
-def become(order: dict[str, Any]) -> None:
+def become(order: dict[str, Any], forked: Any) -> None:
     """In the child: limits, the sandbox, the program."""
     try:
-        signal.set_wakeup_fd(-1)
         os.setsid()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
@@ -129,10 +141,9 @@ def become(order: dict[str, Any]) -> None:
         if box and box.get("profile"):
             os.execv(SANDBOX_EXEC, ["sandbox-exec", "-p", box["profile"], order["program"], *order["arguments"][1:]])
         if box:
-            here()
             from confine import confine  # type: ignore[import-not-found]
 
-            confine(box)
+            confine(box, forked)
         os.execv(order["program"], order["arguments"])
     except OSError as error:
         os.write(2, f"{order['arguments'][0]}: {error.strerror or error}\n".encode())
@@ -146,17 +157,57 @@ def remembered(order: dict[str, Any]) -> list[Any]:
     roots = (order.get("sandbox") or {}).get("roots", ())
     if not roots:
         return []
-    here()
     from kept import Kept  # type: ignore[import-not-found]
 
     return [Kept(root) for root in roots]
 
 
-def here() -> None:
-    """Let the files beside this one be imported."""
-    folder = os.path.dirname(os.path.abspath(__file__))
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
+    """Fork: the child, and how it was made where it gets namespaces of its own."""
+    if LINUX and (order.get("sandbox") or {}).get("works"):
+        import namespaces  # type: ignore[import-not-found]
+
+        forked = namespaces.fork(alive)
+        return int(forked.pid), forked
+    return os.fork(), None
+
+
+class Watch:
+    """Looks at what the command uses from time to time.
+
+    Attributes:
+        disks: the disks that it may fill.
+    """
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        self.disks = usage.Disks(order.get("disks", ()))
+        self._processes, self._memory = order["processes"], order["memory"]
+        self._before = usage.shared_memory()
+        self._next = 0.0
+        self._seen = time.monotonic()
+
+    def look(self, forked: Any) -> str:
+        """Why the command has to be ended; empty when it has not. Looks again when a moment has passed."""
+        now = time.monotonic()
+        if now < self._next:
+            return ""
+        why = "disk" if self.disks.become_low() else ""
+        if (TELLS or not LINUX) and not why:
+            why = self._counted(forked, now)
+        # Where there is much to look at, it takes no more than a part of the time.
+        self._next = time.monotonic() + max(LOOK_S, 10 * (time.monotonic() - now))
+        return why
+
+    def _counted(self, forked: Any, now: float) -> str:
+        try:
+            found = below()
+        except usage.UnknownError:
+            return "unknown" if now - self._seen > LOST_S else ""
+        self._seen = now
+        if len(found) > self._processes:
+            return "processes"
+        keys = forked.keys if forked is not None else 0
+        return "memory" if usage.memory(found, self._before, keys) > self._memory else ""
 
 
 def main() -> int:
@@ -181,37 +232,27 @@ def main() -> int:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != order["parent"]:
             return 1
-    child = os.fork()
+    watch = Watch(order)
+    child, forked = fork(order, woken)
     if child == 0:
-        for each in (order["report"], woken, wakes):
+        signal.set_wakeup_fd(-1)
+        # ``woken`` stays open until the program begins: it tells that this process is gone.
+        for each in (order["report"], wakes):
             os.close(each)
-        become(order)
-    why, looked = "", 0.0
-    status: int | None = None
-    while status is None:
-        ended = reap()
-        if child in ended:
-            status = ended[child]
+        become(order, forked)
+    why = ""
+    ended: dict[int, int] = {}
+    while reap(ended) and child not in ended:
+        why = "stopped" if asked else watch.look(forked)
+        if why:
             break
-        if asked:
-            status = end(child, gently=True).get(child, 9)
-            why = "stopped"
-            break
-        if time.monotonic() - looked > LOOK_S:
-            looked = time.monotonic()
-            found = descendants(os.getpid())
-            if len(found) > order["processes"]:
-                why = "processes"
-            elif memory(found) > order["memory"]:
-                why = "memory"
-            if why:
-                status = end(child, gently=False).get(child, 9)
-                break
         if select.select([woken], [], [], LOOK_S)[0]:
             os.read(woken, 4096)
-    end(child, gently=False)
+    gone = end(child, ended, gently=why == "stopped")
+    status = ended.get(child, signal.SIGKILL)
     back = sorted({name for each in kept for name in each.put_back()})
-    os.write(order["report"], json.dumps({"why": why, "put_back": back}).encode())
+    low = [*watch.disks.low, *(watch.disks.become_low() if why != "disk" else ())]
+    os.write(order["report"], json.dumps({"why": why, "put_back": back, "low": low, "left": not gone}).encode())
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

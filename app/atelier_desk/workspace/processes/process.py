@@ -65,8 +65,11 @@ class Process:
     Attributes:
         output: what it printed so far.
         status: its exit status, 128 and the number for a signal; None while it runs.
+        low_disks: folders on disks with little space left, before it or after it.
+        left: something that it started could not be ended.
         put_back: what it changed in a repository that runs outside of the sandbox, by name; it is as it was before.
-        ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory`` or ``output`` when it did not end by itself.
+        ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory``, ``disk``, ``unknown`` (what it started could no longer be
+            seen) or ``output`` when it did not end by itself.
     """
 
     def __init__(self, order: Order, output: Output) -> None:
@@ -75,6 +78,8 @@ class Process:
         self.status: int | None = None
         self.ended_by = ""
         self.put_back: tuple[str, ...] = ()
+        self.low_disks: tuple[str, ...] = ()
+        self.left = False
         self.started = time.monotonic()
         self.duration_s = 0.0
         self._process: asyncio.subprocess.Process
@@ -167,6 +172,7 @@ class Process:
             said = json.loads(report)
             self.ended_by = self.ended_by or said["why"]
             self.put_back = tuple(said["put_back"])
+            self.low_disks, self.left = tuple(said["low"]), bool(said["left"])
 
     async def _read(self, told: Callable[[], None]) -> None:
         pipe = self._process.stdout
@@ -205,9 +211,18 @@ def order_words(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
         "report": report,
         "processes": order.limits.processes,
         "memory": order.limits.memory,
+        "disks": _written(order),
         "limits": {"RLIMIT_FSIZE": order.limits.file, "RLIMIT_NOFILE": order.limits.open_files, "RLIMIT_CORE": 0},
         "sandbox": dict(order.sandbox) if order.sandbox is not None else None,
     }
     file.write(json.dumps(said).encode())
     file.seek(0)
     return (sys.executable, "-I", "-S", _LAUNCHER, str(file.fileno()))
+
+
+def _written(order: Order) -> list[str]:
+    """Where a command may write much: the disks of these folders are watched. None for one that only reads."""
+    temporary = order.environment.get("TMPDIR", tempfile.gettempdir())
+    if order.sandbox is None:
+        return [str(order.folder), temporary]
+    return [*order.sandbox["roots"], temporary] if "roots" in order.sandbox else []

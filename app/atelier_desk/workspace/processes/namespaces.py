@@ -1,0 +1,256 @@
+"""Namespaces of Linux for one command: of mounts, processes and keys. A leaf: the launcher loads it as a file.
+
+In them nothing is there but what the command started: no other process to send a signal to or to set limits for, no shared memory of others.
+The first process of a PID namespace is ``init``: what loses its parent becomes its child, and when it ends, the kernel ends all the rest
+(pid_namespaces(7)). Here that is a fork of the launcher, which waits for the command and ends with its status.
+
+Needs root or user namespaces; where the system has neither (in most containers, or by its settings) the command runs without.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import select
+import signal
+import struct
+import sys
+import time
+from typing import Any, NoReturn
+
+_NEW_MOUNTS, _NEW_KEYS, _NEW_USER, _NEW_PROCESSES = 0x00020000, 0x08000000, 0x10000000, 0x20000000
+_BIND, _RECURSIVE, _PRIVATE, _NOTHING_RUNS = 4096, 16384, 1 << 18, 2 | 4 | 8
+_MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD, _READ_ONLY = 442, 0x8000, -100, 1
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_PR_SET_PDEATHSIG = 1
+_SHARED = "/dev/shm"  # noqa: S108 (a folder of its own is mounted over it)
+_LOOK_S = 0.1
+
+MOUNTS, PROCESSES, PROC = 1, 2, 4
+"""What ``try_all`` found: mounts of its own; PID and IPC namespaces; a /proc that shows these alone."""
+
+
+class Forked:
+    """What ``fork`` made.
+
+    Attributes:
+        pid: of the child; 0 in the child itself.
+        alone: the child is the first process of namespaces of its own.
+    """
+
+    def __init__(self, pid: int, *, alone: bool, keys: Any, launcher: int, user: tuple[int, int] | None = None) -> None:
+        self.pid = pid
+        self.alone = alone
+        self._keys = keys
+        self._launcher = launcher
+        self._user = user
+
+    @property
+    def keys(self) -> int:
+        """Bytes of System V shared memory that the command holds; they can be counted in its namespace alone."""
+        return int.from_bytes(self._keys[:8], "little")
+
+    def mounts(self, view: "View") -> bool:
+        """In the child, when it is ``alone``: give it a view of the disk of its own; False where the system does not let it."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        try:
+            if self._user is not None:
+                _be(*self._user)
+            _own_proc(libc)
+            _see(libc, view)
+        except OSError:
+            return False
+        return True
+
+    def begin(self) -> None:
+        """In the child, when it is ``alone``: become the first process, and return in the one that becomes the command."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        drop_capabilities(libc)
+        _check(libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+        ended = select.poll()
+        ended.register(self._launcher, select.POLLIN)
+        if any(event & select.POLLHUP for _, event in ended.poll(0)):
+            os._exit(1)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        command = os.fork()
+        if command:
+            _init(command, self._keys)
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class View:
+    """What a command sees of the disk, in which little can be written.
+
+    Attributes:
+        write: folders that stay writable; ``keep`` what is read-only in them; ``shared`` stands in for shared memory.
+        masked: what is seen in the place of each path, the outermost first; one that lies in a masked folder is gone with it.
+    """
+
+    def __init__(self, write: list[str], keep: list[str], shared: str, masked: dict[str, str]) -> None:
+        self.write = [path for path in write if os.path.isdir(path)]  # noqa: PTH112
+        self.keep = keep
+        self.shared = shared
+        self.masked = masked
+
+
+def fork(launcher: int) -> Forked:
+    """Fork, into namespaces of its own where the system lets it: root as it is, others by a user namespace.
+
+    Args:
+        launcher: a pipe that is at its end once this process is gone; the child must not hold its other end.
+    """
+    import mmap
+
+    keys = mmap.mmap(-1, 8)
+    me = (os.geteuid(), os.getegid())
+    for user in (None, me) if me[0] == 0 else (me,):
+        pid = _clone(_NEW_MOUNTS | _NEW_PROCESSES | _NEW_KEYS | (_NEW_USER if user else 0))
+        if pid >= 0:
+            return Forked(pid, alone=True, keys=keys, launcher=launcher, user=user)
+    return Forked(os.fork(), alone=False, keys=keys, launcher=launcher)
+
+
+def _clone(flags: int) -> int:
+    """fork(2) with flags of clone(2), for which Python has no function; negative when it is refused."""
+    python = ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    pid = int(python.syscall(_CLONE[platform.machine()], ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None))
+    if pid == 0:
+        python.PyOS_AfterFork_Child()
+    else:
+        python.PyOS_AfterFork_Parent()
+    return pid
+
+
+def _init(command: int, keys: Any) -> NoReturn:
+    """Wait for the command as the first process, and end with its status; what it left is ended by that.
+
+    After a SIGTERM of the launcher all that it started may come to its end, until the launcher ends them.
+    """
+    status: int | None = None
+    gently = False
+    looked = 0.0
+    while True:
+        got = signal.sigtimedwait({signal.SIGCHLD, signal.SIGTERM}, _LOOK_S)
+        # Those of the command itself come from a process that is known here.
+        gently = gently or (got is not None and got.si_signo == signal.SIGTERM and got.si_pid == 0)
+        while True:
+            try:
+                pid, ended = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                os._exit(9 if status is None else status)
+            if pid == command:
+                status = 128 + os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else os.WEXITSTATUS(ended)
+            if pid == 0:
+                break
+        if status is not None and not gently:
+            os._exit(status)
+        if time.monotonic() - looked > _LOOK_S:
+            looked = time.monotonic()
+            keys[:8] = _shared_memory().to_bytes(8, "little")
+
+
+def _shared_memory() -> int:
+    """Bytes of the segments of this IPC namespace that are in memory (proc(5), /proc/sysvipc)."""
+    try:
+        with open("/proc/sysvipc/shm", "rb") as file:  # noqa: PTH123
+            heads, *lines = (line.split() for line in file)
+        return sum(int(line[heads.index(b"rss")]) + int(line[heads.index(b"swap")]) for line in lines)
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def mounts(view: View) -> bool:
+    """Give this process a view of the disk of its own; False where the system does not let it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    user, group = os.geteuid(), os.getegid()
+    if libc.unshare(_NEW_MOUNTS | (_NEW_USER if user else 0)) < 0:
+        return False
+    try:
+        if user:
+            _be(user, group)
+        _see(libc, view)
+    except OSError:
+        return False
+    return True
+
+
+def _be(user: int, group: int) -> None:
+    """Be the same user and group in a new user namespace."""
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123
+            file.write(text)
+
+
+def _see(libc: ctypes.CDLL, view: View) -> None:
+    here = os.getcwd()  # noqa: PTH109
+    _mount(libc, "none", "/", _RECURSIVE | _PRIVATE)
+    for path in view.write:
+        _mount(libc, path, path, _BIND | _RECURSIVE)
+    _mount(libc, view.shared, _SHARED, _BIND)
+    _set(libc, "/", put=_READ_ONLY)
+    for path in [*view.write, _SHARED]:
+        _set(libc, path, take=_READ_ONLY)
+    for path in view.keep:
+        _mount(libc, path, path, _BIND | _RECURSIVE)
+        _set(libc, path, put=_READ_ONLY)
+    for path in sorted(view.masked):
+        if os.path.lexists(path):
+            _mount(libc, view.masked[path], path, _BIND)
+            _set(libc, path, put=_READ_ONLY)
+    # The folder it is in is still the one of the view before.
+    os.chdir(here)
+
+
+def _own_proc(libc: ctypes.CDLL) -> None:
+    """Mount a /proc of this PID namespace. Where something covers parts of the one that is there, as containers do, the kernel refuses it to
+    user namespaces: that one stays then. It shows other processes, by numbers that mean nothing here, and /proc/self is right in it."""
+    _mount(libc, "none", "/", _RECURSIVE | _PRIVATE)
+    with contextlib.suppress(OSError):
+        _mount(libc, "proc", "/proc", _NOTHING_RUNS, "proc")
+
+
+def _mount(libc: ctypes.CDLL, source: str, target: str, flags: int, kind: str | None = None) -> None:
+    kind_of = None if kind is None else kind.encode()
+    _check(libc.mount(os.fsencode(source), os.fsencode(target), kind_of, ctypes.c_ulong(flags), None))
+
+
+def _set(libc: ctypes.CDLL, path: str, *, put: int = 0, take: int = 0) -> None:
+    attributes = struct.pack("QQQQ", put, take, 0, 0)
+    said = libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes)))
+    _check(said)
+
+
+def drop_capabilities(libc: ctypes.CDLL) -> None:
+    """Give up all capabilities; with no new privileges they stay gone. Raises ``OSError``."""
+    _check(libc.syscall(_CAPSET[platform.machine()], struct.pack("Ii", 0x20080522, 0), struct.pack("6I", *(0,) * 6)))
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"the sandbox cannot be set up: {os.strerror(number)}")
+    return result
+
+
+def try_all() -> int:
+    """Which of ``MOUNTS``, ``PROCESSES`` and ``PROC`` a command gets here, added up. For a process of its own."""
+    read, write = os.pipe()
+    child = fork(read)
+    if child.pid == 0:
+        found = PROCESSES if child.alone else 0
+        view = View([], [], _SHARED, {})
+        if child.mounts(view) if child.alone else mounts(view):
+            found |= MOUNTS
+        if child.alone and os.readlink("/proc/self") == str(os.getpid()):  # noqa: PTH115
+            found |= PROC
+        os.write(write, bytes((found,)))
+        os._exit(0)
+    os.waitpid(child.pid, 0)
+    return os.read(read, 1)[0]
+
+
+if __name__ == "__main__":
+    sys.exit(try_all())

@@ -1,0 +1,193 @@
+# ruff: noqa: PTH100, PTH116, PTH123, PTH208
+"""What a command and all that it started use: processes, memory, disks. A leaf: the launcher loads it as a file.
+
+Where it cannot be told, that is said (``UnknownError``), never "nothing": a launcher without file descriptors sees no children either.
+"""
+
+import itertools
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+_GONE = (FileNotFoundError, ProcessLookupError)
+_WORTH_LOOKING = 64 * 1024**2
+LEAST_FREE = 1024**3
+LEAST_SHARE = 10
+"""A disk is low with less than this many bytes free, or less than this part of its size, whichever is less."""
+
+
+class UnknownError(Exception):
+    """The system does not tell which processes there are."""
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process started and that are not collected yet; none when it is gone itself. Raises ``UnknownError``."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            try:
+                with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                    found += map(int, file.read().split())
+            except _GONE:
+                pass
+    except _GONE:
+        pass
+    except OSError as error:
+        raise UnknownError from error
+    return found
+
+
+def tells() -> bool:
+    """Whether this system tells the children of processes: Linux with /proc, built to do so."""
+    return sys.platform == "linux" and os.access("/proc/self/task", os.X_OK) and os.access(f"/proc/self/task/{os.getpid()}/children", os.R_OK)
+
+
+def descendants(top: int) -> list[int]:
+    """Process ids below ``top``. Raises ``UnknownError``."""
+    found: list[int] = []
+    if not os.access(f"/proc/{top}/task", os.X_OK):
+        raise UnknownError
+    waiting = [top]
+    while waiting:
+        children = children_of(waiting.pop())
+        found += children
+        waiting += children
+    return found
+
+
+def children_by_number() -> Iterator[int]:
+    """The children of this process, without files: the kernel is asked about every number there may be (waitid(2)). Some seconds."""
+    here = os.getpid()
+    for pid in itertools.chain(range(here + 1, _MOST_PROCESSES), range(2, here)):
+        try:
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            continue
+        yield pid
+
+
+def _most_processes() -> int:
+    try:
+        with open("/proc/sys/kernel/pid_max", "rb") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return 1 << 15
+
+
+_MOST_PROCESSES = _most_processes()
+
+
+def shared_memory() -> int:
+    """Bytes of shared memory in this system: files in memory, System V, and what processes share. 0 where it is not told."""
+    try:
+        with open("/proc/meminfo", "rb") as file:
+            for line in file:
+                if line.startswith(b"Shmem:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return 0
+
+
+def memory(pids: list[int], before: int, keys: int) -> int:
+    """Bytes that processes hold in memory together.
+
+    Shared memory counts also where no process has it mapped: files in memory that are open (memfd_create(2)), and mappings that were given
+    back while the memory was kept. It is looked for only when the system has more of it than ``before`` the command, and counts up to
+    that difference, once however many processes share it.
+
+    Args:
+        keys: bytes of System V shared memory.
+    """
+    own = mapped = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/statm", "rb") as file:
+                _, resident, shared = map(int, file.read().split()[:3])
+        except (OSError, ValueError):
+            continue
+        own += resident - shared
+        mapped += shared
+    grown = shared_memory() - before
+    if grown < _WORTH_LOOKING:
+        return (own + mapped) * PAGE
+    return own * PAGE + max(mapped * PAGE, min(grown, keys + sum(_shared_files(pids).values())))
+
+
+def _shared_files(pids: Iterable[int]) -> dict[tuple[int, int], int]:
+    """Bytes at most that each file in memory takes, by its device and number: those that are open, and those that are mapped."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        for key, size in (*_open(pid), *_mapped(pid)):
+            found[key] = max(found.get(key, 0), size)
+    return found
+
+
+def _open(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return
+    for name in names:
+        path = f"/proc/{pid}/fd/{name}"
+        try:
+            if os.readlink(path).startswith("/memfd:"):
+                at = os.stat(path)
+                yield (at.st_dev, at.st_ino), at.st_blocks * 512
+        except OSError:
+            pass
+
+
+def _mapped(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
+    """Mappings of files in memory and those without a file that are shared, by their size: what of it is in memory is not told."""
+    sizes: dict[tuple[int, int], int] = {}
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as file:
+            for line in file:
+                if b" (deleted)" not in line or not (b"/memfd:" in line or b"/dev/zero" in line):
+                    continue
+                where, _, _, device, number = line.split()[:5]
+                start, end = (int(each, 16) for each in where.split(b"-"))
+                key = (os.makedev(*(int(each, 16) for each in device.split(b":"))), int(number))
+                sizes[key] = sizes.get(key, 0) + end - start
+    except (OSError, ValueError):
+        pass
+    yield from sizes.items()
+
+
+class Disks:
+    """The disks that a command may fill.
+
+    One that is low before the command is only named: it has to run, if only to clean up. Whether the command or another program wrote is not
+    told by any system; a disk that becomes low while the command runs counts as its own doing.
+
+    Attributes:
+        low: of each disk that is low, a path on it.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths: dict[int, str] = {}
+        self.low: list[str] = []
+        for path in paths:
+            try:
+                at = os.stat(path)
+            except OSError:
+                continue
+            folder = path if stat.S_ISDIR(at.st_mode) else os.path.dirname(path)
+            if at.st_dev not in self._paths:
+                self._paths[at.st_dev] = folder
+        self.low = self.become_low()
+
+    def become_low(self) -> list[str]:
+        """The paths whose disks are low now and were not before."""
+        return [path for path in self._paths.values() if path not in self.low and _is_low(path)]
+
+
+def _is_low(path: str) -> bool:
+    try:
+        at = os.statvfs(path)
+    except OSError:
+        return False
+    return at.f_bavail * at.f_frsize < min(LEAST_FREE, at.f_blocks * at.f_frsize // LEAST_SHARE)
