@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,31 @@ def test_whether_commands_are_confined(monkeypatch: pytest.MonkeyPatch, there: b
     monkeypatch.setattr(sandbox, "available", lambda: there)
     check = doctor._sandbox()
     assert (check.status, said in check.message) == (status, True)
+
+
+LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are Linux's")
+
+
+@LINUX_ONLY
+@pytest.mark.parametrize(
+    ("processes", "proc", "mounts", "signals", "status", "said"),
+    [
+        (True, True, True, True, "ok", ["see no processes but their own"]),
+        (True, False, True, True, "ok", ["by name but cannot reach them"]),
+        (False, False, True, True, "ok", ["fakeroot and PostgreSQL"]),
+        (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "is put back after them"]),
+        (False, False, False, False, "warn", ["fakeroot and PostgreSQL", "can end your other programs"]),
+    ],
+)
+def test_what_of_the_sandbox_this_system_has(
+    monkeypatch: pytest.MonkeyPatch, processes: bool, proc: bool, mounts: bool, signals: bool, status: str, said: list[str]
+) -> None:
+    for name, value in {
+        "available": True, "has_processes": processes, "has_proc": proc, "has_mounts": mounts, "holds_signals": signals,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(sandbox, name, lambda value=value: value)
+    check = doctor._sandbox()
+    assert check.status == status
+    assert bool(check.fix) is (status == "warn")
+    for each in said:
+        assert each in check.message

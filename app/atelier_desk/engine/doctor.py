@@ -183,7 +183,10 @@ def _sandbox() -> Check:
             "folders alone, and none has a network unless you allow that too; then it has all of it.",
             means=sandbox.means(),
         )
-        return Check(name="sandbox", title=title, status="ok", message=message)
+        signals = "" if sandbox.holds_signals() else _("A command can end your other programs: only Linux 6.12 and later prevent that.")
+        said = " ".join(filter(None, [message, *_namespaces(), signals]))
+        fix = _("Allow user namespaces, or update the system.") if signals else ""
+        return Check(name="sandbox", title=title, status="warn" if signals else "ok", message=said, fix=fix)
     return Check(
         name="sandbox",
         title=title,
@@ -193,6 +196,28 @@ def _sandbox() -> Check:
         ),
         fix=_("Allow only commands that you would run yourself."),
     )
+
+
+def _namespaces() -> list[str]:
+    """What of Linux's namespaces a command that was allowed gets; nothing on other systems."""
+    from atelier_desk.workspace.processes import sandbox
+
+    if not sys.platform.startswith("linux"):
+        return []
+    if not sandbox.has_processes():
+        found = [
+            _(
+                "This system gives commands no process namespace: they see other programs by name, and shared memory of System V is refused, so "
+                "fakeroot and PostgreSQL do not run in the sandbox."
+            )
+        ]
+    elif sandbox.has_proc():
+        found = [_("Those you allow see no processes but their own, and all of those end with them.")]
+    else:
+        found = [_("Those you allow see other programs by name but cannot reach them, and all of their processes end with them.")]
+    if not sandbox.has_mounts():
+        found.append(_("What they may not change in a repository is put back after them, and paths that a rule denies cannot be hidden."))
+    return found
 
 
 def _library_fix() -> str:

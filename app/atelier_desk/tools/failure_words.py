@@ -90,6 +90,8 @@ _ENDED = {
     "processes": N_("The command was ended: it started too many processes."),
     "memory": N_("The command was ended: it needed too much memory."),
     "output": N_("The command was ended: it printed too much."),
+    "disk": N_("The command was ended: the disk was nearly full."),
+    "unknown": N_("The command was ended: its processes could no longer be seen."),
     "stopped": N_("The command was stopped."),
 }
 """By what ended a command before its time."""

@@ -80,7 +80,9 @@ def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_i
         return order
     # Its own folders of the home cannot be written, nor settings with tokens be read.
     own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "cache/npm")}
-    return replace(order, sandbox=box, environment={**order.environment, **own, "npm_config_userconfig": os.devnull})
+    own |= {"COMPOSER_HOME": str(temporary / "composer"), "POETRY_CONFIG_DIR": str(temporary / "poetry")}
+    own |= dict.fromkeys(("npm_config_userconfig", "BUNDLE_USER_CONFIG"), os.devnull)
+    return replace(order, sandbox=box, environment={**order.environment, **own})
 
 
 def same_with_files(judgement: Judgement) -> tuple[str, ...]:
@@ -240,6 +242,13 @@ ENDED_BY: dict[str, Callable[[Kept], str]] = {
     "timeout": lambda kept: f"It was ended after {kept.process.duration_s:.0f} seconds. Give a longer timeout_ms, or background: true.",
     "processes": lambda kept: "It was ended: it started more than " + f"{kept.process.order.limits.processes} processes.",
     "memory": lambda kept: "It was ended: it needed more than " + f"{kept.process.order.limits.memory // 2**20} MB of memory.",
+    "disk": lambda kept: (
+        "It was ended: while it ran, the disk of its folders fell below 1 GB or a tenth of its size. Write less, or delete what is not needed, "
+        "before you run it again; tell the user if it is other files that fill the disk."
+    ),
+    "unknown": lambda kept: (
+        "It was ended: the system no longer tells which processes it started. Run it again; if that happens each time, tell the user."
+    ),
     "output": lambda kept: "It was ended: it printed more than " + f"{kept.process.order.limits.output // 2**20} MB.",
     "stopped": lambda kept: "It was stopped.",
     "user": lambda kept: "The user stopped it. Do not start it again unless they ask for it.",
@@ -259,6 +268,10 @@ def facts(kept: Kept) -> dict[str, Any]:
     if process.put_back:
         said["put_back"] = list(process.put_back)
         said["note"] = "It changed what git runs outside of the sandbox; that was put back. Ask the user if it is needed."
+    if process.low_disks:
+        said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
+    if process.left:
+        said["left"] = "Something that it started could not be ended. Tell the user."
     if not shown.whole:
         said |= {
             "output_file": str(process.output.path),

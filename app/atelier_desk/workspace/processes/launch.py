@@ -182,7 +182,7 @@ class Watch:
     def __init__(self, order: dict[str, Any]) -> None:
         self.disks = usage.Disks(order.get("disks", ()))
         self._processes, self._memory = order["processes"], order["memory"]
-        self._before = usage.shared_memory()
+        self._held = usage.Memory(str((order.get("sandbox") or {}).get("shared", "")))
         self._next = 0.0
         self._seen = time.monotonic()
 
@@ -207,7 +207,7 @@ class Watch:
         if len(found) > self._processes:
             return "processes"
         keys = forked.keys if forked is not None else 0
-        return "memory" if usage.memory(found, self._before, keys) > self._memory else ""
+        return "memory" if self._held.of(found, keys) > self._memory else ""
 
 
 def main() -> int:

@@ -11,12 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
-from os.path import realpath
+from os.path import lexists, realpath
 from pathlib import Path
 from typing import Any, Literal
 
-from atelier_desk.workspace.processes import confine, seatbelt
+from atelier_desk.workspace.processes import confine, namespaces, seatbelt
 from atelier_desk.workspace.processes.process import SUPERVISED
+from atelier_desk.workspace.processes.secret_places import SECRETS
 
 Kind = Literal["reading", "workspace", "network", "none"]
 """What a command is kept in, from the strictest on; ``none`` is no sandbox."""
@@ -26,17 +27,6 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 """Files that may be written: nothing stays in them."""
 DEVICES = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
-SECRETS = (
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", "_netrc", ".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc",
-    ".pgpass", ".my.cnf", ".s3cfg", ".boto", ".vault-token", ".terraform.d", ".password-store", ".electrum", ".bitcoin", ".mozilla",
-    ".thunderbird", ".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".node_repl_history",
-    ".claude", ".claude.json", ".codex", ".gemini", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
-    ".m2/settings.xml", ".gradle/gradle.properties", ".config/gh", ".config/hub", ".config/glab-cli", ".config/gcloud",
-    ".config/git/credentials", ".config/op", ".config/rclone", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-    ".config/microsoft-edge", ".config/atelier", ".local/share/atelier", ".local/share/keyrings", ".local/share/kwalletd",
-    ".local/share/gnome-keyring", ".local/state/atelier", ".cache/mozilla", ".cache/google-chrome", ".cache/chromium",
-)  # fmt: skip
-"""Below the home folder: keys, passwords, sessions and what was typed. Nothing of it can be read in the sandbox."""
 _CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
 KEPT = (".git/hooks", ".git/config", ".gitmodules")
 """Below a workspace: what a sandboxed command cannot change where the system can hold it; elsewhere it is put back (see ``kept``)."""
@@ -89,11 +79,11 @@ def working(
     if not available():
         return None
     home = Path.home()
-    closed = {realpath(path) for path in [*map(Path, _CLOSED), *(home / name for name in SECRETS), *hidden]}
+    closed = {realpath(path) for path in (*_CLOSED, *(home / name for name in SECRETS), *hidden) if seatbelt.available() or lexists(path)}
     written = [realpath(root) for root in roots]
     (temporary / "shm").mkdir(parents=True, exist_ok=True, mode=0o700)
     kind = "network" if network else "workspace"
-    keep = [path for root in written for name in KEPT if os.path.lexists(path := f"{root}/{name}")]
+    keep = [path for root in written for name in KEPT if lexists(path := f"{root}/{name}")]
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
     # What a command can write it could put a link in the place of.
@@ -116,7 +106,8 @@ def working(
         "network": network,
         "roots": written,
         "read": [*_without("/", closed), *DEVICES, *opened],
-        "write": [*(found for root in written for found in _without(root, closed)), realpath(temporary), *NOWHERE],
+        # The folder for shared memory once more by itself: mounted over another one, it is no longer below the temporary folder.
+        "write": [*(found for root in written for found in _without(root, closed)), realpath(temporary), realpath(temporary / "shm"), *NOWHERE],
         "keep": keep,
         "shared": realpath(temporary / "shm"),
         **_masks(empty, temporary),
@@ -134,14 +125,33 @@ def _masks(masked: list[str], temporary: Path) -> dict[str, Any]:
     return {"masked": masked, "empty_file": realpath(file), "empty_folder": realpath(folder)}
 
 
-@cache
 def has_mounts() -> bool:
-    """Whether a command gets a view of the disk of its own, in which files can be masked and made read-only. Tried once in a process of its
-    own; some 50 ms."""
+    """Whether a command gets a view of the disk of its own, in which files can be masked and made read-only."""
+    return bool(_namespaces() & namespaces.MOUNTS)
+
+
+def has_processes() -> bool:
+    """Whether a command gets PID and IPC namespaces of its own, in which no other processes and no shared memory of others are."""
+    return bool(_namespaces() & namespaces.PROCESSES)
+
+
+def has_proc() -> bool:
+    """Whether such a command gets a /proc that shows its own processes alone; in most containers it sees the others by name."""
+    return bool(_namespaces() & namespaces.PROC)
+
+
+def holds_signals() -> bool:
+    """Whether commands can send signals to their own processes alone: those that only read have no namespaces, but Landlock can hold them."""
+    return confine.abi() >= 6 or seatbelt.available()
+
+
+@cache
+def _namespaces() -> int:
+    """What a command gets here (``namespaces.try_all``). Tried once in a process of its own; some 50 ms."""
     if not available() or sys.platform != "linux":
-        return False
-    tried = subprocess.run((sys.executable, "-I", "-S", confine.__file__), stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return tried.returncode == 0
+        return 0
+    tried = subprocess.run((sys.executable, "-I", "-S", namespaces.__file__), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return tried.returncode if 0 <= tried.returncode <= namespaces.MOUNTS | namespaces.PROCESSES | namespaces.PROC else 0
 
 
 def _below(path: Path, folders: Iterable[str]) -> bool:
@@ -156,7 +166,7 @@ def _without(path: str, closed: set[str]) -> list[str]:
     below = {each for each in closed if each == path or each.startswith(path.rstrip("/") + "/")}
     if path in below or any(path.startswith(each.rstrip("/") + "/") for each in closed):
         return []
-    if not any(os.path.lexists(each) for each in below):
+    if not any(lexists(each) for each in below):
         return [path]
     try:
         names = sorted(os.listdir(path))  # noqa: PTH208 (plain names: there may be thousands)

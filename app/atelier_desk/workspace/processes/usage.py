@@ -91,38 +91,64 @@ def shared_memory() -> int:
     return 0
 
 
-def memory(pids: list[int], before: int, keys: int) -> int:
-    """Bytes that processes hold in memory together.
+class Memory:
+    """Counts the bytes that processes hold in memory together.
 
-    Shared memory counts also where no process has it mapped: files in memory that are open (memfd_create(2)), and mappings that were given
-    back while the memory was kept. It is looked for only when the system has more of it than ``before`` the command, and counts up to
-    that difference, once however many processes share it.
-
-    Args:
-        keys: bytes of System V shared memory.
+    What they share counts once however many share it, and also where no process has it mapped: files in memory that are open
+    (memfd_create(2)), and mappings that were given back while the memory was kept. It is looked for only while the system has more shared
+    memory than at the start, or at any time since, and counts up to that difference.
     """
-    own = mapped = 0
-    for pid in pids:
-        try:
-            with open(f"/proc/{pid}/statm", "rb") as file:
-                _, resident, shared = map(int, file.read().split()[:3])
-        except (OSError, ValueError):
-            continue
-        own += resident - shared
-        mapped += shared
-    grown = shared_memory() - before
-    if grown < _WORTH_LOOKING:
-        return (own + mapped) * PAGE
-    return own * PAGE + max(mapped * PAGE, min(grown, keys + sum(_shared_files(pids).values())))
+
+    def __init__(self, folder: str = "") -> None:
+        """``folder``: what stands in for shared memory (/dev/shm); it counts where it lies in memory."""
+        self._folder = folder
+        self._least = shared_memory()
+
+    def of(self, pids: list[int], keys: int) -> int:
+        """Bytes of these processes. ``keys``: bytes of System V shared memory among it."""
+        own = mapped = 0
+        for pid in pids:
+            try:
+                with open(f"/proc/{pid}/statm", "rb") as file:
+                    _, resident, shared = map(int, file.read().split()[:3])
+            except (OSError, ValueError):
+                continue
+            own += resident - shared
+            # Programs and libraries, for the most part: what two processes have of them is the same.
+            mapped = max(mapped, shared)
+        there = shared_memory()
+        self._least = min(self._least, there)
+        grown = there - self._least
+        found = keys + sum(self._files(pids).values()) if grown > _WORTH_LOOKING else 0
+        return own * PAGE + max(mapped * PAGE, min(grown, found))
 
 
-def _shared_files(pids: Iterable[int]) -> dict[tuple[int, int], int]:
-    """Bytes at most that each file in memory takes, by its device and number: those that are open, and those that are mapped."""
-    found: dict[tuple[int, int], int] = {}
-    for pid in pids:
-        for key, size in (*_open(pid), *_mapped(pid)):
+    def _files(self, pids: Iterable[int]) -> dict[tuple[int, int], int]:
+        """Bytes at most that each file in memory takes, by its device and number: those that are open, that are mapped, and of the folder."""
+        found: dict[tuple[int, int], int] = {}
+        for key, size in itertools.chain(_below(self._folder), *(chain for pid in pids for chain in (_open(pid), _mapped(pid)))):
             found[key] = max(found.get(key, 0), size)
-    return found
+        return found
+
+
+def _below(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
+    """The files of a folder that is on a disk in memory."""
+    for top, _, names in os.walk(folder) if folder and _in_memory(folder) else ():
+        for name in names:
+            try:
+                at = os.lstat(f"{top}/{name}")
+            except OSError:
+                continue
+            yield (at.st_dev, at.st_ino), at.st_blocks * 512
+
+
+def _in_memory(folder: str) -> bool:
+    """Whether a folder is on a disk without a device, as those in memory are (major number 0, devices.txt of Linux). Others without one, as
+    overlay and btrfs, are no harm: what is found counts up to the growth of shared memory alone."""
+    try:
+        return os.major(os.stat(folder).st_dev) == 0
+    except OSError:
+        return False
 
 
 def _open(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
