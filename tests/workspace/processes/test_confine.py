@@ -1,7 +1,8 @@
-"""40 ways out of the sandbox, tried for real by a process that stands in it: none succeeds."""
+"""90 ways out of the sandbox, tried for real by a process that stands in it: none succeeds."""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
@@ -9,21 +10,20 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from atelier_desk.workspace.processes import confine, sandbox
+from tests.workspace.processes.launched import NOBODY, interpreter, launch
 
 pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has no Landlock")
 
 PROBES = r"""
-import ctypes, json, os, shutil, signal, socket, struct, sys
+import ctypes, errno, fcntl, json, os, resource, shutil, signal, socket, struct, sys
 
-sys.path.insert(0, sys.argv[1])
-from confine import confine
-
-root, outside, port, victim, path_socket, datagrams = json.loads(sys.argv[2])
+works, root, outside, port, victim, path_socket, datagrams, key, queue = json.loads(sys.argv[1])
 libc = ctypes.CDLL(None, use_errno=True)
 
 def write(path, text="x"):
@@ -58,6 +58,20 @@ def attach():
 
 def swapped():
     os.symlink(outside, root + "/swap")
+
+def owned():
+    # A signal that the kernel sends when there is something to read.
+    read_end, write_end = os.pipe()
+    fcntl.fcntl(read_end, 10, signal.SIGKILL)  # F_SETSIG
+    fcntl.fcntl(read_end, fcntl.F_SETOWN, victim)
+    fcntl.fcntl(read_end, fcntl.F_SETFL, os.O_ASYNC)
+    os.write(write_end, b"x")
+    raise OSError("whether it arrived is seen by the victim")
+
+def cloned(flags):
+    made = call(56 if x86 else 220, ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None)
+    if made == 0:
+        os._exit(0)
 
 inside = root + "/in.txt"
 x86 = os.uname().machine == "x86_64"
@@ -109,12 +123,61 @@ PROBES = {
     "open by handle": lambda: call(304 if x86 else 265, -100, ctypes.create_string_buffer(64), 0),
     "bpf": lambda: call(321 if x86 else 280, 0, ctypes.create_string_buffer(64), 64),
     "keys": lambda: call(250 if x86 else 219, 0, 0, 0),
+    # What reaches other processes of the user past Landlock, the numbers of x86_64 first.
+    "limits of another": lambda: resource.prlimit(victim, resource.RLIMIT_NOFILE, (0, 0)),
+    "limits of another, read": lambda: resource.prlimit(victim, resource.RLIMIT_NOFILE),
+    "limits, with a high half": lambda: call(302 if x86 else 261, ctypes.c_ulong(victim | 1 << 32), 7, struct.pack("QQ", 0, 0), None),
+    "priority of another": lambda: os.setpriority(os.PRIO_PROCESS, victim, 19),
+    "priority of a group": lambda: os.setpriority(os.PRIO_PGRP, victim, 19),
+    "priority of the user": lambda: os.setpriority(os.PRIO_USER, os.getuid() or 65533, 19),
+    "disk priority of another": lambda: call(251 if x86 else 30, 1, victim, 3 << 13),
+    "disk priority of the user": lambda: call(251 if x86 else 30, 3, os.getuid() or 65533, 3 << 13),
+    "processors of another": lambda: os.sched_setaffinity(victim, {min(os.sched_getaffinity(0))}),
+    "scheduler of another": lambda: os.sched_setscheduler(victim, os.SCHED_BATCH, os.sched_param(0)),
+    "scheduler parameter": lambda: os.sched_setparam(victim, os.sched_param(0)),
+    "scheduler attributes": lambda: call(314 if x86 else 274, victim, struct.pack("IIQiIQQQ", 48, 3, 0, 0, 0, 0, 0, 0), 0),
+    "pages of another, moved": lambda: call(256 if x86 else 238, victim, 64, struct.pack("Q", 1), struct.pack("Q", 1)),
+    "pages of another, looked at": lambda: call(279 if x86 else 239, victim, 0, None, None, None, 2),
+    "locks of another": lambda: call(274 if x86 else 100, victim, ctypes.create_string_buffer(8), ctypes.create_string_buffer(8)),
+    "compared with another": lambda: call(312 if x86 else 272, victim, victim, 0, 0, 0),
+    "advice for another": lambda: call(440, os.pidfd_open(victim), struct.pack("QQ", 0, 0), 1, 4, 0),
+    "memory of a dying one": lambda: call(448, os.pidfd_open(victim), 0),
+    "file of another": lambda: call(438, os.pidfd_open(victim), 0, 0),
+    "signal to a thread": lambda: call(200 if x86 else 130, victim, 9),
+    "signal to its thread": lambda: call(234 if x86 else 131, victim, victim, 9),
+    "signal to a group": lambda: os.killpg(victim, signal.SIGKILL),
+    "signal with a value": lambda: call(129 if x86 else 138, victim, 9, struct.pack("iii4xii", 9, 0, -1, os.getpid(), 0) + bytes(104)),
+    "signal to a descriptor": lambda: signal.pidfd_send_signal(os.pidfd_open(victim), signal.SIGKILL),
+    "signal of a pipe": lambda: owned(),
+    "perf": lambda: call(298 if x86 else 241, struct.pack("II", 0, 64) + bytes(112), victim, -1, -1, 0),
+    "page faults": lambda: call(323 if x86 else 282, 1),
+    "command line of another": lambda: read(f"/proc/{victim}/cmdline"),
+    "shared memory of others": lambda: call(29 if x86 else 194, key, 0, 0),
+    "semaphores of others": lambda: call(64 if x86 else 190, key, 0, 0),
+    "messages of others": lambda: call(68 if x86 else 186, key, 0),
+    "queue of others": lambda: call(240 if x86 else 180, queue.encode(), 0),
+    "queue of others, removed": lambda: call(241 if x86 else 181, queue.encode()),
+    "shared memory": lambda: call(29 if x86 else 194, 0, 4096, 0o1600),
+    "semaphores": lambda: call(64 if x86 else 190, 0, 1, 0o1600),
+    "messages": lambda: call(68 if x86 else 186, 0, 0o1600),
+    "namespace of users, by clone": lambda: cloned(0x10000000),
+    "namespace of mounts, by clone": lambda: cloned(0x00020000),
+    "namespace of users, by clone3": lambda: call(435, struct.pack("QQQQQQQQ", 0x10000000, 0, 0, 0, 17, 0, 0, 0), 64),
+    "namespaces of another": lambda: call(308 if x86 else 268, os.pidfd_open(os.getpid()), 0x10000000),
+    "mounts as a tree": lambda: call(428, -100, b"/", 1),
+    "mounts as a tree, with attributes": lambda: call(467, -100, b"/", 1, struct.pack("QQQQ", 1, 0, 0, 0), 32),
+    "attributes of a mount": lambda: call(442, -100, b"/", 0, struct.pack("QQQQ", 0, 1, 0, 0), 32),
+    "watch of everything": lambda: call(300 if x86 else 262, 0x200, 0),
+    "log of the kernel": lambda: call(103 if x86 else 116, 10, None, 0),
+    "time": lambda: call(159 if x86 else 171, ctypes.create_string_buffer(208)) if os.getuid() else call(227 if x86 else 112, 0, None),
+    "name of the machine": lambda: call(170 if x86 else 161, b"x", 1),
+    "quota": lambda: call(443, 0, 0x80000700, 0, None),
+    "personality": lambda: call(135 if x86 else 92, 0x0040000),
+    "attribute by a newer call": lambda: call(463, -100, inside.encode(), 0, b"user.y", struct.pack("QII", 0, 0, 0), 16),
     "a program that was written before": lambda: os.execv(outside + "/program", ["program"]),
 }
-order = json.loads(sys.stdin.read())
-if order.get("works"):
+if works:
     del PROBES["a program that was written before"]
-confine(order)
 write("/dev/null")
 assert read(inside)
 child = os.fork()
@@ -126,7 +189,7 @@ for name, probe in PROBES.items():
     try:
         probe()
         escaped.append(name)
-    except OSError:
+    except (OSError, OverflowError):
         pass
 os.write(1, json.dumps([len(PROBES), escaped]).encode())
 """
@@ -139,8 +202,17 @@ IN_THE_WORKSPACE = {
 READING = {"read outside", "read through a link", "read a link of a file", "list the root of the disk"}
 """What a command that was allowed may read; it is told to nobody."""
 TALKS = {"loopback", "loopback, version 6", "datagram", "netlink", "listen"}
+OWN_KEYS = {"shared memory", "semaphores", "messages"}
+"""With an IPC namespace they reach nobody else."""
+OWN_PROCESSES = {"priority of the user", "disk priority of the user"}
+"""With a PID namespace those of the user are the command's own."""
+PUT_BACK = {"hook", "git settings"}
+"""Held where there are mounts, put back afterwards where there are none."""
+NAMES = {"command line of another"}
+"""Told where /proc shows all processes; it tells nothing that can be used."""
 
 
+@pytest.mark.parametrize("where", ["this user", "another user", "without namespaces"])
 @pytest.mark.parametrize(
     ("kind", "free"),
     [
@@ -149,8 +221,15 @@ TALKS = {"loopback", "loopback, version 6", "datagram", "netlink", "listen"}
         ("network", IN_THE_WORKSPACE | READING | TALKS),
     ],
 )
-def test_no_probe_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, free: set[str]) -> None:
-    root, outside = tmp_path / "work", tmp_path / "home"
+def test_no_probe_succeeds(monkeypatch: pytest.MonkeyPatch, keyed: tuple[int, str], kind: str, free: set[str], where: str) -> None:
+    user = NOBODY if where == "another user" else None
+    python = interpreter(user)
+    alone = kind != "reading" and where != "without namespaces" and sandbox.has_processes()
+    if user is not None and os.geteuid():
+        pytest.skip("only root can become somebody else")
+    top = Path(tempfile.mkdtemp()).resolve()  # not below pytest's own folder, which its owner alone can enter
+    top.chmod(0o755)
+    root, outside = top / "work", top / "home"
     for folder in (root / ".git/hooks", root / "empty", outside / ".ssh"):
         folder.mkdir(parents=True)
     for file in (root / "in.txt", root / ".git/config", outside / "secret", outside / ".ssh/id_rsa"):
@@ -159,62 +238,66 @@ def test_no_probe_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind
     (outside / "program").chmod(0o755)
     (root / "away").symlink_to(outside)
     (root / "linked").symlink_to(outside / "secret")
+    monkeypatch.chdir(root)
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams,
         socket.socket(socket.AF_UNIX) as named,
         socket.socket(socket.AF_UNIX) as abstract,
-        subprocess.Popen(["sleep", "60"], cwd=outside) as victim,
+        subprocess.Popen(["sleep", "60"], cwd=outside, user=user, start_new_session=True) as victim,
     ):
         try:
             datagrams.bind(("127.0.0.1", 0))
-            path = os.path.relpath(root / "s")
-            named.bind(path)
+            named.bind("s")
             named.listen()
             abstract.bind(f"\0atelier-{victim.pid}")
             abstract.listen()
-            facts = [
-                str(root),
-                str(outside),
-                server.getsockname()[1],
-                victim.pid,
-                os.path.relpath(root / "s", root),
-                datagrams.getsockname()[1],
-            ]
+            ports = (server.getsockname()[1], datagrams.getsockname()[1])
+            facts = [kind != "reading", str(root), str(outside), ports[0], victim.pid, "s", ports[1], *keyed]
             monkeypatch.setenv("HOME", str(outside))
-            temporary = tmp_path / "temporary"
+            temporary = top / "temporary"
             box = sandbox.reading(root) if kind == "reading" else sandbox.working([root], temporary, network=kind == "network")
             assert box is not None
             box["read"] += [sys.base_prefix, sys.prefix]
-            ran = subprocess.run(
-                [
-                    sys.executable,
-                    "-I",
-                    "-c",
-                    PROBES,
-                    str(Path(confine.__file__).parent),
-                    json.dumps(facts),
-                ],
-                input=json.dumps(box),
-                env={"HOME": str(outside), "PATH": os.environ["PATH"]},
-                cwd=root,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-            assert ran.returncode == 0, ran.stderr
-            tried, escaped = json.loads(ran.stdout)
-            assert tried >= 40
-            assert set(escaped) <= free
+            for path in (top, *top.rglob("*")):
+                os.chown(path, user or os.geteuid(), user or os.getegid(), follow_symlinks=False)
+            words = (python, "-I", "-c", PROBES, json.dumps(facts))
+            ran = launch(words, root, box=box, user=user, namespaces=where != "without namespaces", environment={"HOME": str(outside)})
+            assert ran.status == 0, ran.output
+            tried, escaped = json.loads(ran.output)
+            assert tried >= 90
+            allowed = free | (OWN_KEYS | OWN_PROCESSES if alone else set()) | (set() if alone and sandbox.has_proc() else NAMES)
+            allowed |= set() if where != "without namespaces" and sandbox.has_mounts() else PUT_BACK if kind != "reading" else set()
+            assert set(escaped) <= allowed
             assert free & IN_THE_WORKSPACE == set() or {"write in the folder", "remove", "make a folder"} <= set(escaped)
             assert kind != "network" or {"loopback", "datagram"} <= set(escaped)
+            assert not alone or set(escaped) >= OWN_KEYS
             assert victim.poll() is None
+            assert Path(f"/proc/{victim.pid}/limits").read_text() == Path("/proc/self/limits").read_text()
+            assert os.getpriority(os.PRIO_PROCESS, victim.pid) == os.getpriority(os.PRIO_PROCESS, 0)
+            assert free or (root / "in.txt").read_text() == "s3cret"
+            assert (root / ".git/config").read_text() == "s3cret"
+            assert not list((root / ".git/hooks").iterdir())
+            assert (outside / "secret").read_text() == "s3cret"
         finally:
             victim.kill()
-    assert free or (root / "in.txt").read_text() == "s3cret"
-    assert (root / ".git/config").read_text() == "s3cret"
-    assert (outside / "secret").read_text() == "s3cret"
+            shutil.rmtree(top)
+
+
+@pytest.fixture(scope="module")
+def keyed() -> Iterator[tuple[int, str]]:
+    """Shared memory, semaphores and messages under one key, and a queue by its name, that everybody may use."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    key, queue = 0x41544C00 | os.getpid() & 0xFF, f"atelier-{os.getpid()}"
+    shared, semaphores, messages = libc.shmget(key, 4096, 0o1666), libc.semget(key, 1, 0o1666), libc.msgget(key, 0o1666)
+    opened = libc.mq_open(f"/{queue}".encode(), os.O_RDWR | os.O_CREAT, 0o666, None)
+    assert min(shared, semaphores, messages, opened) >= 0
+    yield key, queue
+    libc.shmctl(shared, 0, None)
+    libc.semctl(semaphores, 0, 0)
+    libc.msgctl(messages, 0, None)
+    libc.mq_unlink(f"/{queue}".encode())
+    os.close(opened)
 
 
 def test_nothing_that_keeps_anything_may_be_written(tmp_path: Path) -> None:
