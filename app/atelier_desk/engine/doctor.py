@@ -207,8 +207,8 @@ def _namespaces() -> list[str]:
     if not sandbox.has_processes():
         found = [
             _(
-                "This system gives commands no process namespace: they see other programs by name, and shared memory of System V is refused, so "
-                "fakeroot and PostgreSQL do not run in the sandbox."
+                "This system gives commands no process namespace: they see other programs by name, and shared memory of System V is "
+                "refused, so fakeroot and PostgreSQL do not run in the sandbox."
             )
         ]
     elif sandbox.has_proc():

@@ -45,9 +45,10 @@ class Launched:
 @cache
 def interpreter(user: int | None) -> str:
     """A Python that a user can run; skips the test where there is none."""
+    groups = None if user is None else []
     for file in (sys.executable, "/usr/bin/python3"):
         try:
-            ran = subprocess.run([file, "-I", "-c", "import ctypes, mmap"], user=user, group=user, extra_groups=None if user is None else [])
+            ran = subprocess.run([file, "-I", "-c", "import ctypes, mmap"], user=user, group=user, extra_groups=groups)
         except (PermissionError, FileNotFoundError):
             continue
         if ran.returncode == 0:

@@ -82,6 +82,8 @@ def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_i
     own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "cache/npm")}
     own |= {"COMPOSER_HOME": str(temporary / "composer"), "POETRY_CONFIG_DIR": str(temporary / "poetry")}
     own |= dict.fromkeys(("npm_config_userconfig", "BUNDLE_USER_CONFIG"), os.devnull)
+    # In a user namespace there is but one user: fakeroot must not even try.
+    own["FAKEROOTDONTTRYCHOWN"] = "1"
     return replace(order, sandbox=box, environment={**order.environment, **own})
 
 
@@ -243,8 +245,8 @@ ENDED_BY: dict[str, Callable[[Kept], str]] = {
     "processes": lambda kept: "It was ended: it started more than " + f"{kept.process.order.limits.processes} processes.",
     "memory": lambda kept: "It was ended: it needed more than " + f"{kept.process.order.limits.memory // 2**20} MB of memory.",
     "disk": lambda kept: (
-        "It was ended: while it ran, the disk of its folders fell below 1 GB or a tenth of its size. Write less, or delete what is not needed, "
-        "before you run it again; tell the user if it is other files that fill the disk."
+        "It was ended: while it ran, a disk fell below 1 GB or a tenth of its size: " + f"{', '.join(kept.process.low_disks)}. "
+        "Write less, or delete what is not needed, before you run it again; tell the user if other files fill the disk."
     ),
     "unknown": lambda kept: (
         "It was ended: the system no longer tells which processes it started. Run it again; if that happens each time, tell the user."

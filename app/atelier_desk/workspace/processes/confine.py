@@ -4,8 +4,9 @@ What is confined reads the folders it is given, writes nowhere but in those it i
 which Landlock alone would leave open to UDP, and none of the calls that reach other processes, mount or load something (``syscalls``).
 Needs no privilege and holds for root too.
 
-Where the system lets a process have namespaces of its own (``namespaces``), everything but the writable folders is read-only besides, and what
-must not be changed inside of them, and other processes are not there. Landlock covers neither, nor the modes, owners and times of files.
+Where the system lets a process have namespaces of its own (``namespaces``), everything but the writable folders is read-only besides,
+and what must not be changed inside of them, and other processes are not there. Landlock covers neither, nor the modes, owners and
+times of files.
 """
 
 import ctypes

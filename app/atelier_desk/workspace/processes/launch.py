@@ -1,11 +1,11 @@
-# ruff: noqa: PTH100, PTH120, PTH123, PTH208, SIM105, S606
+# ruff: noqa: PTH100, PTH120, SIM105, S606
 """Stands between Atelier and one command: sets its limits, starts it, and ends all of it, whatever it started and however it hides.
 
 Run as a file by its own interpreter, with nothing of Atelier imported: ``python -I -S launch.py FD``, where FD is a descriptor of a file
 with the order as JSON (see ``Order`` in ``process``). On Linux what the command started and left behind becomes this process's child, so
-that nothing outlives it; when Atelier is killed, this process is told and ends everything too. In a sandbox that writes, the command has
-namespaces of its own where the system lets it (``namespaces``): then the kernel ends all of it with its first process. The exit status is the
-command's; why it was ended, if it was, and what was put back, is written to a pipe.
+that nothing outlives it; when Atelier is killed, this process is told and ends everything too. In a sandbox that writes, the command
+has namespaces of its own where the system lets it (``namespaces``): then the kernel ends all of it with its first process. The exit
+status is the command's; why it was ended, if it was, and what was put back, is written to a pipe.
 """
 
 import ctypes
@@ -32,7 +32,6 @@ LINUX = sys.platform == "linux"
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import usage  # type: ignore[import-not-found]  # noqa: E402
-
 
 TELLS = usage.tells()
 
@@ -83,8 +82,10 @@ def group_of(pid: int) -> int:
 
 
 def reap(ended: dict[int, int]) -> bool:
-    """Collect what has ended, statuses by process id; False when there is no child any more. What the command left behind becomes a child of
-    this process, so that needs no /proc."""
+    """Collect what has ended, statuses by process id; False when there is no child any more.
+
+    What the command left behind becomes a child of this process, so that needs no /proc.
+    """
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -191,7 +192,7 @@ class Watch:
         now = time.monotonic()
         if now < self._next:
             return ""
-        why = "disk" if self.disks.become_low() else ""
+        why = "disk" if self.disks.became_low() else ""
         if (TELLS or not LINUX) and not why:
             why = self._counted(forked, now)
         # Where there is much to look at, it takes no more than a part of the time.
@@ -251,8 +252,8 @@ def main() -> int:
     gone = end(child, ended, gently=why == "stopped")
     status = ended.get(child, signal.SIGKILL)
     back = sorted({name for each in kept for name in each.put_back()})
-    low = [*watch.disks.low, *(watch.disks.become_low() if why != "disk" else ())]
-    os.write(order["report"], json.dumps({"why": why, "put_back": back, "low": low, "left": not gone}).encode())
+    said = {"why": why, "put_back": back, "low": watch.disks.low(), "left": not gone}
+    os.write(order["report"], json.dumps(said).encode())
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

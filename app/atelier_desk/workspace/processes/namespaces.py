@@ -1,8 +1,9 @@
 """Namespaces of Linux for one command: of mounts, processes and keys. A leaf: the launcher loads it as a file.
 
-In them nothing is there but what the command started: no other process to send a signal to or to set limits for, no shared memory of others.
-The first process of a PID namespace is ``init``: what loses its parent becomes its child, and when it ends, the kernel ends all the rest
-(pid_namespaces(7)). Here that is a fork of the launcher, which waits for the command and ends with its status.
+In them nothing is there but what the command started: no other process to send a signal to or to set limits for, no
+shared memory of others. The first process of a PID namespace is ``init``: what loses its parent becomes its child, and
+when it ends, the kernel ends all the rest (pid_namespaces(7)). Here that is a fork of the launcher, which waits for the
+command and ends with its status.
 
 Needs root or user namespaces; where the system has neither (in most containers, or by its settings) the command runs without.
 """
@@ -52,7 +53,7 @@ class Forked:
         return int.from_bytes(self._keys[:8], "little")
 
     def mounts(self, view: "View") -> bool:
-        """In the child, when it is ``alone``: give it a view of the disk of its own; False where the system does not let it."""
+        """In the child, when it is ``alone``: give it a view of the disk of its own; False where that is refused."""
         libc = ctypes.CDLL(None, use_errno=True)
         try:
             if self._user is not None:
@@ -64,7 +65,7 @@ class Forked:
         return True
 
     def begin(self) -> None:
-        """In the child, when it is ``alone``: become the first process, and return in the one that becomes the command."""
+        """In the child, when it is ``alone``: become the first process; return in the one that becomes the command."""
         libc = ctypes.CDLL(None, use_errno=True)
         drop_capabilities(libc)
         _check(libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
@@ -72,10 +73,11 @@ class Forked:
         ended.register(self._launcher, select.POLLIN)
         if any(event & select.POLLHUP for _, event in ended.poll(0)):
             os._exit(1)
+        segments = _segments()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         command = os.fork()
         if command:
-            _init(command, self._keys)
+            _init(command, self._keys, segments)
         os.setsid()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -85,7 +87,7 @@ class View:
 
     Attributes:
         write: folders that stay writable; ``keep`` what is read-only in them; ``shared`` stands in for shared memory.
-        masked: what is seen in the place of each path, the outermost first; one that lies in a masked folder is gone with it.
+        masked: what is seen in the place of each path, the outermost first; one in a masked folder is gone with it.
     """
 
     def __init__(self, write: list[str], keep: list[str], shared: str, masked: dict[str, str]) -> None:
@@ -124,7 +126,7 @@ def _clone(flags: int) -> int:
     return pid
 
 
-def _init(command: int, keys: Any) -> NoReturn:
+def _init(command: int, keys: Any, segments: int) -> NoReturn:
     """Wait for the command as the first process, and end with its status; what it left is ended by that.
 
     After a SIGTERM of the launcher all that it started may come to its end, until the launcher ends them.
@@ -149,17 +151,30 @@ def _init(command: int, keys: Any) -> NoReturn:
             os._exit(status)
         if time.monotonic() - looked > _LOOK_S:
             looked = time.monotonic()
-            keys[:8] = _shared_memory().to_bytes(8, "little")
+            keys[:8] = _shared_memory(segments).to_bytes(8, "little")
 
 
-def _shared_memory() -> int:
-    """Bytes of the segments of this IPC namespace that are in memory (proc(5), /proc/sysvipc)."""
+def _segments() -> int:
+    """The list of the segments of this IPC namespace, held open: a command can take descriptors from this process.
+
+    -1 where there is none.
+    """
     try:
-        with open("/proc/sysvipc/shm", "rb") as file:  # noqa: PTH123
-            heads, *lines = (line.split() for line in file)
-        return sum(int(line[heads.index(b"rss")]) + int(line[heads.index(b"swap")]) for line in lines)
-    except (OSError, ValueError, IndexError):
+        return os.open("/proc/sysvipc/shm", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _shared_memory(segments: int) -> int:
+    """Bytes of the segments that are in memory (proc(5), /proc/sysvipc)."""
+    if segments < 0:
         return 0
+    os.lseek(segments, 0, os.SEEK_SET)
+    text = b""
+    while part := os.read(segments, 1 << 16):
+        text += part
+    heads, *lines = (line.split() for line in text.splitlines())
+    return sum(int(line[heads.index(b"rss")]) + int(line[heads.index(b"swap")]) for line in lines)
 
 
 def mounts(view: View) -> bool:
@@ -205,8 +220,11 @@ def _see(libc: ctypes.CDLL, view: View) -> None:
 
 
 def _own_proc(libc: ctypes.CDLL) -> None:
-    """Mount a /proc of this PID namespace. Where something covers parts of the one that is there, as containers do, the kernel refuses it to
-    user namespaces: that one stays then. It shows other processes, by numbers that mean nothing here, and /proc/self is right in it."""
+    """Mount a /proc of this PID namespace.
+
+    Where something covers parts of the one that is there, as containers do, the kernel refuses it to user namespaces: that
+    one stays then. It shows other processes, by numbers that mean nothing here, and /proc/self is right in it.
+    """
     _mount(libc, "none", "/", _RECURSIVE | _PRIVATE)
     with contextlib.suppress(OSError):
         _mount(libc, "proc", "/proc", _NOTHING_RUNS, "proc")
@@ -219,8 +237,8 @@ def _mount(libc: ctypes.CDLL, source: str, target: str, flags: int, kind: str | 
 
 def _set(libc: ctypes.CDLL, path: str, *, put: int = 0, take: int = 0) -> None:
     attributes = struct.pack("QQQQ", put, take, 0, 0)
-    said = libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes)))
-    _check(said)
+    size = ctypes.c_size_t(len(attributes))
+    _check(libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, attributes, size))
 
 
 def drop_capabilities(libc: ctypes.CDLL) -> None:

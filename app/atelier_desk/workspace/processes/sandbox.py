@@ -79,9 +79,12 @@ def working(
     if not available():
         return None
     home = Path.home()
-    closed = {realpath(path) for path in (*_CLOSED, *(home / name for name in SECRETS), *hidden) if seatbelt.available() or lexists(path)}
+    secret = [*map(Path, _CLOSED), *(home / name for name in SECRETS), *hidden]
+    closed = {realpath(path) for path in secret if seatbelt.available() or lexists(path)}
     written = [realpath(root) for root in roots]
     (temporary / "shm").mkdir(parents=True, exist_ok=True, mode=0o700)
+    # The folder for shared memory by itself: mounted over another one, it is no longer below the temporary folder.
+    own = (temporary, temporary / "shm")
     kind = "network" if network else "workspace"
     keep = [path for root in written for name in KEPT if lexists(path := f"{root}/{name}")]
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
@@ -106,8 +109,7 @@ def working(
         "network": network,
         "roots": written,
         "read": [*_without("/", closed), *DEVICES, *opened],
-        # The folder for shared memory once more by itself: mounted over another one, it is no longer below the temporary folder.
-        "write": [*(found for root in written for found in _without(root, closed)), realpath(temporary), realpath(temporary / "shm"), *NOWHERE],
+        "write": [*(found for root in written for found in _without(root, closed)), *map(realpath, own), *NOWHERE],
         "keep": keep,
         "shared": realpath(temporary / "shm"),
         **_masks(empty, temporary),
@@ -141,7 +143,7 @@ def has_proc() -> bool:
 
 
 def holds_signals() -> bool:
-    """Whether commands can send signals to their own processes alone: those that only read have no namespaces, but Landlock can hold them."""
+    """Whether commands can send signals to their own processes alone; for those that only read it is up to Landlock."""
     return confine.abi() >= 6 or seatbelt.available()
 
 

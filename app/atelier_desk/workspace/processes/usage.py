@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH116, PTH123, PTH208
+# ruff: noqa: PTH115, PTH116, PTH123, PTH208
 """What a command and all that it started use: processes, memory, disks. A leaf: the launcher loads it as a file.
 
 Where it cannot be told, that is said (``UnknownError``), never "nothing": a launcher without file descriptors sees no children either.
@@ -6,11 +6,10 @@ Where it cannot be told, that is said (``UnknownError``), never "nothing": a lau
 
 import itertools
 import os
-import stat
 import sys
 from collections.abc import Iterable, Iterator
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
+PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _GONE = (FileNotFoundError, ProcessLookupError)
 _WORTH_LOOKING = 64 * 1024**2
 LEAST_FREE = 1024**3
@@ -23,7 +22,10 @@ class UnknownError(Exception):
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that a process started and that are not collected yet; none when it is gone itself. Raises ``UnknownError``."""
+    """The processes that a process started and that are not collected yet; none when it is gone itself.
+
+    Raises ``UnknownError``.
+    """
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -41,7 +43,7 @@ def children_of(pid: int) -> list[int]:
 
 def tells() -> bool:
     """Whether this system tells the children of processes: Linux with /proc, built to do so."""
-    return sys.platform == "linux" and os.access("/proc/self/task", os.X_OK) and os.access(f"/proc/self/task/{os.getpid()}/children", os.R_OK)
+    return sys.platform == "linux" and os.access(f"/proc/self/task/{os.getpid()}/children", os.R_OK)
 
 
 def descendants(top: int) -> list[int]:
@@ -58,7 +60,10 @@ def descendants(top: int) -> list[int]:
 
 
 def children_by_number() -> Iterator[int]:
-    """The children of this process, without files: the kernel is asked about every number there may be (waitid(2)). Some seconds."""
+    """The children of this process, without files: the kernel is asked about every number there may be (waitid(2)).
+
+    Takes some seconds.
+    """
     here = os.getpid()
     for pid in itertools.chain(range(here + 1, _MOST_PROCESSES), range(2, here)):
         try:
@@ -80,7 +85,7 @@ _MOST_PROCESSES = _most_processes()
 
 
 def shared_memory() -> int:
-    """Bytes of shared memory in this system: files in memory, System V, and what processes share. 0 where it is not told."""
+    """Bytes of shared memory in this system: files in memory, System V, what processes share. 0 where it is not told."""
     try:
         with open("/proc/meminfo", "rb") as file:
             for line in file:
@@ -94,9 +99,9 @@ def shared_memory() -> int:
 class Memory:
     """Counts the bytes that processes hold in memory together.
 
-    What they share counts once however many share it, and also where no process has it mapped: files in memory that are open
-    (memfd_create(2)), and mappings that were given back while the memory was kept. It is looked for only while the system has more shared
-    memory than at the start, or at any time since, and counts up to that difference.
+    What they share counts once however many share it, and also where no process has it mapped: files in memory that are
+    open (memfd_create(2)), and mappings that were given back while the memory was kept. It is looked for only while the
+    system has more shared memory than at the start, or at any time since, and counts up to that difference.
     """
 
     def __init__(self, folder: str = "") -> None:
@@ -105,28 +110,38 @@ class Memory:
         self._least = shared_memory()
 
     def of(self, pids: list[int], keys: int) -> int:
-        """Bytes of these processes. ``keys``: bytes of System V shared memory among it."""
+        """Bytes of these processes. ``keys``: bytes of System V shared memory among it. Raises ``UnknownError``."""
         own = mapped = 0
         for pid in pids:
             try:
                 with open(f"/proc/{pid}/statm", "rb") as file:
                     _, resident, shared = map(int, file.read().split()[:3])
-            except (OSError, ValueError):
+            except _GONE:
                 continue
+            except (OSError, ValueError) as error:
+                raise UnknownError from error
             own += resident - shared
             # Programs and libraries, for the most part: what two processes have of them is the same.
             mapped = max(mapped, shared)
         there = shared_memory()
         self._least = min(self._least, there)
         grown = there - self._least
-        found = keys + sum(self._files(pids).values()) if grown > _WORTH_LOOKING else 0
+        found = 0
+        if grown > _WORTH_LOOKING:
+            try:
+                found = keys + sum(self._files(pids).values())
+            except OSError:
+                # One that hides what it has open (PR_SET_DUMPABLE): it may be all of it.
+                found = grown
         return own * PAGE + max(mapped * PAGE, min(grown, found))
 
-
     def _files(self, pids: Iterable[int]) -> dict[tuple[int, int], int]:
-        """Bytes at most that each file in memory takes, by its device and number: those that are open, that are mapped, and of the folder."""
+        """Bytes at most that each file in memory takes, by its device and number. Raises ``OSError``.
+
+        Those that are open, that are mapped, and those of the folder.
+        """
         found: dict[tuple[int, int], int] = {}
-        for key, size in itertools.chain(_below(self._folder), *(chain for pid in pids for chain in (_open(pid), _mapped(pid)))):
+        for key, size in itertools.chain(_below(self._folder), *(each(pid) for pid in pids for each in (_open, _mapped))):
             found[key] = max(found.get(key, 0), size)
         return found
 
@@ -143,8 +158,10 @@ def _below(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
 
 
 def _in_memory(folder: str) -> bool:
-    """Whether a folder is on a disk without a device, as those in memory are (major number 0, devices.txt of Linux). Others without one, as
-    overlay and btrfs, are no harm: what is found counts up to the growth of shared memory alone."""
+    """Whether a folder is on a disk without a device, as those in memory are (major number 0, devices.txt of Linux).
+
+    Others without one, as overlay and btrfs, are no harm: what is found counts up to the growth of shared memory alone.
+    """
     try:
         return os.major(os.stat(folder).st_dev) == 0
     except OSError:
@@ -154,7 +171,7 @@ def _in_memory(folder: str) -> bool:
 def _open(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
     try:
         names = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
+    except _GONE:
         return
     for name in names:
         path = f"/proc/{pid}/fd/{name}"
@@ -162,12 +179,12 @@ def _open(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
             if os.readlink(path).startswith("/memfd:"):
                 at = os.stat(path)
                 yield (at.st_dev, at.st_ino), at.st_blocks * 512
-        except OSError:
+        except _GONE:
             pass
 
 
 def _mapped(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
-    """Mappings of files in memory and those without a file that are shared, by their size: what of it is in memory is not told."""
+    """Shared mappings without a file on a disk, by their size: what of it is in memory is not told."""
     sizes: dict[tuple[int, int], int] = {}
     try:
         with open(f"/proc/{pid}/maps", "rb") as file:
@@ -178,7 +195,7 @@ def _mapped(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
                 start, end = (int(each, 16) for each in where.split(b"-"))
                 key = (os.makedev(*(int(each, 16) for each in device.split(b":"))), int(number))
                 sizes[key] = sizes.get(key, 0) + end - start
-    except (OSError, ValueError):
+    except (*_GONE, ValueError):
         pass
     yield from sizes.items()
 
@@ -186,34 +203,34 @@ def _mapped(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
 class Disks:
     """The disks that a command may fill.
 
-    One that is low before the command is only named: it has to run, if only to clean up. Whether the command or another program wrote is not
-    told by any system; a disk that becomes low while the command runs counts as its own doing.
-
-    Attributes:
-        low: of each disk that is low, a path on it.
+    One that is low before the command is only named: it has to run, if only to clean up. Whether the command or another
+    program wrote is not told by any system; a disk that becomes low while the command runs counts as its own doing.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._paths: dict[int, str] = {}
-        self.low: list[str] = []
+        self._disks: dict[int, tuple[str, int | str]] = {}
         for path in paths:
             try:
                 at = os.stat(path)
+                # Held open: a folder that is removed or renamed is on the same disk still.
+                folder: int | str = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.access(path, os.R_OK) else path
             except OSError:
                 continue
-            folder = path if stat.S_ISDIR(at.st_mode) else os.path.dirname(path)
-            if at.st_dev not in self._paths:
-                self._paths[at.st_dev] = folder
-        self.low = self.become_low()
+            self._disks.setdefault(at.st_dev, (path, folder))
+        self._before = set(self.low())
 
-    def become_low(self) -> list[str]:
-        """The paths whose disks are low now and were not before."""
-        return [path for path in self._paths.values() if path not in self.low and _is_low(path)]
+    def low(self) -> list[str]:
+        """Of each disk that is low, a path on it."""
+        return [path for path, folder in self._disks.values() if _is_low(folder)]
+
+    def became_low(self) -> bool:
+        """Whether one is low that was not before the command."""
+        return not self._before.issuperset(self.low())
 
 
-def _is_low(path: str) -> bool:
+def _is_low(folder: int | str) -> bool:
     try:
-        at = os.statvfs(path)
+        at = os.statvfs(folder)
     except OSError:
         return False
     return at.f_bavail * at.f_frsize < min(LEAST_FREE, at.f_blocks * at.f_frsize // LEAST_SHARE)

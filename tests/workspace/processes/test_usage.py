@@ -1,0 +1,82 @@
+"""What a command uses: what cannot be told is never nothing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.workspace.processes import usage
+
+pytestmark = pytest.mark.skipif(not usage.tells(), reason="this system does not tell the children of processes")
+
+CANNOT_TELL = [errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.ENOMEM, errno.EIO]
+
+
+def test_children(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            assert child.pid in usage.children_of(os.getpid())
+            assert child.pid in usage.descendants(os.getpid())
+            assert child.pid in set(usage.children_by_number())
+        finally:
+            child.kill()
+    assert usage.children_of(child.pid) == []
+
+
+@pytest.mark.parametrize("number", CANNOT_TELL)
+def test_what_cannot_be_read_is_said(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def refused(*_arguments: Any, **_more: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "listdir", refused)
+        with pytest.raises(usage.UnknownError):
+            usage.descendants(os.getpid())
+    with monkeypatch.context() as patched:
+        patched.setattr("builtins.open", refused)
+        with pytest.raises(usage.UnknownError):
+            usage.descendants(os.getpid())
+        with pytest.raises(usage.UnknownError):
+            usage.Memory().of([os.getpid()], 0)
+
+
+def test_no_proc_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_arguments: False)
+    assert not usage.tells()
+    with pytest.raises(usage.UnknownError):
+        usage.descendants(os.getpid())
+
+
+def test_one_that_hides_what_it_has_open_may_have_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = usage.Memory()
+    before = held.of([os.getpid()], 0)
+    there = usage.shared_memory()
+    monkeypatch.setattr(usage, "shared_memory", lambda: there + 10 * 1024**3)
+    assert held.of([os.getpid()], 0) < before + 1024**3
+    real = os.listdir
+
+    def hidden(path: str) -> list[str]:
+        if path.endswith("/fd"):
+            raise PermissionError
+        return real(path)
+
+    monkeypatch.setattr(os, "listdir", hidden)
+    assert held.of([os.getpid()], 0) > 9 * 1024**3
+
+
+def test_a_disk_is_held_when_its_folder_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    disks = usage.Disks([str(folder), str(tmp_path), str(tmp_path / "nowhere")])
+    assert (disks.low(), disks.became_low()) == ([], False)
+    folder.rename(tmp_path / "away")
+    monkeypatch.setattr(usage, "LEAST_FREE", sys.maxsize)
+    monkeypatch.setattr(usage, "LEAST_SHARE", 1)
+    assert (disks.low(), disks.became_low()) == ([str(folder)], True)
+    assert usage.Disks([str(tmp_path)]).became_low() is False
