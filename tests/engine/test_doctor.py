@@ -153,6 +153,7 @@ LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="na
     [
         (True, True, True, True, "ok", ["see no processes but their own"]),
         (True, False, True, True, "ok", ["by name but cannot reach them"]),
+        (True, True, True, False, "ok", ["Those that only read could end your other programs"]),
         (False, False, True, True, "ok", ["fakeroot and PostgreSQL"]),
         (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "is put back after them"]),
         (False, False, False, False, "warn", ["fakeroot and PostgreSQL", "can end your other programs"]),

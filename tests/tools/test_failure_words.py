@@ -37,6 +37,7 @@ def test_every_code_of_a_hand_has_words() -> None:
         ({"code": "exit_status", "exit_status": 137}, "La commande a été arrêtée par le signal 9."),
         ({"code": "timeout", "duration_ms": 60_400}, "La commande a été arrêtée au bout de 60 s."),
         ({"code": "ended", "ended_by": "memory"}, "La commande a été arrêtée : elle a demandé trop de mémoire."),
+        ({"code": "ended", "ended_by": "disk"}, "La commande a été arrêtée : le disque était presque plein."),
         ({"code": "of_an_own_tool"}, "As the tool said it."),
         ("a text", "As the tool said it."),
     ],

@@ -183,10 +183,12 @@ def _sandbox() -> Check:
             "folders alone, and none has a network unless you allow that too; then it has all of it.",
             means=sandbox.means(),
         )
-        signals = "" if sandbox.holds_signals() else _("A command can end your other programs: only Linux 6.12 and later prevent that.")
-        said = " ".join(filter(None, [message, *_namespaces(), signals]))
-        fix = _("Allow user namespaces, or update the system.") if signals else ""
-        return Check(name="sandbox", title=title, status="warn" if signals else "ok", message=said, fix=fix)
+        said = " ".join([message, *_namespaces()])
+        if sandbox.holds_signals() or sandbox.has_processes():
+            return Check(name="sandbox", title=title, status="ok", message=said)
+        said += " " + _("A command can end your other programs: without namespaces, only Linux 6.12 and later prevent that.")
+        fix = _("Allow user namespaces, or update the system.")
+        return Check(name="sandbox", title=title, status="warn", message=said, fix=fix)
     return Check(
         name="sandbox",
         title=title,
@@ -215,6 +217,8 @@ def _namespaces() -> list[str]:
         found = [_("Those you allow see no processes but their own, and all of those end with them.")]
     else:
         found = [_("Those you allow see other programs by name but cannot reach them, and all of their processes end with them.")]
+    if sandbox.has_processes() and not sandbox.holds_signals():
+        found.append(_("Those that only read could end your other programs: only Linux 6.12 and later prevent that."))
     if not sandbox.has_mounts():
         found.append(_("What they may not change in a repository is put back after them, and paths that a rule denies cannot be hidden."))
     return found
