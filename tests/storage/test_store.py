@@ -167,3 +167,13 @@ def test_importing_storage_is_light() -> None:
     code = f"import {imported}; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows renames no folder with open files")
+@pytest.mark.parametrize("how", ["renamed", "replaced", "replaced by a link", "database replaced", "deleted"])
+def test_nothing_is_written_once_the_folder_is_another(tmp_path: Path, how: str) -> None:
+    done = run("folder-is-moved", tmp_path, how)
+    there = how not in ("renamed", "deleted")
+    steps = [f"{then} ['moved', 'moved'] [] {there}" for then in ("commit", "query", "reopen")]
+    assert done.stdout.splitlines() == [*steps, f"close ['moved'] [] {there}"], done.stderr
+    assert done.returncode == 0
