@@ -134,8 +134,9 @@ class Engine:
             finally:
                 self._may_run.set()
 
-    async def reopen(self, *, fsync: bool | None = None) -> None:
+    async def reopen(self, *, fsync: bool | None = None, aside: Callable[[], None] | None = None) -> None:
         """Close the database and open it again, which moves everything from its log into its tables; ``fsync`` as ``open``, None keeps it.
+        ``aside`` is called in a thread while it is closed.
 
         Raises:
             StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
@@ -144,6 +145,8 @@ class Engine:
         if self.path is not None:
             await shielded(preflight.probe, self.path)
         async with self.aside():
+            if aside is not None:
+                await shielded(aside)
             if fsync is not None:
                 self._fsync = fsync
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, schema
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
+from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.writing import commits
 from atelier_desk.storage.writing.writer import Statement, Writer
+from atelier_desk.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
 
@@ -74,10 +77,15 @@ class Store:
         lock = await FolderLock.acquire(directory.parent)
         try:
             await _prepare(directory, lock)
-            engine = await Engine.open(directory, fsync=fsync)
+            # Making the tables would sync the disk some 1 700 times. Before a directory has a count of commits nothing in it was
+            # acknowledged, so it is enough to sync everything once at the end.
+            new = not await in_storage_thread((directory / commits.FILE).exists)
+            engine = await Engine.open(directory, fsync=fsync and not new)
             try:
                 engine.verify = _verifier(lock, directory)
                 version = await _bring_up_to_date(engine, directory, clock, backups, lock)
+                if new and fsync:
+                    await engine.reopen(fsync=True, aside=partial(sync_tree, directory))
                 counter = await commits.CommitLog.load(engine, directory, fsync=fsync, accept_loss=accept_loss)
             except BaseException:
                 await engine.close()
