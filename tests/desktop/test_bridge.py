@@ -14,6 +14,7 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
+from atelier_desk import background
 from atelier_desk.desktop.bridge import Bridge, Change, coalesce
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
@@ -54,6 +55,12 @@ class Service:
 
     async def fail(self) -> None:
         raise StorageError("broken {what}", code="query", what="thing")
+
+    async def fail_in_the_background(self) -> None:
+        async def fails() -> None:
+            raise StorageError("broken {what}", code="query", what="cleaning")
+
+        background.start(fails(), "cleaning", self._bus.failed)
 
     async def hang(self) -> None:
         try:
@@ -114,6 +121,16 @@ async def test_calls_run_on_the_engine_thread_and_errors_come_back(opened: tuple
     assert await workflows.says(text="hello") == "hello"
     with pytest.raises(StorageError, match="broken thing"):
         await workflows.fail()
+
+
+async def test_work_in_the_background_of_the_engine_that_fails_is_shown(opened: tuple[Bridge, Engine]) -> None:
+    bridge, _engine = opened
+    shown: list[str] = []
+    bridge.failed.connect(shown.append)
+    workflows: Any = bridge.engine.workflows
+    await workflows.fail_in_the_background()
+    await until(lambda: bool(shown))
+    assert shown == ["broken cleaning"]
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_p
         assert json.loads((atelier.datadir.database / "atelier-commits.json").read_text())["fsync"] is True, "the last commit was synced"
         await atelier.settings.update(theme="dark")
         assert json.loads((atelier.datadir.database / "atelier-commits.json").read_text())["fsync"] is False
-    assert opened == [True, True, False]
+    assert opened == [False, True, True, False], "the new folder is made, opened, then opened twice more"
 
 
 async def test_a_loss_is_accepted_under_the_lock_of_the_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

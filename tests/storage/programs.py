@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import resource
 import shutil
@@ -169,6 +170,71 @@ async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
     print("whole", flush=True)
 
 
+def content(root: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(file.relative_to(root)): file.read_bytes() for file in sorted(root.rglob("*")) if file.is_file()}
+
+
+async def write_while_the_folder_is_moved(top: Path, how: str) -> None:
+    """Move a data folder away, or put another in its place, while transactions are committed. Print, for each next step, the codes of the
+    errors that it and closing give, and the files that changed afterwards in the folders there are."""
+    for then in ("commit", "query", "reopen", "close"):
+        print(then, *await _moved(top / then, how, then))
+
+
+async def _moved(top: Path, how: str, then: str) -> tuple[list[str], list[str], bool]:
+    root, other, aside = top / "data", top / "other", top / "aside"
+    directory = root / "database"
+    async with await Store.open(other / "database", fsync=False) as store:
+        await store.write(upsert(tables.WORKFLOWS, Workflow(name="another")))
+    store = await Store.open(directory, fsync=False)
+    acknowledged = 0
+
+    async def load() -> None:
+        nonlocal acknowledged
+        with contextlib.suppress(StorageError):
+            while True:
+                await store.write(upsert(tables.WORKFLOWS, Workflow(name=str(acknowledged))))
+                acknowledged += 1
+
+    loads = [asyncio.create_task(load()) for _ in range(4)]
+    while acknowledged < 20:
+        await asyncio.sleep(0)
+    match how:
+        case "renamed":
+            root.rename(aside)
+        case "replaced":
+            root.rename(aside)
+            other.rename(root)
+        case "replaced by a link":
+            root.rename(aside)
+            root.symlink_to(other)
+        case "database replaced":
+            directory.rename(aside)
+            (other / "database").rename(directory)
+        case "deleted":
+            shutil.rmtree(root)
+    there = [folder for folder in (root, aside, other) if folder.exists()]
+    before = [content(folder) for folder in there]
+    steps: dict[str, Callable[[], Any]] = {
+        "commit": lambda: store.write(upsert(tables.WORKFLOWS, Workflow(name="late"))),
+        "query": lambda: store.query("SELECT * FROM workflow"),
+        "reopen": lambda: store.set_fsync(True),
+        "close": store.close,
+    }
+    codes = []
+    for step in (steps[then], store.close):
+        try:
+            await step()
+        except StorageError as error:
+            codes.append(error.code)
+    await asyncio.gather(*loads)
+    changed = [
+        name for was, now in zip(before, map(content, there), strict=True) for name in {*was, *now} if was.get(name) != now.get(name)
+    ]
+    return codes, sorted(changed), root.exists()
+
+
 async def verify_for_ever(directory: Path) -> None:
     """Hold the folder's lock and let a helper process read the database, again and again."""
     lock = await FolderLock.acquire(directory.parent)
@@ -187,6 +253,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "no-file-to-open": write_with_no_file_to_open,
     "restore-until-killed": restore_until_killed,
     "verify-for-ever": verify_for_ever,
+    "folder-is-moved": write_while_the_folder_is_moved,
 }
 
 if __name__ == "__main__":

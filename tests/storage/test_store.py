@@ -167,3 +167,33 @@ def test_importing_storage_is_light() -> None:
     code = f"import {imported}; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "[]"
+
+
+async def test_a_new_folder_is_synced_once_before_its_first_commit_is_acknowledged(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+
+    def cut_off(folder: Path) -> None:
+        synced.append(folder)
+        if len(synced) == 1:
+            raise OSError(5, "the disk went away")
+
+    monkeypatch.setattr("atelier_desk.storage.store.sync_tree", cut_off)
+    with pytest.raises(StorageError):
+        await Store.open(datadir.database)
+    for _start in range(2):
+        async with await Store.open(datadir.database) as store:
+            await store.write(upsert(tables.WORKFLOWS, Workflow(name="first")))
+            assert set(await store.tables()) >= {"workflow", "run", "run_event"}
+    assert synced == [datadir.database] * 2, "the start that was cut off and the one after it; never again"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows renames no folder with open files")
+@pytest.mark.parametrize("how", ["renamed", "replaced", "replaced by a link", "database replaced", "deleted"])
+def test_nothing_is_written_once_the_folder_is_another(tmp_path: Path, how: str) -> None:
+    done = run("folder-is-moved", tmp_path, how)
+    there = how not in ("renamed", "deleted")
+    steps = [f"{then} ['moved', 'moved'] [] {there}" for then in ("commit", "query", "reopen")]
+    assert done.stdout.splitlines() == [*steps, f"close ['moved'] [] {there}"], done.stderr
+    assert done.returncode == 0

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.remote import EngineCalls, Remote
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ class Bridge(QObject):
         """On the engine's thread: subscribe before anybody can miss an event."""
         engine.bus.subscribe(self.post)
         engine.bus.on_changed(lambda topic, id: self.post(Change(topic, id)))
+        engine.bus.on_failure(lambda _name, error: self._tell(error_text(error)))
         self._opened.emit()
 
     def _on_opened(self) -> None:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk import background
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.engine.bus import EventBus
@@ -365,12 +366,12 @@ class Atelier(Services):
         await self.runs.resume_all()
         self._goes_on = True
         await self._finish_vectors()
-        self._background.append(asyncio.create_task(self._warm()))
+        self._start("loading of the memory search", self._warm())
         await self.workflows.purge_expired()
-        self._background.append(asyncio.create_task(self.files.keep_clean()))
+        self._start("cleaning of checkpoints", self.files.keep_clean())
         await self.repos.memories.delete_expired()
         await self.memories.purge_expired()
-        self._background.append(asyncio.create_task(self.projects.go_on()))
+        self._start("start of projects", self.projects.go_on())
 
     async def _finish_vectors(self) -> None:
         """Go on making vectors that are missing, unless a person paused that."""
@@ -486,8 +487,7 @@ class Atelier(Services):
             return
         if needs_server(settings.embedder) or (settings.embedder_before is not None and needs_server(settings.embedder_before)):
             # A server that does not answer must not hold up the start: until it does, full text alone is searched.
-            self._embedder_tried = asyncio.create_task(self._try_embedder(settings))
-            self._background.append(self._embedder_tried)
+            self._embedder_tried = self._start("connection to the embedder", self._try_embedder(settings))
         else:
             await self._try_embedder(settings)
 
@@ -593,6 +593,12 @@ class Atelier(Services):
         for one in dict.fromkeys((self.embedder, search.embedder if search is not None else None)):
             if one is not None:
                 await one.aclose()
+
+    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Work in the background until it ends or the engine closes."""
+        task = background.start(work, name, self.bus.failed)
+        self._background.append(task)
+        return task
 
     async def _stop_background(self) -> None:
         for task in self._background:

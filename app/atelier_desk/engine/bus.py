@@ -11,6 +11,7 @@ log = logging.getLogger(__name__)
 
 StreamCallback = Callable[[StreamEvent], None]
 ChangeCallback = Callable[[Topic, str], None]
+FailureCallback = Callable[[str, BaseException], None]
 
 
 class EventBus:
@@ -22,6 +23,7 @@ class EventBus:
     def __init__(self) -> None:
         self._streams: dict[str | None, list[StreamCallback]] = {}
         self._changes: list[ChangeCallback] = []
+        self._failures: list[FailureCallback] = []
 
     def subscribe(self, callback: StreamCallback, workflow_id: str | None = None) -> Callable[[], None]:
         """Receive the stream events of one workflow, or of all; returns a function that ends it."""
@@ -54,6 +56,24 @@ class EventBus:
                 self._changes.remove(callback)
 
         return unsubscribe
+
+    def on_failure(self, callback: FailureCallback) -> Callable[[], None]:
+        """Receive the name and the error of work in the background that failed; returns a function that ends it."""
+        self._failures.append(callback)
+
+        def unsubscribe() -> None:
+            if callback in self._failures:
+                self._failures.remove(callback)
+
+        return unsubscribe
+
+    def failed(self, name: str, error: BaseException) -> None:
+        """Tell that work in the background failed; it is logged already."""
+        for callback in list(self._failures):
+            try:
+                callback(name, error)
+            except Exception:
+                log.exception("a failure subscriber failed")
 
     def changed(self, topic: Topic, id: str) -> None:
         """Tell that a row changed."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atelier_desk import background
 from atelier_desk.domain.memory import Memory
 from atelier_desk.knowledge import index_file
 from atelier_desk.knowledge.index import MemoryIndex
@@ -115,7 +116,7 @@ class IndexKeeper:
                 if found is not None:
                     await in_tool_thread(found.prepare)
             if self._index.postings.crowded and (self._merging is None or self._merging.done()):
-                self._merging = asyncio.create_task(in_tool_thread(self._index.prepare))  # searches go on meanwhile
+                self._merging = background.start(in_tool_thread(self._index.prepare), "merge of the index")  # searches go on meanwhile
             return self._index
 
     async def keep(self) -> None:

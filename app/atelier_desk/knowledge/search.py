@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from atelier_desk import background
 from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, UsageError
@@ -185,7 +186,7 @@ class MemorySearch:
         self._keeper.used(memory_ids)
         self._found.setdefault(run_id, {}).update(dict.fromkeys(memory_ids))
         if memory_ids and (self._noting is None or self._noting.done()):
-            self._noting = asyncio.create_task(self._note())
+            self._noting = background.start(self._note(), "count of memories found")
 
     async def settle(self) -> None:
         """Wait until what was found is written down."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,17 +32,24 @@ class Outcome(NamedTuple):
     settled: bool = True
 
 
+_abandoned: list[Any] = []
+"""Connections whose folder was moved away. Closing one, or letting Python collect it, would write to the path that now is another's."""
+
+
 class Engine:
     """An open database. Every call goes through ``run``; nothing here retries or interprets.
 
     Attributes:
         path: the directory, None in memory.
+        verify: raises ``StorageError`` when the path no longer leads to the folder that was opened. Called before every request, before
+            it is opened again and before it is closed, because the engine opens new files by their path.
     """
 
     def __init__(self, connection: Any, path: Path | None, fsync: bool) -> None:
         self._connection: Any | None = connection
         self.path = path
         self._fsync = fsync
+        self.verify: Callable[[], None] = lambda: None
         self._closed = False
         self._requests = 0
         self._no_requests = asyncio.Event()
@@ -80,12 +87,13 @@ class Engine:
         gives a single failed outcome. Waits while the database is being reopened, and opens it when that failed before.
 
         Raises:
-            StorageError: the database could not be opened again; the request was not begun.
+            StorageError: the database could not be opened again, or its folder was moved; the request was not begun.
             Exception: a parameter cannot be sent; the request was not begun.
         """
         from surrealdb.errors import SurrealError
 
         connection = await self._connected()
+        self.verify()
         self._requests += 1
         self._no_requests.clear()
         try:
@@ -117,6 +125,7 @@ class Engine:
             try:
                 while self._requests:
                     await self._no_requests.wait()
+                self.verify()
                 connection, self._connection = self._connection, None
                 if connection is not None:
                     await _disconnect(connection)
@@ -125,15 +134,19 @@ class Engine:
             finally:
                 self._may_run.set()
 
-    async def reopen(self, *, fsync: bool | None = None) -> None:
+    async def reopen(self, *, fsync: bool | None = None, aside: Callable[[], None] | None = None) -> None:
         """Close the database and open it again, which moves everything from its log into its tables; ``fsync`` as ``open``, None keeps it.
+        ``aside`` is called in a thread while it is closed.
 
         Raises:
             StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
         """
+        self.verify()
         if self.path is not None:
             await shielded(preflight.probe, self.path)
         async with self.aside():
+            if aside is not None:
+                await shielded(aside)
             if fsync is not None:
                 self._fsync = fsync
 
@@ -148,12 +161,22 @@ class Engine:
             return 0
 
     async def close(self) -> None:
-        """Flush and close; the pause lets the engine's threads end."""
+        """Flush and close; the pause lets the engine's threads end.
+
+        Raises:
+            StorageError: ``moved``: its folder is not where it was; the database is left as it is.
+        """
         self._closed = True
         async with self._connecting:
             connection, self._connection = self._connection, None
-            if connection is not None:
-                await _disconnect(connection)
+            if connection is None:
+                return
+            try:
+                self.verify()
+            except StorageError:
+                _abandoned.append(connection)
+                raise
+            await _disconnect(connection)
 
     async def _connected(self) -> Any:
         while True:
@@ -167,6 +190,7 @@ class Engine:
                     await self._connect_again()
 
     async def _connect_again(self) -> None:
+        self.verify()
         try:
             self._connection = await _connect(self.path, self._fsync)
         except StorageError as error:

@@ -46,6 +46,10 @@ UNSETTLED = N_(
     "When the cause is mended, try again: what is really saved is read first."
 )
 START_AGAIN = N_("The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier again.")
+MOVED = N_(
+    "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Nothing more is written, "
+    "neither to it nor to what stands in its place. Close Atelier, put the folder back, then start again."
+)
 RESULT_LOST = N_("The change is saved, but the database failed before it gave its answer. Look at the list again.")
 TAKEN = N_(
     "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was changed. "

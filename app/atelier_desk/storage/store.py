@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, schema
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage.folder.files import sync_tree
+from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.writing import commits
 from atelier_desk.storage.writing.writer import Statement, Writer
+from atelier_desk.threads import in_storage_thread
 
 __all__ = ["Statement", "Store"]
 
@@ -74,9 +77,15 @@ class Store:
         lock = await FolderLock.acquire(directory.parent)
         try:
             await _prepare(directory, lock)
-            engine = await Engine.open(directory, fsync=fsync)
+            # Making the tables would sync the disk some 1 700 times. Before a directory has a count of commits nothing in it was
+            # acknowledged, so it is enough to sync everything once at the end.
+            new = not await in_storage_thread((directory / commits.FILE).exists)
+            engine = await Engine.open(directory, fsync=fsync and not new)
             try:
+                engine.verify = _verifier(lock, directory)
                 version = await _bring_up_to_date(engine, directory, clock, backups, lock)
+                if new and fsync:
+                    await engine.reopen(fsync=True, aside=partial(sync_tree, directory))
                 counter = await commits.CommitLog.load(engine, directory, fsync=fsync, accept_loss=accept_loss)
             except BaseException:
                 await engine.close()
@@ -166,7 +175,11 @@ class Store:
         return {name: (rows[0]["n"] if rows else 0) for name, rows in zip(names, results, strict=True)}
 
     async def close(self) -> None:
-        """Finish queued writes, flush and close. Closing twice does nothing."""
+        """Finish queued writes, flush and close. Closing twice does nothing.
+
+        Raises:
+            StorageError: ``moved``: the folder is not where it was; nothing is written.
+        """
         if self._closed:
             return
         self._closed = True
@@ -184,6 +197,17 @@ class Store:
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
+
+
+def _verifier(lock: FolderLock, directory: Path) -> Callable[[], None]:
+    """A check that the data folder and the database in it are those that were locked and opened."""
+    opened = identity(directory)
+
+    def verify() -> None:
+        lock.verify()
+        verify_identity(directory, opened)
+
+    return verify
 
 
 async def _prepare(directory: Path, lock: FolderLock) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk import background
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project
 from atelier_desk.engine.projects.ingest import GONE, Ingestion, Place
@@ -137,7 +138,7 @@ class Ingestions:
 
     def _begin(self, project: Project, root: Path, work: Coroutine[Any, Any, None]) -> None:
         self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
-        self._tasks[project.id] = asyncio.create_task(work, name=f"ingestion of {root}")
+        self._tasks[project.id] = background.start(work, f"ingestion of {root}")
 
     async def stop(self, project_id: str) -> None:
         """Pause: what was written stays, and the next start goes on."""
@@ -217,7 +218,7 @@ class Ingestions:
         """Read changed files of the project from now on. A watch that ended, as the system would not have it, is tried again."""
         watching = self._watches.get(project.id)
         if project.root and (watching is None or watching.done()) and not self._closing:
-            self._watches[project.id] = asyncio.create_task(self._watch(project.id, Path(project.root)), name="watch of a project")
+            self._watches[project.id] = background.start(self._watch(project.id, Path(project.root)), "watch of a project")
 
     async def unwatch(self, project_id: str) -> None:
         """No longer."""
@@ -334,7 +335,7 @@ class Ingestions:
         self._relators[project_id] = relator
         while len(self._relators) > KEPT:
             oldest = next(iter(self._relators))
-            asyncio.get_running_loop().create_task(self._relators.pop(oldest).aclose())
+            background.start(self._relators.pop(oldest).aclose(), "end of a reader")
 
     async def _mark(self, project: Project, **fields: Any) -> Project:
         """The project as it is by now, with other marks: it may have been renamed meanwhile."""

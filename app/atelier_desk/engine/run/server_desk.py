@@ -9,6 +9,7 @@ from contextlib import aclosing
 from datetime import datetime, timedelta
 from typing import Any
 
+from atelier_desk import background
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.base import new_id
@@ -46,7 +47,6 @@ MOST_ROUNDS = 20
 LONGEST_STATE = 256 * 1024
 """Characters of a server's state that are kept."""
 _REASONS = {FinishReason.LENGTH: "maxTokens", FinishReason.STOP: "endTurn"}
-_cleaning: set[asyncio.Task[None]] = set()
 
 
 def required(state: RunState, call_id: str, tool: str, asks: ServerAsks, now: datetime) -> list[EventBody]:
@@ -141,9 +141,7 @@ class CallDesk:
             await over
         except asyncio.CancelledError:
             # Nobody waits for it any more: taken back by its server, or by the end of the call.
-            task = asyncio.create_task(self._take_back(question))
-            _cleaning.add(task)
-            task.add_done_callback(_cleaning.discard)
+            background.start(self._take_back(question), "taking back of a server's question")
             raise
         finally:
             unsubscribe()
@@ -241,9 +239,7 @@ async def sample(
     except BaseException:
         if written:
             # It is paid for all the same: a server that takes its requests back would cost what no cap of the run knows of.
-            task = asyncio.create_task(_note(env, handle, sampled(ChatReply(content=written), "")))
-            _cleaning.add(task)
-            task.add_done_callback(_cleaning.discard)
+            background.start(_note(env, handle, sampled(ChatReply(content=written), "")), "cost of a server's request")
         raise
     return sampled(reply, key)
 

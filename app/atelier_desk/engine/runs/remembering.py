@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, ValidationError
 
+from atelier_desk import background
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import MemoriesSought
@@ -188,7 +189,7 @@ class Remembering:
     def _on_event(self, event: StreamEvent) -> None:
         if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or event.run_id in self._tasks:
             return
-        task = asyncio.create_task(self._look(event.workflow_id, event.run_id), name=f"remember {event.run_id}")
+        task = background.start(self._look(event.workflow_id, event.run_id), f"remember {event.run_id}")
         self._tasks[event.run_id] = task
         task.add_done_callback(lambda _task: self._done(event.run_id))
 

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Callable
 
+from atelier_desk import background
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import TitleWritten
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
@@ -110,7 +111,7 @@ class Titles:
     def _on_event(self, event: StreamEvent) -> None:
         if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or not self.wanted:
             return
-        task = asyncio.create_task(self._name(event.workflow_id, event.run_id), name=f"title {event.workflow_id}")
+        task = background.start(self._name(event.workflow_id, event.run_id), f"title {event.workflow_id}")
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 

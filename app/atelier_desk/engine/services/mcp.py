@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk import background
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError
 from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpPrompt, McpServer, McpState
@@ -435,7 +436,7 @@ class McpService:
         """The server says that its tools changed; many such words at once are one look."""
         task = self._refreshing.get(name)
         if task is None or task.done():
-            self._refreshing[name] = asyncio.create_task(self._quietly(name))
+            self._refreshing[name] = background.start(self._quietly(name), f"look at the tools of {name}", self._context.bus.failed)
 
     async def _quietly(self, name: str) -> None:
         # One that changes without end would have all its tools listed and stored twice a second: each look waits longer than the last.

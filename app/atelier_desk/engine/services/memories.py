@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from atelier_desk import background
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import (
     DEFAULT_IMPORTANCE,
     DEFAULT_SCOPE,
@@ -327,8 +328,7 @@ class MemoryService(MemoryCare):
         if self._task is not None:
             self._task.cancel()
         if self._context.embedder is not None:
-            self._task = asyncio.create_task(self.reembed())
-            self._task.add_done_callback(_log_failure)
+            self._task = background.start(self.reembed(), "new vectors of memories", self._context.bus.failed)
 
     async def aclose(self) -> None:
         """Stop re-embedding; what is missing is found by words until it is computed."""
@@ -345,16 +345,6 @@ class MemoryService(MemoryCare):
             return (await self._context.repos.workflows.get(workflow_id)).id
         except NotFoundError:
             return None
-
-
-def _log_failure(task: asyncio.Task[int]) -> None:
-    if task.cancelled():
-        return
-    error = task.exception()
-    if isinstance(error, AtelierError):
-        log.warning("memories are not embedded again: %s", error)
-    elif error is not None:
-        log.error("memories are not embedded again", exc_info=error)
 
 
 def _type(value: MemoryType | str | None) -> MemoryType | None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from atelier_desk import background
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import RunFinished
@@ -69,7 +70,7 @@ class InactivityWatch:
         elif event.chunk_type in ACTIVITY or event.run_id not in self._active:
             self._active[event.run_id] = self._env.clock.monotonic()
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._watch(), name="inactivity watch")
+            self._task = background.start(self._watch(), "inactivity watch", self._env.bus.failed)
 
     async def _watch(self) -> None:
         while self._live.teams.alive:

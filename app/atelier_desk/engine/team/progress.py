@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from atelier_desk import background
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import RunStatusChanged, SubAgentProgress, ToolEnd, ToolStart
 from atelier_desk.domain.team import ChildStatus
@@ -57,7 +58,7 @@ class ProgressReporter:
         else:
             # The last thing before a long silence is told too.
             later = self._tell_in(early, event.parent_run_id, event.run_id)
-            self._due[event.run_id] = asyncio.get_running_loop().create_task(later, name="sub-agent progress")
+            self._due[event.run_id] = background.start(later, "sub-agent progress", self._env.bus.failed)
 
     async def _tell_in(self, seconds: float, parent_id: str, run_id: str) -> None:
         await self._env.clock.sleep(seconds)

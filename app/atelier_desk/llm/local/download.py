@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atelier_desk import background
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, NotFoundError, ProviderError
@@ -111,7 +112,7 @@ class Downloads:
         if id in self._tasks:  # somebody else began it meanwhile
             return self._states[id]
         state = self._set(entry, DownloadStatus.RUNNING, received)
-        task = asyncio.create_task(self._run(entry), name=f"download-{id}")
+        task = background.start(self._run(entry), f"download-{id}")
         self._tasks[id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(id, None))
         return state

@@ -13,7 +13,7 @@ from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
 from atelier_desk.storage.copies.archive import FOLDERS, BackupInfo, stamp_of, unpack_and_check
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.files import sync_folder
+from atelier_desk.storage.folder.files import sync_folder, sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, shielded
 from atelier_desk.threads import in_storage_thread
 
@@ -116,10 +116,6 @@ def _kept(aside: Path, backups: Path) -> Path | None:
 
 def _make_ready(unpacked: Path, ready: Path) -> None:
     """From here on the restore is finished whatever happens, so everything unpacked is on the disk before."""
-    for folder, _folders, files in os.walk(unpacked):
-        for name in files:
-            with (Path(folder) / name).open("rb+") as file:
-                os.fsync(file.fileno())
-        sync_folder(Path(folder))
+    sync_tree(unpacked)
     unpacked.replace(ready)
     sync_folder(ready.parent)

@@ -138,6 +138,15 @@ def _staged(path: Path) -> Path:
     return path.with_name(f".{path.name}.new")
 
 
+def sync_tree(folder: Path) -> None:
+    """Have everything below a folder on the disk: the content of its files and the names of all."""
+    for here, _folders, files in os.walk(folder):
+        for name in files:
+            with (Path(here) / name).open("rb+") as file:
+                os.fsync(file.fileno())
+        sync_folder(Path(here))
+
+
 def sync_folder(folder: Path) -> None:
     """Make a rename durable; Windows keeps no handle to a folder and needs none."""
     if os.name == "nt":

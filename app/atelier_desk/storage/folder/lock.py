@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -35,11 +36,26 @@ class FolderLock:
 
     Attributes:
         descriptor: the open file that carries the lock. A child process that inherits it holds the lock too (POSIX).
+        folder: what is locked, as it was named.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, folder: Path) -> None:
         self.descriptor = descriptor
+        self.folder = folder
+        locked = os.fstat(descriptor)
+        by_file = not stat.S_ISDIR(locked.st_mode)
+        self._locked = {folder / FILE if by_file else folder: _identity(locked)}
+        if by_file:
+            self._locked[folder] = _identity(folder.stat())
         _held.add(self)
+
+    def verify(self) -> None:
+        """Check that the folder's name still leads to what is locked: it may be renamed, replaced or deleted at any time.
+
+        Some two microseconds. Raises ``StorageError`` (``moved``); nothing must be written to the path then.
+        """
+        for path, identity in self._locked.items():
+            verify_identity(path, identity)
 
     @classmethod
     async def acquire(cls, folder: Path) -> FolderLock:
@@ -53,7 +69,7 @@ class FolderLock:
             # Short calls, and not in a thread: a cancelled wait for one would leave the lock with nobody to release it.
             descriptor = _try(folder)
             if descriptor is not None:
-                return cls(descriptor)
+                return cls(descriptor, folder)
             if time.monotonic() >= deadline:
                 raise StorageError(errors.LOCKED, code="locked", recoverable=True, path=folder)
             await asyncio.sleep(POLL_S)
@@ -66,7 +82,7 @@ class FolderLock:
             StorageError: ``read_only`` when the folder cannot be made or entered.
         """
         descriptor = _try(folder)
-        return cls(descriptor) if descriptor is not None else None
+        return cls(descriptor, folder) if descriptor is not None else None
 
     def release(self) -> None:
         """Give the folder free, also when a child has inherited the lock. Releasing twice does nothing."""
@@ -76,6 +92,29 @@ class FolderLock:
                 _unlock(self.descriptor)
             finally:
                 os.close(self.descriptor)
+
+
+Identity = tuple[int, int]
+"""Device and inode: what tells a folder from another one of its name."""
+
+
+def identity(path: Path) -> Identity:
+    """The identity of a file or folder now; raises ``OSError``."""
+    return _identity(path.stat())
+
+
+def verify_identity(path: Path, expected: Identity) -> None:
+    """Raise ``StorageError`` (``moved``) unless the path still leads there."""
+    try:
+        found = identity(path)
+    except OSError as error:
+        raise StorageError(errors.MOVED, code="moved", path=path) from error
+    if found != expected:
+        raise StorageError(errors.MOVED, code="moved", path=path)
+
+
+def _identity(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino
 
 
 async def shielded(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from atelier_desk import background
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.mcp import McpError
 
@@ -30,7 +31,7 @@ class McpWatch:
     def begin(self) -> None:
         """A server is used: ask it until it is left alone."""
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._watch())
+            self._task = background.start(self._watch(), "watch of MCP servers")
 
     async def check(self) -> None:
         """Ask all that run, side by side. What goes wrong is in their states."""
