@@ -15,6 +15,8 @@ from atelier_desk.policy.permissions.decide import Level
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.workspace.commands import line
+from atelier_desk.workspace.commands.judge import judge
+from atelier_desk.workspace.commands.prefix_rules import spelled_out
 
 ROOT = "/work/app"
 HOME = "/home/ann"
@@ -99,7 +101,10 @@ def _with_line(facts: Facts, said: str, about: dict[Concern, str], *, safe: bool
         return facts
     redirects = [each for one in found.commands for each in one.redirects if each.file is not None and each.file.text != "/dev/null"]
     read, written = (tuple(_path(each.file.text) for each in redirects if each.file and each.writes is wanted) for wanted in (False, True))
-    commands = tuple(Command(one.arguments, safe) for one in found.commands)
+    commands = tuple(
+        Command(one.command.arguments, safe, one.folder, spelled_out(one.command) if one.inside else len(one.command.arguments))
+        for one in judge(said, HOME).commands
+    )
     return replace(facts, commands=commands, paths=(*facts.paths, *read, *written), redirected=written)
 
 
