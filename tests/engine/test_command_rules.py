@@ -1,4 +1,4 @@
-"""Rules for commands, from a model's call to what ran: a star covers no option that runs another program, and a rule holds in its folder."""
+"""Rules for commands, from a model's call to what ran: no star covers another program, and a rule holds in its folder."""
 
 from __future__ import annotations
 
@@ -181,7 +181,8 @@ async def test_what_a_rule_covers_and_what_asks(open_atelier: Opener, places: di
             rule, text = placed(rule, places), placed(text, places)
             [kept] = await atelier.permissions.add(PermissionRule(text=f"run_command({rule})", action=Action.ALLOW))
             arguments: dict[str, Any] = {"command": text, "cwd": folder, "modifies_files": False}
-            said = await atelier.permissions.test("run_command", arguments, workspace=(places["ws"],), mode=ApprovalMode.MANUAL)
+            where: dict[str, Any] = {"workspace": (places["ws"],), "mode": ApprovalMode.MANUAL}
+            said = await atelier.permissions.test("run_command", arguments, **where)
             if f"{said.action.value} {said.reason}" not in VERDICTS[wanted]:
                 wrong.append(f"{rule} | {text} | {folder}: {said.action.value} {said.reason}, not {wanted}")
             await atelier.permissions.remove(kept.id)
@@ -200,7 +201,8 @@ async def test_nothing_of_it_runs_unasked(open_atelier: Opener, places: dict[str
     """In one run, with the rules of the table together: who asks waits, and what is refused tells of nothing outside."""
     rules = {rule for rule, *_rest in rows() if not re.search(r" -|&&|\{|^\*", rule)}
     lines = [row[1:] for row in rows() if row[0] in rules and row[3] != "allow" and row[:2] != ("make", "make x")]
-    calls = tuple(command(f"{wanted} {number}", placed(text, places), folder) for number, (text, folder, wanted) in enumerate(lines))
+    each = enumerate(lines)
+    calls = tuple(command(f"{want} {number}", placed(text, places), folder) for number, (text, folder, want) in each)
     async with open_atelier([calls, "Done."]) as atelier:
         texts = sorted(f"run_command({rule})" for rule in rules)
         await atelier.permissions.add(*(PermissionRule(text=text, action=Action.ALLOW) for text in texts))
@@ -240,4 +242,5 @@ async def test_always_in_a_folder_holds_there_alone(open_atelier: Opener, places
 
 async def replayed(atelier: Atelier, workflow_id: str) -> set[str]:
     """Calls whose verdict is not reached again from the journal."""
-    return {one.call_id for one in await atelier.permissions.replay(workflow_id) if one.again is not None and not one.same}
+    found = await atelier.permissions.replay(workflow_id)
+    return {one.call_id for one in found if one.again is not None and not one.same}

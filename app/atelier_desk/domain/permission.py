@@ -51,7 +51,8 @@ class PermissionRule(Model):
     """One line of what agents may do.
 
     Attributes:
-        text: the rule as people write it: ``read_file(src/**)``, ``run_command(git log:*)``, ``mcp__github``, ``section:web_ops``.
+        text: the rule as people write it: ``read_file(src/**)``, ``run_command(git log:*)``,
+            ``run_command(cd vendor && make)``, ``mcp__github``, ``section:web_ops``.
         scope_id: the run, workflow or agent of the scope, or its folder as an absolute path; empty when it holds everywhere.
         match, not_match: calls that the rule must and must not cover, tried when it is saved.
         last_matched_at: when it last decided a call; None: never.

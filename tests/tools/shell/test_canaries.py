@@ -60,9 +60,9 @@ async def test_files_that_no_operand_names(bench: Bench) -> None:
     secret = bench.outside / "secret"
     (bench.root / "link-out").symlink_to(secret)
     (bench.root / "link-dir").symlink_to(bench.outside)
-    for name, text in (("names", f"{secret}\n"), ("names0", f"{secret}\0"), ("options", f"-a {secret}\n"), ("sums", f"{'0' * 32}  {secret}\n")):
+    lists = {"names": f"{secret}\n", "names0": f"{secret}\0", "options": f"-a {secret}\n", "sums": f"{'0' * 32}  {secret}\n"}
+    for name, text in {**lists, "b.txt": "b\n"}.items():
         (bench.root / name).write_text(text)
-    (bench.root / "b.txt").write_text("b\n")
     assert len(NAMED) >= 190
     before, ran = snapshot(bench.root), []
     for line in (each.replace("{out}", str(secret)) for each in NAMED):

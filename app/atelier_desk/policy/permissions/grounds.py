@@ -10,7 +10,6 @@ from atelier_desk.domain.permission import Grounds, Verdict
 from atelier_desk.policy.permissions.decide import VERSION, Level, decide
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 
-
 Value = TypeVar("Value")
 
 

@@ -2,6 +2,10 @@
 
 Forms (specification, "Permissions"): ``name``, ``name(argument)``, ``section:id`` and ``*``. What an argument means follows from the call:
 ``domain:`` is a host, else the call's commands, paths or agents, whichever it has.
+
+A rule for commands holds in the workspace folder, or in the one it begins with: ``run_command(cd vendor && make)``, ``cd packages/* && …``.
+A star stands for any words but those a rule must spell out: options that run another program or that the table of commands does not know,
+and files outside the workspace. ``run_command`` and ``run_command(*)`` mean every command in every folder; exact words mean just these.
 """
 
 from __future__ import annotations
@@ -143,7 +147,8 @@ def _line_of(argument: str) -> _Line:
     if there := _CD.fullmatch(argument):
         (word,) = _words(there[1])
         written = ANY_WORDS if word is glob.STAR else str(word)
-        folder, argument = "/".join(part for part in written.rstrip("/").split("/") if part != "."), there[2]
+        folder = "/".join(part for part in (written.rstrip("/") or written[:1]).split("/") if part != ".")
+        argument = there[2]
     words = _words(argument)
     if all(word is glob.STAR for word in words):
         return _Line(words, folder, math.inf)

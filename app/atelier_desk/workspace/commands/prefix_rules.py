@@ -1,8 +1,9 @@
-"""How much of a command a rule with a star must spell out to cover it: what ``sort:*``, ``git log:*`` or ``pytest:*`` does not mean.
+"""How much of a command a rule with a star must spell out to cover it: what ``sort:*`` or ``pytest:*`` does not mean.
 
-Of a program in the table the person who wrote the rule meant what the table knows: no other option, and none that runs a program or
-writes a file (``sort --compress-program``, ``rg --pre``, ``sed -i``). Of another program the rule holds as it is written, but for the
-options in ``indirect``. Whether the files of a command lie in the workspace is for whoever can look at the disk.
+Of a program in the table the person who wrote the rule meant what the table knows: no other option, and none that runs
+a program or writes a file (``sort --compress-program``, ``rg --pre``, ``sed -i``). Of another program the rule holds as
+it is written, but for the options in ``indirect``. Whether the files of a command lie in the workspace is for whoever
+can look at the disk.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from atelier_desk.workspace.commands.table import READS, WRAPPERS, WRITES
 
 
 def spelled_out(command: Simple) -> int:
-    """How many words, from the first, a rule must have letter by letter. 0: none more than its own; all of them: no star covers it."""
+    """How many words, from the first, a rule must have letter by letter: 0 for none, all where no star covers it."""
     words = command.arguments
     if any(word.globs and word.text.startswith("-") for word in command.words):
         return len(words)
