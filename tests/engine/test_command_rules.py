@@ -89,6 +89,9 @@ make:* | make -C vendor | | ask
 make:* | make SHELL=./evil.sh | | ask
 make:* | make CC=./evil.sh | | ask
 make:* | make --eval 'x: ; ./evil.sh' | | ask
+make:* | make S*/* | | ask
+make:* | make docs/*.html | | allow
+tar:* | tar x* ./evil.sh a.tar | | ask
 make:* | ./make | | ask
 make -C vendor:* | make -C vendor all | | allow
 make -f vendor/Makefile | make -f vendor/Makefile | | allow
@@ -131,6 +134,9 @@ cd vendor && make | make | same | allow
 cd vendor && make | make | | ask
 cd vendor && make | make x | vendor | ask
 cd vendor && make | cd vendor && cd .. && make | | ask
+make | cd same/.. && make | | ask
+make | make | deep/up/.. | ask
+make | cd deep/up/.. && make | | ask
 cd vendor && make | cd . \| cd vendor && make | | ask
 cd vendor && make | true \|\| cd vendor && make | | ask
 cd vendor && make:* | make -j4 | vendor | allow
@@ -159,6 +165,9 @@ def places(tmp_path: Path) -> dict[str, str]:
     (ws / "names").write_text(f"{out}/secret.txt\n")
     (ws / "door").symlink_to(out)
     (ws / "same").symlink_to("vendor")
+    (ws / "deep").mkdir()
+    (ws / "deep" / "up").symlink_to(ws / "vendor")
+    (ws / "deep" / "Makefile").write_text("all:\n\t@touch EXECUTED\n")
     (ws / "Makefile").write_text("all:\n\t@touch TOP\n")
     (ws / "vendor" / "Makefile").write_text("all:\n\t@touch EXECUTED\n")
     for name in ("evil.sh", "make"):

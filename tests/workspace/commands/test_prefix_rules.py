@@ -32,6 +32,10 @@ TABLE: dict[str, int] = {
     "pytest --config-file=x": 2, "python x.py -c y": 0, "python3.12 -c x": 3, "python -W ignore -c x": 5,
     "python -m pytest -q": 3, "python -m pytest -q -p x": 6, "python -m unittest": 3, "python -mpytest -p x": 4,
     "python -Bm pytest -q": 3, "coverage run -m pytest -p x": 6, "python -mpytest -q": 2,
+    "pytest @options": 2, "git config core.pager ./x": 2, "git --no-pager submodule update": 3, "vitest --typecheck": 0,
+    "git cat-file --filters x": 4, "jest --global-setup=./x": 2, "jest --globals.x=1": 2, "ar @options": 2,
+    "vitest --typecheck.checker=./x": 2, "make x*": ALL, "make docs/*": 0, "tar x* a": ALL,
+
     "poetry -C x run pytest -p y": 7, "coverage run -m pytest": 0, "py.test -p x": 3, "poetry run pytest -q": 0,
     "poetry run pytest -p x": 5, "bundle exec rake -f x": 5, "node x.js -r y": 0, "node -r ./y x.js": 3,
     "node --import=./y x.js": 2, "perl -ne x": 3, "perl -I lib -e x": 5, "ruby -r./x y": 2, "cargo test --release": 0,

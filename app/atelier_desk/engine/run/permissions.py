@@ -309,10 +309,16 @@ class _Disk:
         spellings = (_slashed(whole), self._real_of(whole), self._real_of(written if ".." in written else whole))
         return Path(tuple(dict.fromkeys(spellings)), self._roots)
 
-    def folder(self, text: str) -> str:
-        """A folder from the first granted one on, links followed: empty for that one, absolute outside."""
+    def folder(self, text: str) -> str | None:
+        """A folder from the first granted one on, links followed: empty for that one, absolute outside.
+
+        None where ``..`` goes up from a link: a shell goes back to where the link is, a program to where it leads.
+        """
         home = self._real_of(self.start)
-        real = self._real_of(os.path.join(self.start, text))
+        written = os.path.join(self.start, text)
+        real = self._real_of(written)
+        if real != self._real_of(os.path.normpath(written)):
+            return None
         if real == home:
             return ""
         return real[len(home.rstrip("/")) + 1 :] if within(home, real) else real

@@ -60,6 +60,10 @@ _CC = Indirect(
     "https://gcc.gnu.org/onlinedocs/gcc/Overall-Options.html", letters="B",
     begins="@ -wrapper -fplugin -specs --specs -fuse-ld -Xclang -load -Wl, -Xlinker --config -iplugindir",
 )  # fmt: skip
+_BINUTILS = Indirect(
+    "https://sourceware.org/binutils/docs/binutils/index.html",
+    begins="@ -plugin --plugin", long="plugin script",
+)  # fmt: skip
 _LATEX = Indirect(
     "https://tug.org/texinfohtml/web2c.html",
     begins="-shell --shell -enable-write18 --enable-write18 -fmt --fmt",
@@ -134,6 +138,7 @@ ROWS: dict[str, Indirect] = {
                        begins=("@ -p: /p: -property /property --property -logger /logger --logger -l: /l: "
                                "--test-adapter-path --settings --additionalprobingpath --additional-deps")),
     "gcc": _CC, "g++": _CC, "cc": _CC, "c++": _CC, "clang": _CC, "clang++": _CC,
+    **dict.fromkeys(("ld", "nm", "ar", "strip", "objdump", "objcopy", "ranlib", "readelf", "size", "addr2line"), _BINUTILS),
     **dict.fromkeys(_TEX, _LATEX),
     "latexmk": Indirect("man:latexmk(1)",
                         begins=("-e -r -shell --shell -latex -pdflatex -lualatex= -xelatex= -pdfxelatex "
@@ -149,14 +154,16 @@ ROWS: dict[str, Indirect] = {
     "bundle": Indirect("https://bundler.io/man/bundle-exec.1.html", long="gemfile"),
     # Tests
     "pytest": Indirect("https://docs.pytest.org/en/stable/reference/reference.html#command-line-flags",
-                       letters="pco", values="kmrnW", exact=True,
+                       letters="pco", values="kmrnW", exact=True, begins="@",
                        long="config-file rootdir confcutdir override-ini pdbcls cov-config basetemp inifile"),
     "tox": Indirect("https://tox.wiki/en/latest/cli_interface.html", letters="cx", values="efmp",
                     long="conf root override workdir runner result-json discover installpkg"),
     "nox": Indirect("https://nox.thea.codes/en/stable/usage.html", letters="f", values="skepRtr", long="noxfile"),
     "coverage": Indirect("https://coverage.readthedocs.io/en/latest/cmd.html", long="rcfile"),
-    "mypy": Indirect("https://mypy.readthedocs.io/en/stable/command_line.html",
+    "mypy": Indirect("https://mypy.readthedocs.io/en/stable/command_line.html", begins="@",
                      long="config-file python-executable install-types custom-typeshed-dir custom-typing-module"),
+    "ruff": Indirect("https://docs.astral.sh/ruff/configuration/#full-command-line-interface", begins="@",
+                     long="config"),
     "pylint": Indirect("https://pylint.readthedocs.io/en/stable/user_guide/configuration/all-options.html",
                        long="rcfile load-plugins init-hook output-format"),
     "flake8": Indirect("https://flake8.pycqa.org/en/latest/user/options.html",
@@ -170,10 +177,11 @@ ROWS: dict[str, Indirect] = {
                      long=("config globalSetup globalTeardown setupFiles setupFilesAfterEnv runner testRunner "
                            "reporters transform resolver rootDir roots preset testEnvironment projects "
                            "dependencyExtractor filter prettierPath snapshotSerializers testSequencer "
-                           "testResultsProcessor moduleNameMapper modulePaths moduleDirectories haste globals")),
+                           "testResultsProcessor moduleNameMapper modulePaths moduleDirectories haste globals env "
+                           "watchPlugins")),
     "vitest": Indirect("https://vitest.dev/guide/cli", letters="cr", values="t", exact=True,
                        long=("config root dir globalSetup environment reporter workspace pool configLoader browser "
-                             "diff snapshotEnvironment execArgv sequence")),
+                             "diff snapshotEnvironment execArgv sequence coverage.customProviderModule typecheck.checker")),
     "mocha": Indirect("https://mochajs.org/", letters="rRun", values="gft",
                       long=("require import loader config package opts reporter ui file node-option "
                             "experimental-loader")),
@@ -214,7 +222,7 @@ _DOCS = "https://git-scm.com/docs/git-{}"
 _GIT_LONG = (
     "exec upload-pack receive-pack ext-diff textconv output open-files-in-pager extcmd tool config template "
     "exec-path git-dir work-tree no-index contents file strategy tree-filter index-filter msg-filter env-filter "
-    "commit-filter parent-filter tag-name-filter setup subdirectory-filter"
+    "commit-filter parent-filter tag-name-filter setup subdirectory-filter filters"
 )
 _GIT_LETTERS: dict[str, tuple[str, str]] = {
     # command: letters, other letters that take a value
@@ -223,6 +231,12 @@ _GIT_LETTERS: dict[str, tuple[str, str]] = {
     "pull": ("s", "XSjor"), "notes": ("F", "mCc"), "archive": ("o", ""),
     "revert": ("s", "mXS"), "cherry-pick": ("s", "mXS"), "config": ("f", ""),
 }  # fmt: skip
+_GIT_COMMANDS = frozenset({
+    "bisect", "citool", "config", "credential", "cvsserver", "daemon", "difftool", "filter-branch", "gui", "hook",
+    "http-backend", "imap-send", "instaweb", "merge-index", "merge-one-file", "mergetool", "p4", "receive-pack",
+    "remote-ext", "remote-fd", "send-email", "shell", "submodule", "svn", "upload-archive", "upload-pack", "web--browse",
+})  # fmt: skip
+"""git's commands that are there to run other programs, or to say which: ``git:*`` does not mean them."""
 _GIT_WORDS = {"submodule": "foreach", "bisect": "run", "hook": "run"}
 _GIT_HARMLESS = frozenset({"--no-pager", "--version", "--help"})
 """Options that may stand before git's command."""
@@ -273,6 +287,8 @@ def _git(words: tuple[str, ...]) -> int:
         place += 1
     if place >= len(words):
         return min(most, len(words))
+    if words[place] in _GIT_COMMANDS:
+        most = max(most, place + 1)
     letters, values = _GIT_LETTERS.get(words[place], ("", ""))
     row = Indirect(_DOCS.format(words[place]), letters, values, _GIT_LONG, words=_GIT_WORDS.get(words[place], ""))
     return max(min(most, len(words)), _most(row, words, place + 1))
@@ -300,8 +316,10 @@ def _of_word(row: Indirect, word: str, *, first: bool) -> int:
         return 2
     if word.startswith("--") and len(word) > 2:
         name, equals, _value = word[2:].partition("=")
-        names = row.long.split()
-        listed = name in names or (not row.exact and any(each.startswith(name) for each in names))
+        # jest and vitest take --globalSetup and --global-setup, and --globals.x for a part
+        said, names = (name.partition(".")[0], name), row.long.split()
+        listed = any(_plain(one) in map(_plain, names) for one in said)
+        listed = listed or (not row.exact and any(each.startswith(name) for each in names))
         return (1 if equals else 2) if listed else 0
     if first and row.bundled and not word.startswith("-"):
         return len(word) + 1 if set(word) & set(row.letters) else 0
@@ -313,6 +331,10 @@ def _of_word(row: Indirect, word: str, *, first: bool) -> int:
         if letter in row.values:
             return 0
     return 0
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "").casefold()
 
 
 _NUMBER = re.compile(r"\w+=[0-9]*", re.ASCII)

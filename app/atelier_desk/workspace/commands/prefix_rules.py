@@ -26,7 +26,11 @@ def spelled_out(command: Simple) -> int:
     if name in WRAPPERS:
         return len(words)
     if not in_table(name, words):
-        return indirect.spelled_out(words)
+        row = indirect.ROWS.get(name)
+        names_files = any(word.globs and "/" not in word.pieces[0][0] and not word.pieces[0][1] for word in command.words)
+        # A file may be called ``SHELL=.`` or ``xIf``: what the pattern stands for is a word of another kind.
+        special = row is not None and (row.assigns or row.bundled) and names_files
+        return len(words) if special else indirect.spelled_out(words)
     plain = replace(command, words=(Word(((name, False),)), *command.words[1:]))
     return len(words) if program(plain)[0] is Kind.RUNS else 0
 
