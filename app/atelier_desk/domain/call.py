@@ -58,12 +58,14 @@ class Subjects(Model):
 
     Attributes:
         writes: those of ``paths`` that a command changes; other calls say by their effect whether they change them.
+        folder: where the command runs, as the call names it: from the workspace folder on, empty for that one.
         sandbox: what the command is kept in: ``reading``, ``workspace``, ``network`` or ``none``; empty for a call without one.
     """
 
     paths: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str = ""
+    folder: str = ""
     sandbox: str = ""
     hosts: tuple[str, ...] = ()
     server: str = ""

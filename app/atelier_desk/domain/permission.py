@@ -51,7 +51,8 @@ class PermissionRule(Model):
     """One line of what agents may do.
 
     Attributes:
-        text: the rule as people write it: ``read_file(src/**)``, ``run_command(git log:*)``, ``mcp__github``, ``section:web_ops``.
+        text: the rule as people write it: ``read_file(src/**)``, ``run_command(git log:*)``,
+            ``run_command(cd vendor && make)``, ``mcp__github``, ``section:web_ops``.
         scope_id: the run, workflow or agent of the scope, or its folder as an absolute path; empty when it holds everywhere.
         match, not_match: calls that the rule must and must not cover, tried when it is saved.
         last_matched_at: when it last decided a call; None: never.
@@ -122,7 +123,8 @@ class Grounds(Model):
             (``decide.Level.name``).
         unread: the call could not be looked into, so no rule was met.
         paths: each path in all its spellings, links followed; ``redirected`` are places in it. ``roots``: the granted folders.
-        commands: the words of each command; ``safe`` are places in it.
+        commands: the words of each command; ``safe`` are places in it. ``folders``, ``spelled_out``: of each command, none when all are
+            empty or 0.
         concerns: why it is asked about though a rule allows it, and what that is about.
         kind, changes, writes, sends, path_tools, hosts, agents, home: as in ``policy.permissions.facts.Facts``.
     """
@@ -140,6 +142,8 @@ class Grounds(Model):
     path_tools: tuple[str, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
     safe: tuple[int, ...] = ()
+    folders: tuple[str | None, ...] = ()
+    spelled_out: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     home: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from atelier_desk.policy.permissions.decide import Level
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.workspace.commands import line
+from atelier_desk.workspace.commands.judge import Judged, judge
+from atelier_desk.workspace.commands.prefix_rules import spelled_out
 
 ROOT = "/work/app"
 HOME = "/home/ann"
@@ -85,13 +88,13 @@ def call(text: str) -> Facts:
         facts = replace(facts, kind=ApprovalKind(plain["kind"]))
     about = {Concern(word[1:]): "" for word in words if word[0] == "!"}
     if dollar:
-        facts = _with_line(facts, said.strip(), about, safe=plain.get("safe") == "yes")
+        facts = _with_line(facts, said.strip(), about, safe=plain.get("safe") == "yes", folder=plain.get("in", ""))
     if facts.changes and (guarded := protected(facts.paths, [OWN])):
         about[Concern.PROTECTED] = guarded
     return replace(facts, concerns=tuple(about), about=tuple(about.items()))
 
 
-def _with_line(facts: Facts, said: str, about: dict[Concern, str], *, safe: bool) -> Facts:
+def _with_line(facts: Facts, said: str, about: dict[Concern, str], *, safe: bool, folder: str) -> Facts:
     try:
         found = line.read(said, HOME)
     except line.UnreadableError:
@@ -99,8 +102,19 @@ def _with_line(facts: Facts, said: str, about: dict[Concern, str], *, safe: bool
         return facts
     redirects = [each for one in found.commands for each in one.redirects if each.file is not None and each.file.text != "/dev/null"]
     read, written = (tuple(_path(each.file.text) for each in redirects if each.file and each.writes is wanted) for wanted in (False, True))
-    commands = tuple(Command(one.arguments, safe) for one in found.commands)
+    commands = tuple(_command(one, folder, safe=safe) for one in judge(said, HOME).commands)
     return replace(facts, commands=commands, paths=(*facts.paths, *read, *written), redirected=written)
+
+
+def _command(one: Judged, folder: str, *, safe: bool) -> Command:
+    words = one.command.arguments
+    spelled = spelled_out(one.command) if one.inside else len(words)
+    return Command(words, safe or (words[0] == "cd" and one.safe), _in(folder, one.folder), spelled)
+
+
+def _in(folder: str, below: str | None) -> str | None:
+    whole = posixpath.normpath(posixpath.join(folder, below or ""))
+    return None if below is None else "" if whole == "." else whole
 
 
 def _path(text: str) -> Path:

@@ -20,10 +20,13 @@ from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 from atelier_desk.policy.permissions.scope import holds
 from tests.policy.permissions.reading import HOME, ROOT
 
-WORDS = st.sampled_from(["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é"])
+WORDS = st.sampled_from(["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é", "cd", "&&"])
+FOLDERS = st.sampled_from(["", "vendor", "a b", "*", "it's", "/etc", "x && y", "é/\\"])
 NAMES = st.sampled_from(["a", "src", ".env", "b c", "#x", "[y]", "*z", "É", "q?", "\\w", "!n"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 SPELLED = st.tuples(st.sampled_from([ROOT, "/etc", HOME]), PATHS).map("/".join)
+SAID = st.lists(WORDS, min_size=1, max_size=4).map(tuple)
+ANY_COMMANDS = st.builds(Command, SAID, st.booleans(), FOLDERS | st.none(), st.integers(0, 5))
 FACTS = st.builds(
     Facts,
     tool=st.sampled_from(["read_file", "run_command", "mcp__x__y", "Calc"]),
@@ -34,7 +37,7 @@ FACTS = st.builds(
     changes=st.booleans(),
     writes=st.booleans(),
     paths=st.lists(st.lists(SPELLED, min_size=1, max_size=2).map(lambda found: Path(tuple(found), (ROOT,))), max_size=2).map(tuple),
-    commands=st.lists(st.builds(Command, st.lists(WORDS, min_size=1, max_size=4).map(tuple), st.booleans()), max_size=3).map(tuple),
+    commands=st.lists(ANY_COMMANDS, max_size=3).map(tuple),
     hosts=st.lists(st.sampled_from(["python.org", "a.python.org", "evil.com"]).map(Host), max_size=2).map(tuple),
     agents=st.lists(st.sampled_from(["Ann", "ann", "Bob (2)"]).map(Target), max_size=1).map(tuple),
     home=st.just(HOME),
@@ -104,6 +107,8 @@ def test_the_narrowest_rules_cover_the_call(facts: Facts) -> None:
         c.words == ("",) for c in facts.commands
     ):
         return
+    if any(one.folder is None or one.spelled_out > len(one.words) for one in calm.commands):
+        return  # no rule can cover it
     rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in narrowest(calm))
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
     assert decide([Level(rules, manual)], calm).action is Action.ALLOW
@@ -121,13 +126,28 @@ def test_the_narrowest_rule_of_a_file_does_not_cover_the_same_name_in_another_fo
         assert decide([Level(rules, manual)], call(other)).action is Action.ASK
 
 
-@given(st.lists(WORDS, min_size=1, max_size=4).map(tuple), st.lists(WORDS, min_size=1, max_size=4).map(tuple))
-def test_the_narrowest_rule_of_a_command_covers_no_other(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+COMMANDS = st.builds(Command, SAID, st.just(False), FOLDERS)
+
+
+@given(COMMANDS, COMMANDS)
+def test_the_narrowest_rule_of_a_command_covers_no_other(one: Command, other: Command) -> None:
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
-    texts = narrowest(Facts(tool="run_command", commands=(Command(one),)))
+    texts = narrowest(Facts(tool="run_command", commands=(one,)))
     rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
-    verdict = decide([Level(rules, manual)], Facts(tool="run_command", risk="medium", commands=(Command(other),)))
-    assert (verdict.action is Action.ALLOW) == (one == other)
+    for command in (one, other, replace(other, words=one.words), replace(other, folder=one.folder)):
+        verdict = decide([Level(rules, manual)], Facts(tool="run_command", risk="medium", commands=(command,)))
+        assert (verdict.action is Action.ALLOW) == (one == command)
+
+
+@given(FACTS, st.sampled_from(ApprovalMode))
+def test_a_command_is_allowed_in_no_folder_and_with_no_option_that_is_not_certain(facts: Facts, mode: ApprovalMode) -> None:
+    """Whatever a rule's words are: only a rule for the tool as a whole, or for every command, covers these."""
+    texts = ("run_command(git:*)", "run_command(make)", "run_command(cd * && ls:*)", "run_command(git * push)")
+    level = Level(tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts), ApprovalPolicy(mode=mode))
+    for command in facts.commands:
+        for unsure in (replace(command, folder=None), replace(command, spelled_out=len(command.words) + 1)):
+            said = decide([level], replace(facts, tool="run_command", commands=(unsure,), redirected=()))
+            assert said.reason != "rule"
 
 
 def test_a_rule_holds_in_its_scope_alone() -> None:

@@ -12,7 +12,7 @@ from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
-from tests.workspace.commands.injections import SHELL, lines
+from tests.workspace.commands.injections import NAMED, SHELL, lines
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None or shutil.which("bash") is None, reason="needs git and bash")
 
@@ -53,6 +53,28 @@ async def test_option_injections(bench: Bench) -> None:
     # What is left are lines that only look like an attack; some such must be there, or nothing was tried.
     assert {"cat -- -o", "sort *", "cat lin*"} <= set(ran)
     assert len(ran) < len(tried) / 20, ran
+
+
+async def test_files_that_no_operand_names(bench: Bench) -> None:
+    """No line reads what lies outside, or writes, without a yes, however it names the file."""
+    secret = bench.outside / "secret"
+    (bench.root / "link-out").symlink_to(secret)
+    (bench.root / "link-dir").symlink_to(bench.outside)
+    lists = {"names": f"{secret}\n", "names0": f"{secret}\0", "options": f"-a {secret}\n", "sums": f"{'0' * 32}  {secret}\n"}
+    for name, text in {**lists, "b.txt": "b\n"}.items():
+        (bench.root / name).write_text(text)
+    assert len(NAMED) >= 190
+    before, ran = snapshot(bench.root), []
+    for line in (each.replace("{out}", str(secret)) for each in NAMED):
+        if bench.call_of(line).effect is not Effect.READ:
+            continue  # a person is asked
+        ran.append(line)
+        result = await bench.run(line, timeout_ms=5000)
+        assert "s3cret" not in result.data.get("output", ""), line
+        assert snapshot(bench.root) == before, line
+    # Plain reading of a link, which is refused when it is followed, or of a file that is really called so.
+    assert {"cat @names", "wc -c < link-out", "cat link-dir/secret"} <= set(ran)
+    assert len(ran) <= 15, ran
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,55 @@ def lines() -> list[str]:
                 found.append(f"'{program}' {each}")
                 found.append(_WRAPS[place % len(_WRAPS)].format(f"{program} {each}"))
     return list(dict.fromkeys(found))
+
+
+NAMED: tuple[str, ...] = (
+    # Arguments, or names of files, taken from inside a file: ``names`` names the secret, ``options`` has options in it
+    "strings @options", "strings -n 2 @options", "strings -n @options in.txt", "strings -- @options",
+    "md5sum -c sums", "md5sum --check sums", "md5sum --chec sums", "sha1sum -c sums", "sha256sum -wc sums",
+    "sha512sum --check=sums", "b2sum -c sums", "cksum --check sums", "cksum -c sums", "wc --files0-from=names0",
+    "wc --files0-from names0", "wc --files0 names0", "du --files0-from=names0", "sort --files0-from=names0",
+    "file -f names", "file --files-from names", "file -bf names", "tree --fromfile names", "tree --fromtabfile names",
+    "date -f names", "date --file=names", "date --fil names", "find -files0-from names0",
+    "find . -files0-from names0", "jq -f names -n", "jq -nf names", "jq --from-file names -n", "join @options in.txt",
+    "rg --files -f names", "comm --nocheck-order @names in.txt", "git ls-files --pathspec-from-file=names",
+    "ls --files0-from=names0", "head --files-from=names", "stat --files0-from=names0", "cut --files0-from=names0 -c1",
+    "tac @names", "nl @names", "cat @names", "grep -r --exclude-from=names x .", "rg --ignore-file names x",
+    # A file outside, as an operand or as the value of an option; links, /proc
+    "grep -f {out} in.txt", "grep --file={out} in.txt", "grep --file {out} in.txt", "grep -vf{out} in.txt",
+    "grep -Ff {out} in.txt", "grep --fil={out} x", "grep -r --exclude-from={out} x .", "grep -rX{out} x .",
+    "rg -f {out} in.txt", "rg -vf{out} in.txt", "rg --file={out} in.txt", "rg --ignore-file {out} x",
+    "rg --ignore-file={out} x", "rg --pre {out} x", "diff -X {out} in.txt b.txt",
+    "diff --exclude-from={out} in.txt b.txt", "diff --from-file={out} in.txt", "diff --from-file {out} in.txt",
+    "diff --to-file={out} in.txt", "diff --to-f={out} in.txt", "diff -S {out} in.txt b.txt", "diff -Sa {out} in.txt",
+    "diff --starting-file={out} in.txt b.txt", "diff -D x {out} in.txt", "diff -F x {out} in.txt",
+    "diff --line-format={out} in.txt b.txt", "du -X {out} .", "du --exclude-from={out} .", "date -r {out}",
+    "date --reference={out}", "date --ref={out}", "date -d 'TZ=\"{out}\" now'", "date -d 'TZ=\":{out}\" 1970-01-01'",
+    "find . -newermt 'TZ=\"{out}\" now'", "find {out} -name x", "find . -newer {out}", "find . -samefile {out}",
+    "find . -anewer {out}", "find . -cnewer {out}", "find -H {out}", "find -L .", "find . -follow",
+    "find . -newerXm {out}", "touch -r {out} in.txt", "file -m {out} in.txt", "file --magic-file={out} in.txt",
+    "file -C -m {out}", "file -L link-out", "file --dereference link-out", "file -z {out}", "jq -L {out} -n 1",
+    "jq -n --slurpfile a {out} '$a'", "jq -n --rawfile a {out} '$a'", "jq -n --argfile a {out} '$a'",
+    "jq -n 'include \"x\"; 1'", "jq . {out}", "jq -n '1' --from-file {out}", "sort --random-source={out} -R in.txt",
+    "sort -T {out} in.txt", "sort -R --random-s={out} in.txt", "sort -m {out}", "sort -k1 {out}",
+    "tail --follow=name {out}", "head -n1 {out}", "tail -n+1 {out}", "nl -ba {out}", "tac -s x {out}", "od -w {out}",
+    "od -An -w {out}", "od -cw {out}", "od -An -c -w16 {out}", "od -S {out}", "od --strings {out}",
+    "od --width {out}", "hexdump -f {out} in.txt", "hexdump -e '1/1' {out}", "xxd -ac {out} b.txt", "xxd -p {out}",
+    "xxd -c 8 {out}", "tree -Lo 2 b.txt", "tree -Po '*.c' b.txt", "tree -aLo 2 b.txt", "tree --gitfile={out}",
+    "tree --infofile={out}", "tree -l", "tree -H {out} -o b.txt", "cmp {out} in.txt", "cmp in.txt {out}",
+    "cmp -n 5 in.txt {out}", "comm {out} in.txt", "comm - {out}", "join - {out}", "join in.txt {out}",
+    "join -j1 {out} in.txt", "paste {out}", "paste -d, - {out}", "cut -c1- {out}", "cut -c 1- -- {out}",
+    "expand {out}", "unexpand {out}", "fmt -w 9 {out}", "fold -w9 {out}", "rev {out}", "uniq {out}",
+    "uniq -f 1 {out}", "wc {out}", "stat {out}", "ls {out}", "du {out}", "df {out}", "readlink -f {out}",
+    "realpath {out}", "realpath --relative-to={out} in.txt", "realpath --relative-base={out} in.txt",
+    "basename -a {out} $x", "sed -n 1p {out}", "sed -n -f {out} in.txt", "sed -n --file={out} in.txt",
+    "sed -n r{out} in.txt", "sed -n '1r {out}' in.txt", "tr a b < {out}", "ls -L link-dir",
+    "ls --dereference link-dir", "ls -H link-dir", "du -L .", "du --dereference .", "du -D link-dir", "grep -R x .",
+    "grep --dereference-recursive x .", "grep -r x link-dir", "rg -L x", "rg --follow x", "stat -L link-out",
+    "wc -c < link-out", "cat link-dir/secret", "cat /proc/self/environ", "cat /proc/self/cmdline", "ls /proc/self/fd",
+    "cat /etc/shadow", "head /etc/passwd", "strings /proc/self/maps", "cat ~root/.bashrc", "cat ~+/x", "cat ~-/x",
+    "cat < /dev/fd/0", "readlink /proc/self/cwd", "grep x /proc/self/environ", "cp {out} b.txt", "tee -a {out}",
+    "mv in.txt {out}", "cp -t {out} in.txt", "cp --target-directory={out} in.txt", "rm {out}", "touch {out}",
+    "mkdir -p {out}x",
+)  # fmt: skip
+"""Lines that name a file outside (``{out}``) or in another way than by a plain operand."""

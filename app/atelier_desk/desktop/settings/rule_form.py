@@ -47,7 +47,11 @@ class RuleForm(FormDialog):
         self.text.setMaxLength(limits.RULE_TEXT)
         self.text.setPlaceholderText("run_command(git log:*)")
         examples = "read_file(src/**)  ·  run_command(make)  ·  fetch_web_page(domain:python.org)  ·  mcp__github  ·  section:web_ops"
-        self.add_field(_("Rule"), self.text, examples)
+        of_commands = _(
+            "A rule for a command holds in the workspace folder; for another folder, write run_command(cd vendor && make). "
+            ":* stands for any words, but not for options that run another program."
+        )
+        self.add_field(_("Rule"), self.text, f"{examples}\n{of_commands}")
         self.action = control(ComboBox(self), "rule-action")
         for action, words in ACTIONS.items():
             self.action.addItem(_(words), action)

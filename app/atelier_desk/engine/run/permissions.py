@@ -27,7 +27,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
-from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target, within
 from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
@@ -35,8 +35,10 @@ from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
+from atelier_desk.workspace.commands.judge import File as NamedFile
 from atelier_desk.workspace.commands.judge import Judgement, judge
 from atelier_desk.workspace.commands.packages import installs
+from atelier_desk.workspace.commands.prefix_rules import spelled_out
 from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)
@@ -232,7 +234,7 @@ def facts(
         paths=(*paths, *(path for path in changed if path not in paths)),
         redirected=redirected,
         path_tools=same_with_files(judgement) if judgement is not None else (),
-        commands=_commands(judgement),
+        commands=_commands(judgement, described.subjects.folder, disk),
         hosts=tuple(_hosts(described.subjects)),
         agents=tuple(Target(name) for name in described.subjects.agents),
         home=home,
@@ -307,6 +309,20 @@ class _Disk:
         spellings = (_slashed(whole), self._real_of(whole), self._real_of(written if ".." in written else whole))
         return Path(tuple(dict.fromkeys(spellings)), self._roots)
 
+    def folder(self, text: str) -> str | None:
+        """A folder from the first granted one on, links followed: empty for that one, absolute outside.
+
+        None where ``..`` goes up from a link: a shell goes back to where the link is, a program to where it leads.
+        """
+        home = self._real_of(self.start)
+        written = os.path.join(self.start, text)
+        real = self._real_of(written)
+        if real != self._real_of(os.path.normpath(written)):
+            return None
+        if real == home:
+            return ""
+        return real[len(home.rstrip("/")) + 1 :] if within(home, real) else real
+
     def granted(self, folders: Sequence[str]) -> tuple[str, ...]:
         """Folders as they are spelled, and with every link followed: a granted folder may itself be reached through one."""
         return tuple(dict.fromkeys([*map(_slashed, folders), *map(self._real_of, folders)]))
@@ -326,9 +342,26 @@ def _slashed(path: str) -> str:
     return File(path).as_posix() if os.sep != "/" else path
 
 
-def _commands(judgement: Judgement | None) -> tuple[Command, ...]:
-    """The simple commands of a line; none when it could not be taken apart."""
-    return tuple(Command(one.command.arguments, one.contained) for one in judgement.commands) if judgement is not None else ()
+def _commands(judgement: Judgement | None, folder: str, disk: _Disk) -> tuple[Command, ...]:
+    """The simple commands of a line that runs in this folder; none when it could not be taken apart."""
+    found = []
+    for one in judgement.commands if judgement is not None else ():
+        words = one.command.arguments
+        # A file outside must be named by the rule itself, which cannot name one that the command is fed.
+        named = [file for file in (*one.reads, *one.writes) if file not in (*one.fed, *one.redirected)]
+        if _away(one.fed, folder, disk):
+            spelled = len(words) + 1
+        else:
+            spelled = len(words) if _away(named, folder, disk) else spelled_out(one.command)
+        there = None if one.folder is None else disk.folder(os.path.join(folder, one.folder))
+        found.append(Command(words, one.contained, there, spelled))
+    return tuple(found)
+
+
+def _away(files: Iterable[NamedFile], folder: str, disk: _Disk) -> bool:
+    """Whether any of these files may lie outside the granted folders."""
+    named, unseen = _changed(tuple(os.path.join(folder, file.name) for file in files), disk)
+    return bool(unseen) or any(not path.inside for each in named for path in each)
 
 
 def _changed(names: tuple[str, ...], disk: _Disk) -> tuple[list[tuple[Path, ...]], str]:

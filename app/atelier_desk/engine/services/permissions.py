@@ -263,8 +263,8 @@ def _followed(rule: PermissionRule) -> PermissionRule:
 def covers_example(read: pattern.Pattern, example: str) -> bool:
     """Whether a rule covers an example, written as what stands in brackets: ``git push origin``, ``src/a.py``, ``python.org``."""
     from atelier_desk.policy.permissions.facts import Command, Path
-    from atelier_desk.workspace.commands.line import UnreadableError
-    from atelier_desk.workspace.commands.line import read as read_line
+    from atelier_desk.workspace.commands.judge import judge
+    from atelier_desk.workspace.commands.prefix_rules import spelled_out
 
     argument = read.argument or ""
     if pattern.is_about_hosts(argument):
@@ -273,11 +273,13 @@ def covers_example(read: pattern.Pattern, example: str) -> bool:
     path = Path((example if example.startswith("/") else f"{root}/{example}",), (root,))
     if pattern.covers_path(argument, path, "/home", strictly=True):
         return True
-    try:
-        commands = read_line(example, "/home").commands
-    except UnreadableError:
-        return False
-    return all(pattern.covers_command(argument, Command(one.arguments), strictly=True) for one in commands)
+    commands = [
+        Command(words, one.safe, one.folder, spelled_out(one.command) if one.inside else len(words))
+        for one in judge(example, "/home").commands
+        for words in (one.command.arguments,)
+    ]
+    acting = [one for one in commands if not (one.safe and one.words[0] == "cd")] or commands
+    return bool(acting) and all(pattern.covers_command(argument, one, strictly=True) for one in acting)
 
 
 def _place(rule: PermissionRule) -> tuple[str, str, str]:

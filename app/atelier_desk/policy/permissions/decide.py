@@ -20,7 +20,7 @@ from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host,
 from atelier_desk.policy.permissions.pattern import Pattern
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same facts under the same rules may come to another verdict."""
 _NAME = 16
 """Hexadecimal digits of a level's name: it tells the levels of one run apart."""
@@ -107,8 +107,12 @@ def _allowed(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
 
 
 def _asked_for(facts: Facts) -> tuple[Part | None, ...]:
-    """What a yes must cover. A command that is allowed may touch the files it names; what is protected asks all the same."""
-    return (*facts.commands, *facts.redirected) if facts.commands else _parts(facts)
+    """What a yes must cover. A command that is allowed may touch the files it names; what is protected asks all the same.
+
+    A ``cd`` below the workspace does nothing but lead the commands behind it, whose rules must name that folder.
+    """
+    acting = tuple(command for command in facts.commands if not (command.safe and command.words[:1] == ("cd",))) or facts.commands
+    return (*acting, *facts.redirected) if facts.commands else _parts(facts)
 
 
 def _parts(facts: Facts) -> tuple[Part | None, ...]:
@@ -179,12 +183,15 @@ def _said(action: Action, reason: str) -> Verdict:
 
 
 def narrowest(facts: Facts) -> tuple[str, ...]:
-    """The rules that together cover this call and as little else as can be written, one for each part."""
+    """The rules that together cover this call and as little else as can be written, one for each part; none where no rule can: it
+    is not certain in which folder a command runs, or it is fed a file from outside the workspace."""
     texts: list[str] = []
     for part in _asked_for(facts):
         match part:
             case Command():
-                text = f"{facts.tool}({pattern.command_text(part.words)})"
+                if part.folder is None or part.spelled_out > len(part.words):
+                    return ()
+                text = f"{facts.tool}({pattern.folder_text(part.folder)}{pattern.command_text(part.words)})"
             case Path():
                 text = f"{facts.tool}({pattern.path_text(part, facts.home)})"
             case Host():

@@ -51,11 +51,17 @@ class Path:
 class Command:
     """One simple command of a line: its words without quotes.
 
-    ``safe``: the table of commands knows that it only reads, or changes only the files it names, all of them in the workspace.
+    Attributes:
+        safe: the table of commands knows that it only reads, or changes only the files it names, all of them in the workspace.
+        folder: where it runs, links followed: from the workspace folder on, empty for that one, absolute outside; None: not certain.
+        spelled_out: how many of its words, from the first, a rule that allows it must have letter by letter. Behind them a star may
+            stand: ``git log:*`` does not mean ``git log --output=x``. More than it has: no rule for its words covers what it reads.
     """
 
     words: tuple[str, ...]
     safe: bool = False
+    folder: str | None = ""
+    spelled_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

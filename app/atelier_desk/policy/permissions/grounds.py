@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar, cast
 
 from atelier_desk.domain.approval import ApprovalKind, RiskName
 from atelier_desk.domain.permission import Grounds, Verdict
 from atelier_desk.policy.permissions.decide import VERSION, Level, decide
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+
+Value = TypeVar("Value")
 
 
 class Named(NamedTuple):
@@ -35,6 +38,8 @@ def grounds(facts: Facts, level: Level, *, unread: bool = False) -> Grounds:
         path_tools=facts.path_tools,
         commands=tuple(command.words for command in facts.commands),
         safe=tuple(place for place, command in enumerate(facts.commands) if command.safe),
+        folders=_unless_all("", [command.folder for command in facts.commands]),
+        spelled_out=_unless_all(0, [command.spelled_out for command in facts.commands]),
         hosts=tuple(host.name for host in facts.hosts),
         agents=tuple(agent.name for agent in facts.agents),
         home=facts.home,
@@ -42,8 +47,14 @@ def grounds(facts: Facts, level: Level, *, unread: bool = False) -> Grounds:
     )
 
 
+def _unless_all(usual: Value, values: Sequence[Value]) -> tuple[Value, ...]:
+    """The values, or none when all of them are the usual one."""
+    return () if all(value == usual for value in values) else tuple(values)
+
+
 def facts(kept: Grounds, named: Named) -> Facts:
     """The facts that were kept, as ``decide`` wants them."""
+    count = len(kept.commands)
     paths = tuple(Path(spellings, kept.roots) for spellings in kept.paths)
     about = tuple((Concern(concern), what) for concern, what in kept.concerns)
     return Facts(
@@ -58,7 +69,12 @@ def facts(kept: Grounds, named: Named) -> Facts:
         paths=paths,
         redirected=tuple(paths[place] for place in kept.redirected),
         path_tools=kept.path_tools,
-        commands=tuple(Command(words, place in kept.safe) for place, words in enumerate(kept.commands)),
+        commands=tuple(
+            Command(words, place in kept.safe, folder, spelled_out)
+            for place, (words, folder, spelled_out) in enumerate(
+                zip(kept.commands, kept.folders or [""] * count, kept.spelled_out or [0] * count, strict=True)
+            )
+        ),
         hosts=tuple(map(Host, kept.hosts)),
         agents=tuple(map(Target, kept.agents)),
         home=kept.home,

@@ -2,10 +2,15 @@
 
 Forms (specification, "Permissions"): ``name``, ``name(argument)``, ``section:id`` and ``*``. What an argument means follows from the call:
 ``domain:`` is a host, else the call's commands, paths or agents, whichever it has.
+
+A rule for commands holds in the workspace folder, or in the one it begins with: ``run_command(cd vendor && make)``, ``cd packages/* && …``.
+A star stands for any words but those a rule must spell out: options that run another program or that the table of commands does not know,
+and files outside the workspace. ``run_command`` and ``run_command(*)`` mean every command in every folder; exact words mean just these.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -86,14 +91,26 @@ def covers_command(argument: str, command: Command, *, strictly: bool) -> bool:
     """Whether an argument covers one simple command.
 
     ``git log:*`` covers the words ``git log`` and any after them, ``git * main`` any words at the star, anything else the whole command.
-    When it is about forbidding (``strictly`` is false), the program is recognised by its last name too: ``/bin/rm`` is ``rm``.
+    Allowing (``strictly``), a star stands for no word that must be spelled out (``Command.spelled_out``), and the command runs in the
+    workspace folder, or in the one that the argument begins with: ``cd vendor && make``. A star alone means every command.
+    Forbidding, any folder will do when none is named, and the program is recognised by its last name too: ``/bin/rm`` is ``rm``.
     """
-    wanted = _words(argument)
-    if _fits(wanted, command.words):
-        return True
+    wanted = _line_of(argument)
+    if not _in_folder(wanted, command.folder, strictly=strictly):
+        return False
+    if _fits(wanted.words, command.words):
+        return not strictly or command.spelled_out <= wanted.plain
     if strictly or not command.words:
         return False
-    return _fits(wanted, (*programs(command)[1:], *command.words[1:]))
+    return _fits(wanted.words, (*programs(command)[1:], *command.words[1:]))
+
+
+def _in_folder(wanted: _Line, folder: str | None, *, strictly: bool) -> bool:
+    if not strictly:
+        return wanted.folder is None or folder is None or glob.word_covers(_folded(wanted.folder), _folded(folder))
+    if wanted.folder is None:
+        return folder == "" or all(word is glob.STAR for word in wanted.words)
+    return folder is not None and glob.word_covers(wanted.folder, folder)
 
 
 def programs(command: Command) -> tuple[str, ...]:
@@ -103,7 +120,7 @@ def programs(command: Command) -> tuple[str, ...]:
 
 def program(argument: str) -> str:
     """The word that every command covered by the argument begins with; empty when there is none."""
-    first = next(iter(_words(argument)), "")
+    first = next(iter(_line_of(argument).words), "")
     return first if isinstance(first, str) and not glob.is_pattern(first) else ""
 
 
@@ -111,7 +128,34 @@ def _fits(wanted: tuple[object, ...], words: tuple[str, ...]) -> bool:
     return glob.covers(wanted, words, lambda piece, said: isinstance(piece, str) and glob.word_covers(piece, said))
 
 
+class _Line(NamedTuple):
+    """The pattern of a command. ``folder``: a pattern of where it runs, None where none is named; ``plain``: how many words stand before
+    the first with a star, without end when there is nothing but stars."""
+
+    words: tuple[object, ...]
+    folder: str | None
+    plain: float
+
+
+_CD = re.compile(r"""cd\s+((?:[^\s'"\\&]|'[^']*'|"[^"]*"|\\.)+)\s+&&\s+(.+)""", re.DOTALL)
+
+
 @lru_cache(maxsize=4096)
+def _line_of(argument: str) -> _Line:
+    """An argument about a command, taken apart: ``cd FOLDER && `` in front of it is where it runs."""
+    folder = None
+    if there := _CD.fullmatch(argument):
+        (word,) = _words(there[1])
+        written = ANY_WORDS if word is glob.STAR else str(word)
+        folder = "/".join(part for part in (written.rstrip("/") or written[:1]).split("/") if part != ".")
+        argument = there[2]
+    words = _words(argument)
+    if all(word is glob.STAR for word in words):
+        return _Line(words, folder, math.inf)
+    stars = (place for place, word in enumerate(words) if word is glob.STAR or glob.STAR in glob.word(str(word)))
+    return _Line(words, folder, next(stars, len(words)))
+
+
 def _words(argument: str) -> tuple[object, ...]:
     """The words of a command's pattern, quotes taken off: what stands in quotes is taken letter by letter."""
     prefix = argument.endswith(PREFIX)
@@ -146,8 +190,13 @@ def _piece(word: list[str]) -> object:
 
 
 def command_text(words: tuple[str, ...]) -> str:
-    """The argument of a rule that covers this command alone."""
+    """A command as it is written: the argument of a rule that covers it alone, in the workspace folder."""
     return " ".join(_quoted(one) for one in words)
+
+
+def folder_text(folder: str) -> str:
+    """What stands before a command in a rule that holds in this folder alone: ``cd vendor && ``; nothing for the workspace folder."""
+    return f"cd {_quoted(folder)} && " if folder else ""
 
 
 def _quoted(word: str) -> str:

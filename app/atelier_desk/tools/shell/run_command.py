@@ -52,7 +52,7 @@ def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", 
         effect=effect,
         risk=risk_of(judgement, running.kind_of(box, safe=reads_below), reads_below=reads_below),
         subjects=Subjects(
-            paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text,
+            paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text, folder=folder,
             sandbox=running.kind_of(box, safe=effect is Effect.READ),
         ),
         details=_details(judgement, folder),

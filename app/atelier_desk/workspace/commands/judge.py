@@ -5,7 +5,7 @@ Pure: it looks at the text alone. Where the files of a line really lie, links fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from posixpath import join, normpath
@@ -53,8 +53,9 @@ class Judged:
 
     Attributes:
         reason: why it is not known to only read: an English ``N_`` text, empty for one that does; ``about`` the word it is about.
-        redirected: those of ``writes`` that its output goes to; its words do not name them.
+        redirected, fed: those of ``writes`` that its output goes to, and of ``reads`` that it is fed: its words do not name them.
         wraps: it runs other programs, so no rule for its first words means anything.
+        folder: where it runs, from the folder of the line on, as the ``cd`` before it leads; None where that is not certain.
     """
 
     command: Simple
@@ -65,6 +66,8 @@ class Judged:
     about: str = ""
     wraps: bool = False
     redirected: tuple[File, ...] = ()
+    fed: tuple[File, ...] = ()
+    folder: str | None = ""
 
     @property
     def inside(self) -> bool:
@@ -141,43 +144,66 @@ def judge(text: str, home: str = "") -> Judgement:
     if len(line.commands) > MOST_COMMANDS:
         return Judgement(text, reason=N_("it holds too many commands"))
     judged: list[Judged] = []
-    folder = ""
+    folder: str | None = ""
+    folders = [""]
     followed = ""
     for place, command in enumerate(line.commands):
-        if followed not in ("", "&&") and folder:
-            # The folder is the new one or the old one: nobody can tell which files are meant.
-            judged.append(Judged(command, Kind.RUNS, reason=N_("the folder it runs in is not certain")))
-        else:
-            one = _judged(command, folder)
-            judged.append(one)
-            if command.arguments[0] == "cd" and one.kind is Kind.READS:
-                folder = one.reads[0].name
+        goes = command.arguments[0] == "cd"
+        if (followed not in ("", "&&") and folder) or (goes and followed in ("||", "|")):
+            # The folder is one of several, and stays so: nobody can tell which files are meant. A ``cd`` after ``||`` may not run at all,
+            # one in a pipe leads nobody but itself.
+            folder = None
+        one = _judged(command, folder) if folder is not None else _anywhere(command, folders)
+        judged.append(one)
+        if goes:
+            folders += [file.name for file in one.reads]
+            folder = one.reads[0].name if folder is not None and one.kind is Kind.READS else None
         followed = line.operators[place] if place < len(line.operators) else ""
     return Judgement(text, line, tuple(judged))
 
 
+def _anywhere(command: Simple, folders: list[str]) -> Judged:
+    """A command that runs in one of these folders: it may touch the files it names in any of them."""
+    each = [_judged(command, folder) for folder in dict.fromkeys(folders)]
+    return replace(
+        each[0],
+        kind=Kind.RUNS,
+        reads=tuple(dict.fromkeys(file for one in each for file in one.reads)),
+        writes=tuple(dict.fromkeys(file for one in each for file in one.writes)),
+        reason=N_("the folder it runs in is not certain"),
+        about="",
+        redirected=tuple(dict.fromkeys(file for one in each for file in one.redirected)),
+        fed=tuple(dict.fromkeys(file for one in each for file in one.fed)),
+        folder=None,
+    )
+
+
 def _judged(command: Simple, folder: str) -> Judged:
-    kind, reads, writes, reason, about, wraps = _program(command)
+    kind, reads, writes, reason, about, wraps = program(command)
     redirected = [redirect for redirect in command.redirects if redirect.file is not None and redirect.file.text != DISCARDED]
     read_from = [redirect.file.text for redirect in redirected if redirect.file is not None and not redirect.writes]
     written = [redirect.file.text for redirect in redirected if redirect.file is not None and redirect.writes]
     if written and kind is Kind.READS:
         kind, reason, about = Kind.WRITES, N_("it writes a file"), written[0]
     redirects = tuple(_file(word, command, folder) for word in written)
+    fed = tuple(_file(word, command, folder) for word in read_from)
     return Judged(
         command,
         kind,
-        tuple(_file(word, command, folder) for word in [*reads, *read_from] if word not in ("-", DISCARDED)),
+        (*(_file(word, command, folder) for word in reads if word not in ("-", DISCARDED)), *fed),
         (*(_file(word, command, folder) for word in writes if word != DISCARDED), *redirects),
         reason,
         about,
         wraps,
         redirects,
+        fed,
+        folder,
     )
 
 
-def _program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool]:
-    """Kind, files read, files written, why not harmless, the word that is about, and whether it runs other programs."""
+def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool]:
+    """What its words say, redirections aside: kind, files read, files written, why not harmless, the word that is about, and whether it
+    runs other programs."""
     name, *rest = command.arguments
     arguments = tuple(rest)
     if name.rpartition("/")[2] in WRAPPERS:
@@ -209,6 +235,8 @@ def _program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, boo
 
 def _files(name: str, rules: Rules, arguments: tuple[str, ...]) -> list[str]:
     taken = take(rules, arguments)
+    if name in special.ARGUMENTS:
+        special.ARGUMENTS[name](arguments)
     if name in special.OPERANDS:
         special.OPERANDS[name](taken.operands)
     operands = list(taken.operands)

@@ -32,6 +32,7 @@ def find(arguments: tuple[str, ...]) -> list[str]:
 
     Source: https://www.gnu.org/software/findutils/manual/html_mono/find.html ("Finding Files" and "Actions").
     """
+    no_zone_file(arguments)
     waiting = list(reversed(arguments))
     files: list[str] = []
     while waiting and waiting[-1] in ("-H", "-P"):
@@ -102,6 +103,57 @@ def jq(operands: tuple[str, ...]) -> None:
     if not operands or re.search(r"\b(import|include|modulemeta)\b", operands[0]):
         raise UnknownOptionError(N_("its script is not known to be harmless"), operands[0] if operands else "jq")
 
+
+def strings(arguments: tuple[str, ...]) -> None:
+    """A word that begins with ``@`` names a file with more arguments, any file at all.
+
+    Source: https://sourceware.org/binutils/docs/binutils/strings.html ("@file").
+    """
+    for word in arguments:
+        if word.startswith("@"):
+            raise UnknownOptionError(N_("it reads more arguments from a file"), word)
+
+
+_XXD = re.compile(r"-[a-zA-Z]|-[cglnos][+-]?[0-9a-fx]*", re.ASCII)
+_TREE = re.compile(r"--.*|-L[0-9]*|-[PI]|-[^LPI]*", re.ASCII)
+
+
+def xxd(arguments: tuple[str, ...]) -> None:
+    """``xxd`` looks at the first letter of an option alone: for it ``-ac in out`` has no value, and ``out`` is written.
+
+    Source: https://github.com/vim/vim/blob/master/src/xxd/xxd.c (``main``).
+    """
+    _alone(arguments, _XXD)
+
+
+def tree(arguments: tuple[str, ...]) -> None:
+    """``tree`` takes the next argument as an option's value and reads on in the word: ``-Lo 2 out`` writes ``out``.
+
+    Source: https://github.com/Old-Man-Programmer/tree/blob/master/tree.c (``main``).
+    """
+    _alone(arguments, _TREE)
+
+
+def _alone(arguments: tuple[str, ...], known: re.Pattern[str]) -> None:
+    for word in arguments:
+        if word.startswith("-") and word not in ("-", "--") and not known.fullmatch(word):
+            raise UnknownOptionError(N_("an option is not known to be harmless"), word)
+
+
+def no_zone_file(arguments: tuple[str, ...]) -> None:
+    """``-d 'TZ="/a/file" now'`` opens that file as a time zone.
+
+    Source: https://www.gnu.org/software/coreutils/manual/html_node/Specifying-time-zone-rules.html
+    """
+    for word in arguments:
+        if "TZ=" in word:
+            raise UnknownOptionError(N_("it reads a time zone from a file"), word)
+
+
+ARGUMENTS: dict[str, Callable[[tuple[str, ...]], None]] = {
+    "date": no_zone_file, "touch": no_zone_file, "strings": strings, "tree": tree, "xxd": xxd,
+}  # fmt: skip
+"""Checks of all arguments besides the rules of the table, for programs that read them in a way of their own."""
 
 OPERANDS: dict[str, Callable[[tuple[str, ...]], None]] = {"date": date, "printf": printf, "jq": jq}
 """Checks of operands besides the rules of the table."""

@@ -1,10 +1,11 @@
 """The table of commands: programs that only read, and a few that write only the files they are given, with the options that keep it so.
 
 Each entry names its source. What is missing was left out on purpose where an option runs a program, writes a file or never ends
-(``sort -o``, ``sort --compress-program``, ``tail -f``, ``rg --pre``, ``tree -o``, ``diff --paginate``, ``file -C``, ``date -s``), or
-follows
-links (``ls -L``, ``grep -R``). ``python --version``, ``cargo --version`` and ``go version`` are not here: version managers read a file of
-the
+(``sort -o``, ``sort --compress-program``, ``tail -f``, ``rg --pre``, ``tree -o``, ``diff --paginate``, ``file -C``, ``date -s``), follows
+links (``ls -L``, ``grep -R``), or takes names or arguments from inside a file, where nobody can look for them beforehand
+(``md5sum --check``, ``wc --files0-from``, ``file -f``, ``tree --fromfile``). An option that names one file is among ``files``, so that
+the file is judged as every other; one whose value may be left out (``od -w``) is not here: what follows it would be taken for the value.
+``python --version``, ``cargo --version`` and ``go version`` are not here: version managers read a file of the
 folder they are called in, and run what it names (CVE-2022-35861; ``path`` in ``rust-toolchain.toml``; ``toolchain`` in ``go.mod``).
 ``find``, ``sed`` and ``git`` have a language of their own and are read in ``special`` and ``git``.
 """
@@ -20,9 +21,7 @@ def _core(page: str) -> str:
     return _GNU.format(page)
 
 
-_DIGEST = Rules(
-    _core("md5sum"), flags="bctwz", long=("binary", "check", "text", "tag", "zero", "ignore-missing", "quiet", "status", "strict", "warn")
-)
+_DIGEST = Rules(_core("md5sum"), flags="btz", long=("binary", "text", "tag", "zero"))
 _GREP = Rules(
     "https://www.gnu.org/software/grep/manual/grep.html",
     flags="EFGPivwxcLlqsbHhnTZarUzIoy",
@@ -86,7 +85,7 @@ READS: dict[str, Rules] = {
     "df": Rules(_core("df"), flags="ahHiklmPT", long=tuple(_DF.split())),
     "diff": Rules(
         "https://www.gnu.org/software/diffutils/manual/html_node/diff-Options.html",
-        flags="abBcdeEiNpqsStTuwyZ", values="UCWxI",
+        flags="abBcdeEiNpqstTuwyZ", values="UCWxI",
         long=("brief", "unified=", "context=", "side-by-side", "new-file", "ignore-case", "ignore-all-space",
               "ignore-space-change", "ignore-blank-lines", "ignore-trailing-space", "text", "minimal", "report-identical-files",
               "color=", "show-c-function", "strip-trailing-cr", "suppress-common-lines", "no-dereference"),
@@ -124,7 +123,7 @@ READS: dict[str, Rules] = {
     "md5sum": _DIGEST, "sha1sum": _DIGEST, "sha256sum": _DIGEST, "sha512sum": _DIGEST, "b2sum": _DIGEST, "cksum": Rules(_core("cksum")),
     "nl": Rules(_core("nl"), flags="p", values="bdfhilnsvw"),
     "nproc": Rules(_core("nproc"), long=("all",), operands=Operands.NONE, most=0),
-    "od": Rules(_core("od"), flags="abcdfilosxv", values="AjNtw", long_values=("address-radix", "skip-bytes", "read-bytes", "format")),
+    "od": Rules(_core("od"), flags="abcdfilosxv", values="AjNt", long_values=("address-radix", "skip-bytes", "read-bytes", "format")),
     "paste": Rules(_core("paste"), flags="sz", values="d", long=("serial",), long_values=("delimiters",)),
     "printf": Rules(_core("printf"), operands=Operands.WORDS),
     "pwd": Rules(_core("pwd"), flags="LP", operands=Operands.NONE, most=0),

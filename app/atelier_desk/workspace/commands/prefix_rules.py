@@ -1,0 +1,45 @@
+"""How much of a command a rule with a star must spell out to cover it: what ``sort:*`` or ``pytest:*`` does not mean.
+
+Of a program in the table the person who wrote the rule meant what the table knows: no other option, and none that runs
+a program or writes a file (``sort --compress-program``, ``rg --pre``, ``sed -i``). Of another program the rule holds as
+it is written, but for the options in ``indirect``. Whether the files of a command lie in the workspace is for whoever
+can look at the disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from atelier_desk.workspace.commands import git, indirect
+from atelier_desk.workspace.commands.judge import Kind, program
+from atelier_desk.workspace.commands.line import Simple, Word
+from atelier_desk.workspace.commands.options import Operands
+from atelier_desk.workspace.commands.table import READS, WRAPPERS, WRITES
+
+
+def spelled_out(command: Simple) -> int:
+    """How many words, from the first, a rule must have letter by letter: 0 for none, all where no star covers it."""
+    words = command.arguments
+    if any(word.globs and word.text.startswith("-") for word in command.words):
+        return len(words)
+    name = indirect.program_name(words[0])
+    if name in WRAPPERS:
+        return len(words)
+    if not in_table(name, words):
+        row = indirect.ROWS.get(name)
+        names_files = any(word.globs and "/" not in word.pieces[0][0] and not word.pieces[0][1] for word in command.words)
+        # A file may be called ``SHELL=.`` or ``xIf``: what the pattern stands for is a word of another kind.
+        special = row is not None and (row.assigns or row.bundled) and names_files
+        return len(words) if special else indirect.spelled_out(words)
+    plain = replace(command, words=(Word(((name, False),)), *command.words[1:]))
+    return len(words) if program(plain)[0] is Kind.RUNS else 0
+
+
+def in_table(name: str, words: tuple[str, ...]) -> bool:
+    """Whether the table knows a command well enough to say what a rule for it means."""
+    if name != "git":
+        return name in READS or name in WRITES or name in ("cd", "find", "sed")
+    command = next((word for word in words[1:] if not word.startswith("-")), "")
+    rules = git.READING.get(command)
+    # Where the table knows no operands (``git tag``), a rule means those that it does not know.
+    return rules is not None and rules.operands is not Operands.NONE
