@@ -22,6 +22,7 @@ from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
 from atelier_desk.domain.text import shorten
+from atelier_desk.engine.run import repositories
 from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
@@ -62,6 +63,17 @@ PLAN_REFUSAL = (
 )
 
 
+REPOSITORY_REFUSAL = (
+    "Refused: settings of this git repository may run programs or use files elsewhere, and this run only reads (profile Plan). "
+    "Go on without git here, or tell the user, who can allow these settings under another profile."
+)
+
+
+def settings_allowed(state: RunState, rule: str) -> bool:
+    """Whether a person said yes to a repository's settings, by the text of the rule for it."""
+    return any(each.text == rule and each.action is Action.ALLOW for each in rules(state))
+
+
 class Judge:
     """Decides about the calls of one run.
 
@@ -86,6 +98,8 @@ class Judge:
             said = decide([level], about)
             # What a rule asks about, and what asks each time, no other rule allows.
             always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
+            if said.action is Action.ASK and said.reason == Concern.REPOSITORY:
+                always = about.settings
             return Judged(said, grounds(about, level), about.reads, always)
         except Exception:
             log.exception("a call of %s could not be looked into", intent.tool)
@@ -197,6 +211,9 @@ def facts(
     about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
     if not unparsed and judgement is not None and judgement.asks_always:
         about[Concern.OPAQUE] = next(pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps)
+    asks_git = repositories.unknown(intent.tool, judgement, described.details, state.workspace)
+    if asks_git:
+        about[Concern.REPOSITORY] = "; ".join(each.about for each in asks_git)
     changes = described.effect is not Effect.READ
     redirected: tuple[Path, ...] = ()
     changed, unseen = paths, ""
@@ -238,6 +255,7 @@ def facts(
         home=home,
         concerns=tuple(about),
         about=tuple(about.items()),
+        settings=tuple(each.rule for each in asks_git),
         reads=_reads(state, intent, described, paths, disk),
     )
 
@@ -265,6 +283,8 @@ def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Seq
 
 def refusal(said: Verdict) -> str:
     """What the model is told of a forbidden call."""
+    if said.reason == Concern.REPOSITORY:
+        return f"{REPOSITORY_REFUSAL} It is about {said.about}."
     if said.reason != "rule":
         return PLAN_REFUSAL
     what = f" It is about {said.about}." if said.about else ""

@@ -34,7 +34,7 @@ from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import server_desk
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, telling, unreachable
+from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, settings_allowed, telling, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import searching
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
@@ -486,6 +486,7 @@ class ToolCalls:
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),
             barred_host=lambda host: barred_host(state, prepared.intent.tool, prepared.intent.section, host),
+            settings_allowed=lambda rule: settings_allowed(state, rule),
             tells=telling(state, prepared.intent.tool, prepared.intent.section),
             given=self._given(prepared.call.id),
             desk=server_desk.CallDesk(env, self._handle, prepared.call.id),

@@ -15,11 +15,11 @@ from atelier_desk.i18n import N_
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
+from atelier_desk.workspace import repository
 from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import Line, Simple, Word
-from atelier_desk.workspace.commands.options import UnknownOptionError
 from atelier_desk.workspace.places import NO_WORKSPACE
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
@@ -31,20 +31,21 @@ BUILT_IN = frozenset({"cd"})
 """Words of the shell that must stay words; every other program is named by its file."""
 TOLD_EVERY_S = 0.2
 TOLD_LINES, TOLD_CHARACTERS = 40, 4_000
-SETTINGS_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
     """The workspace of a call and the folder in it where a command runs.
 
-    ``roots``: all granted folders, ``root`` first; ``skills``: those of skills that were taken up, whose scripts can be read.
+    ``roots``: all granted folders, ``root`` first; ``skills``: those of skills that were taken up, whose scripts can be read;
+    ``settings_allowed``: whether a person said yes to a repository's settings (``Repository.rule``).
     """
 
     root: Path
     folder: Path
     roots: tuple[Path, ...]
     skills: tuple[Path, ...] = ()
+    settings_allowed: Callable[[str], bool] = lambda rule: False
 
 
 def where(context: ToolContext, folder: str = "") -> Where:
@@ -59,7 +60,7 @@ def where(context: ToolContext, folder: str = "") -> Where:
         raise ToolError(f"cwd {folder!r} is outside of the workspace. Give a folder in it, relative to {root}.", code="outside")
     if not wanted.is_dir():
         raise ToolError(f"cwd {folder!r} is not a folder of the workspace. Leave it out to run in the workspace itself.", code="not_found")
-    return Where(root, wanted, context.roots or (root,), folders_of(context.skills))
+    return Where(root, wanted, context.roots or (root,), folders_of(context.skills), context.settings_allowed)
 
 
 def commands_of(services: ToolServices) -> Commands:
@@ -114,6 +115,7 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
     if line is None:
         return replace(_in_shell(judgement.text, place, safe=False, reads_git=False), interactive=interactive)
     found: list[Simple] = []
+    shown: list[str] = []
     for judged, command in zip(judgement.commands, line.commands, strict=True):
         name = command.arguments[0]
         if name in BUILT_IN and not line.plain:
@@ -126,19 +128,20 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
             raise _not_found(name, place, safe=safe)
         words = (Word(((file, False),)), *command.words[1:])
         if judged.safe and name == "git":
-            words = _words(await hardened(file, command.arguments[1:], place), command)
+            names, reads = await _settings(file, place, judged.folder)
+            words = _words(git.hardened((file, *command.arguments[1:]), names), command)
+            shown += reads
         found.append(replace(command, words=words))
     program = found[0].arguments[0]
     if line.plain and program not in BUILT_IN:
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
         reads_git = judgement.commands[0].safe and arguments[0] == "git"
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        box = sandbox.reading(place.root, everything=reads_git) if safe else None
+        box = sandbox.reading(*place.roots, shown=shown) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] == "git")
     said = Line(tuple(found), line.operators).rendered
-    has_git = any(judged.command.arguments[0] == "git" for judged in judgement.commands)
-    box = sandbox.reading(place.root, everything=has_git) if safe else None
+    box = sandbox.reading(*place.roots, shown=shown) if safe else None
     return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 
@@ -179,29 +182,19 @@ def _in_shell(text: str, place: Where, *, safe: bool, reads_git: bool) -> Order:
     return Order(shell, arguments, place.folder, _environment(place, safe=safe, reads_git=reads_git))
 
 
-async def hardened(file: str, arguments: tuple[str, ...], place: Where) -> tuple[str, ...]:
-    """A reading git command that runs nothing a repository names; raises ``ToolError``."""
-    environ = {**environment.environment(place.root), **git.ENVIRONMENT}
-    process = await asyncio.create_subprocess_exec(
-        *git.settings_command(file),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd=place.folder,
-        env=environ,
-    )
-    try:
-        async with asyncio.timeout(SETTINGS_S):
-            out, _err = await process.communicate()
-    except TimeoutError:
-        raise ToolError("git did not answer when it was asked for the repository's settings.", code="timeout") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-    try:
-        return git.hardened((file, *arguments), [name for name in out.decode("utf-8", "replace").split("\0") if name])
-    except UnknownOptionError as error:
-        raise ToolError(f"git is not run here: {error.reason} ({error.part}). Tell the user.", code="unsafe_repository") from error
+async def _settings(file: str, place: Where, folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the settings that git finds in the folder that ``cd`` led to, and the files besides the workspace that it must read.
+
+    They may have changed since the call was decided about: ``ToolError`` unless a person said yes to them as they are now.
+    """
+    found = await asyncio.to_thread(repository.look, file, place.folder / folder, place.roots)
+    if found.rule and not place.settings_allowed(found.rule):
+        raise ToolError(
+            f"git is not run here: settings of the repository may run programs or use files elsewhere ({found.about}), and the user has "
+            "not allowed them as they are now. Go on without git here, or tell the user.",
+            code="unsafe_repository",
+        )
+    return found.settings, found.reads
 
 
 async def start(services: ToolServices, context: ToolContext, order: Order, line: str, *, background: bool = False) -> Kept:

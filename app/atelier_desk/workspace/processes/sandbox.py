@@ -54,17 +54,21 @@ def means() -> str:
     return "sandbox-exec" if seatbelt.available() else f"Landlock {confine.abi()} + seccomp"
 
 
-def reading(root: Path, *, everything: bool = False) -> dict[str, Any] | None:
-    """A sandbox that reads the workspace and the system's programs; None where there is no sandbox.
+def reading(*roots: Path, shown: Iterable[str] = ()) -> dict[str, Any] | None:
+    """A sandbox that reads the granted folders, the system's programs and ``shown``, but no secrets beside the granted folders; None where
+    there is no sandbox.
 
-    ``everything``: it reads all files; git needs its owner's settings, and the repository may begin above the workspace.
+    ``shown``: files and folders besides, as git needs its owner's settings, and a repository that begins above the workspace.
     """
     if not available():
         return None
+    own = [realpath(root) for root in roots]
+    closed = {realpath(path) for path in [*map(Path, _CLOSED), *(Path.home() / name for name in SECRETS)]} - {"/dev"}
+    more = [found for each in shown for found in _without(realpath(each), closed)]
     if seatbelt.available():
-        read = ["/"] if everything else [*seatbelt.SYSTEM, realpath(root)]
-        return {"kind": "reading", "profile": seatbelt.profile(read, ["/dev/null", "/dev/zero"])}
-    return {"kind": "reading", "read": ["/"] if everything else [*SYSTEM, realpath(root)], "write": list(NOWHERE)}
+        return {"kind": "reading", "profile": seatbelt.profile([*seatbelt.SYSTEM, *own, *more], ["/dev/null", "/dev/zero"])}
+    system = [found for each in SYSTEM for found in (_without(each, closed) if each == "/etc" else (each,))]
+    return {"kind": "reading", "read": [*system, *own, *more], "write": list(NOWHERE)}
 
 
 def working(
