@@ -24,7 +24,7 @@ class Setting(NamedTuple):
 
 _ALL = (
     "add advice am apply author blame branch checkout clean clone color column commit commitgraph committer completion credential "
-    "credentialcache credentialstore difftool feature fetch fsck gitflow gitreview grep gui http i18n index lfs log lsrefs mailinfo "
+    "credentialcache credentialstore difftool fastimport feature fetch fsck gitflow gitreview grep gui http i18n index lfs log lsrefs mailinfo "
     "maintenance merge mergetool notes pack promisor pull push rebase receive reftable remotes repack rerere revert showbranch sparse "
     "splitindex stash status submodule tag transfer trailer uploadarchive uploadpackfilter user versionsort worktree"
 )
@@ -66,18 +66,23 @@ _KEYS: Mapping[str, str] = {
     "protocol": "allow version",
     "remote": "pushdefault",
     "safe": "barerepository",
-    "sendemail": "annotate assume8bitencoding cc chainreplyto confirm from multiedit signedoffbycc suppresscc thread to transferencoding",
+    "sendemail": (
+        "annotate assume8bitencoding bcc cc chainreplyto confirm envelopesender from multiedit signedoffbycc smtpdomain smtpencryption "
+        "smtpserverport smtpuser suppresscc suppressfrom thread to transferencoding validate xmailer"
+    ),
     "ssh": "variant",
     "tar": "umask",
     "uploadpack": "allowanysha1inwant allowfilter allowreachablesha1inwant allowrefinwant allowtipsha1inwant hiderefs keepalive",
 }
 """Known keys of the other sections."""
 _NAMED: Mapping[str, str] = {
+    "add": "usebuiltin",
     "branch": "*",
     "color": "*",
     "credential": "*",
     "diff": "algorithm binary cachetextconv funcname wordregex xfuncname",
     "difftool": "hasoutput trustexitcode",
+    "fetch": "*",
     "filter": "required",
     "gc": "reflogexpire reflogexpireunreachable",
     "gitflow": "*",
@@ -86,7 +91,8 @@ _NAMED: Mapping[str, str] = {
     "maintenance": "auto enabled schedule",
     "merge": "name recursive",
     "mergetool": "hasoutput hideresolved layout trustexitcode useautomerge",
-    "notes": "mergestrategy",
+    "notes": "*",
+    "receive": "*",
     "remote": (
         "fetch followremotehead gh-resolved glab-resolved lfspushurl lfsurl mirror partialclonefilter promisor proxy proxyauthmethod prune "
         "prunetags push pushurl serveroption skipdefaultupdate skipfetchall tagopt url"
@@ -99,6 +105,8 @@ _NAMED: Mapping[str, str] = {
 }
 """Known keys with a name between (``section.name.key``); ``*``: all."""
 _PROGRAMS_OF_GPG = frozenset({"gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"})
+_FILES_OF_GPG = frozenset({"gpg.ssh.allowedsignersfile", "gpg.ssh.revocationfile"})
+"""Read by the programs above alone."""
 _LFS = {
     "filter.lfs.clean": ("git-lfs clean -- %f", "git lfs clean -- %f"),
     "filter.lfs.smudge": ("git-lfs smudge -- %f", "git-lfs smudge --skip -- %f", "git lfs smudge -- %f"),
@@ -141,7 +149,7 @@ def is_known(name: str, value: str | None) -> bool:
     if by_value is not None:
         return by_value(value)
     known = _NAMED_OF.get(section, frozenset())
-    return "*" in known or key in known or name in _PROGRAMS_OF_GPG or name == "gpg.ssh.allowedsignersfile"
+    return "*" in known or key in known or name in _PROGRAMS_OF_GPG or name in _FILES_OF_GPG
 
 
 _BY_VALUE: Mapping[str, Callable[[str | None], bool]] = {
