@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,16 +22,16 @@ from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.git_settings import Setting, is_known
 from atelier_desk.workspace.processes import environment
 
-TIMEOUT_S = 5.0
+TIMEOUT_S = 3.0
 MOST_BYTES = 4 * 1024 * 1024
 """Of all settings together; longer ones count as unreadable, as do those that take longer."""
-SHOWN = 3
+SHOWN, _DIGITS = 3, 32
 DEPTH = 5
 """How far objects of others may lead on; git goes no further (gitrepository-layout(5))."""
 _LONGEST, _LONGEST_PATH = 200, 65_536
 _FILES = frozenset({"core.excludesfile", "core.attributesfile", "mailmap.file", "diff.orderfile"})
 """Settings of the person's own that name files which reading commands open."""
-_LINKS = ("", "info", "objects", "objects/info", "objects/pack", "refs")
+_LINKS = ("", "info", "objects", "objects/info", "objects/pack", "rebase-apply", "rebase-merge", "refs", "sequencer")
 """Below a repository's folder, where links are looked for."""
 RULE = "git_settings"
 """Rules that say yes to the settings of one repository: ``git_settings(HASH PLACE)``."""
@@ -59,25 +60,31 @@ class Repository:
         return ", ".join(self.unknown[:SHOWN]) + (f" +{more}" if more > 0 else "")
 
 
-def look(program: str, folder: Path, roots: Sequence[Path]) -> Repository:
+def look(program: str, folder: Path, roots: Sequence[Path], *, reading: bool = True) -> Repository:
     """What ``program``, a git, finds in ``folder`` in the environment that its reading commands get.
 
-    Takes some 10 ms and never raises: what cannot be read is unknown. ``roots`` are the granted folders, the workspace first.
+    Takes some 10 ms and never raises: what cannot be read is unknown. ``roots`` are the granted folders, the workspace first; without
+    ``reading`` git will do more than read, and programs with a fixed name are not switched off.
     """
     if not folder.is_dir():
         return Repository()
     environ = {**environment.environment(roots[0] if roots else None), **git.ENVIRONMENT}
-    listed, said = (_answer(command(program), folder, environ) for command in (git.settings_command, git.place_command))
-    if listed is None or said is None or listed[0]:
-        return _repository(realpath(folder), ["config"], [])
-    settings = list(_settings(listed[1]))
-    return _Look(folder, [realpath(root) for root in roots], settings, *said).repository()
+    listed = _answer(git.settings_command(program), folder, environ)
+    said = _answer(git.place_command(program), folder, environ) if listed is not None and not listed[0] else None
+    if listed is None or said is None:
+        return _unreadable(realpath(folder))
+    return _Look(folder, [realpath(root) for root in roots], list(_settings(listed[1])), *said, reading=reading).repository()
+
+
+def _unreadable(place: str) -> Repository:
+    """One whose settings cannot be read. No yes to it is remembered: the next time they may be anything."""
+    return Repository((f"config ({_shown(place)})",), f"{RULE}({secrets.token_hex(_DIGITS // 2)} {_shown(place)})")
 
 
 def _repository(place: str, problems: Sequence[str], settings: Sequence[Setting]) -> Repository:
     """One whose settings ask: the hash is of all that is unknown, and of the place."""
     listed = sorted((each.name, each.value or "", each.value is None) for each in settings)
-    digest = hashlib.sha256(repr((place, sorted(problems), listed)).encode()).hexdigest()[:32]
+    digest = hashlib.sha256(repr((place, sorted(problems), listed)).encode()).hexdigest()[:_DIGITS]
     unknown = (*map(_shown, problems), *(f"{_shown(each.name)} ({_shown(each.origin.removeprefix('file:'))})" for each in settings))
     return Repository(tuple(dict.fromkeys(unknown)), f"{RULE}({digest} {_shown(place)})")
 
@@ -121,8 +128,9 @@ def _shown(text: str) -> str:
 class _Look:
     """One look at a repository: ``status`` and ``said`` are the answer of ``git.place_command``."""
 
-    def __init__(self, folder: Path, roots: list[str], settings: list[Setting], status: int, said: bytes) -> None:
+    def __init__(self, folder: Path, roots: list[str], settings: list[Setting], status: int, said: bytes, *, reading: bool) -> None:
         self._roots = roots
+        self._reading = reading
         self._settings = settings
         self._folder = folder
         # A bare repository says no folder of files, and ends with an error; without any repository nothing is said.
@@ -137,6 +145,8 @@ class _Look:
 
     def repository(self) -> Repository:
         names = tuple(dict.fromkeys(each.name for each in self._settings))
+        if not self._readable:
+            return _unreadable(realpath(self._folder))
         problems, unknown = list(self._problems()), [each for each in self._settings if not self._is_known(each)]
         place = self._git or realpath(self._folder)
         said = _repository(place, problems, unknown) if problems or unknown else Repository()
@@ -159,9 +169,7 @@ class _Look:
 
     def _problems(self) -> Iterator[str]:
         """What leads git elsewhere, or hides a repository in a folder."""
-        if not self._readable:
-            yield "rev-parse"
-        elif self._git and not self._found:
+        if self._git and not self._found:
             yield f"bare {self._git}"
         if not self._found or not self._inside(self._found):
             return
@@ -175,7 +183,7 @@ class _Look:
         for folder in dict.fromkeys((self._git, self._common)):
             for link in _links(folder):
                 if not self._inside(realpath(link)):
-                    yield f"link {link}"
+                    yield f"link {link} {realpath(link)}"
 
     def _leads_back(self) -> bool:
         """Whether a repository elsewhere is that of this folder by its own word: a linked work tree, or the submodule of a repository
@@ -193,10 +201,15 @@ class _Look:
         if setting.name == "core.worktree":
             meant = realpath(os.path.join(self._git, setting.value or ""))  # noqa: PTH118
             return bool(self._found) and (meant == self._found or (self._inside(self._found) and self._inside(meant)))
-        return is_known(setting.name, setting.value)
+        if setting.name == "core.hookspath" and setting.value and self._found and self._inside(self._found):
+            # As good as .git/hooks: programs of the project.
+            hooks = realpath(os.path.join(self._top, os.path.expanduser(setting.value)))  # noqa: PTH111, PTH118
+            return self._inside(hooks) or self._reading
+        return is_known(setting.name, setting.value, reading=self._reading)
 
     def _is_theirs(self, setting: Setting) -> bool:
-        """Whether a setting of the person's own stands in a file of a granted folder, but for git's own files in a home that was granted."""
+        """Whether a setting of the person's own stands in a file of a granted folder. Git's own files in a home that was granted do not
+        count."""
         path = realpath(self._folder / setting.origin.removeprefix("file:"))
         return self._inside(path) and path not in {realpath(each) for each in _own_files()}
 

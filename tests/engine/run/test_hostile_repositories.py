@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, Recorder
@@ -92,24 +92,22 @@ def rows(table: str) -> list[str]:
 
 
 def calls(turn: int | None = None) -> list[ToolCall]:
-    """Every place, by ``cd`` and by ``cwd``, and git's own tools; with ``turn`` each place in one of the ways."""
+    """Every place, by ``cd`` and by ``cwd``, and git's own tools; with ``turn`` the workspace itself and two of the other places: each row
+    of the table takes other ones."""
     made: list[tuple[str, dict[str, Any]]] = [("git_status", {}), ("git_diff", {}), ("git_diff", {"staged": True})]
-    made = made[turn % 3 :][:1] if turn is not None else made
     made.append(("run_command", {"command": LINE}))
-    for number, folder in enumerate(PLACES[1:], turn or 0):
-        if turn is None or number % 2:
-            made.append(("run_command", {"command": f"cd {folder} && {LINE.replace('; ', ' && ')}"}))
-        if turn is None or not number % 2:
-            made.append(("run_command", {"command": LINE, "cwd": folder}))
+    below: list[tuple[str, dict[str, Any]]] = []
+    for folder in PLACES[1:]:
+        below.append(("run_command", {"command": f"cd {folder} && {LINE.replace('; ', ' && ')}"}))
+        below.append(("run_command", {"command": LINE, "cwd": folder}))
+    made = made + below if turn is None else [made[turn % 4], below[turn % 8], below[(turn + 3) % 8]]
     return [
         ToolCall(id=f"c{number:02}", name=name, arguments={**given, **({"modifies_files": False} if name == "run_command" else {})})
         for number, (name, given) in enumerate(made)
     ]
 
 
-AGENT = AgentConfig(
-    name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval="plan"
-)
+AGENT = AgentConfig(name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=ApprovalMode.PLAN)
 
 
 class Tried:
@@ -118,7 +116,9 @@ class Tried:
     def __init__(self, open_atelier: Opener, template: Hostile, folder: Path) -> None:
         self._open, self.template, self._folder = open_atelier, template, folder
 
-    async def __call__(self, *made: tuple[str, Hostile], asked: list[list[ToolCall]]) -> dict[str, list[dict[str, Any]]]:
+    async def __call__(
+        self, *made: tuple[str, Hostile], asked: list[list[ToolCall]], mode: ApprovalMode = ApprovalMode.PLAN
+    ) -> dict[str, list[dict[str, Any]]]:
         """The ends of the calls, by the name of the workspace; ``asked`` are the calls of one after another, again from the start."""
         steps: list[Any] = [step for number, _each in enumerate(made) for step in (asked[number % len(asked)], "done")]
         ended: dict[str, list[dict[str, Any]]] = {}
@@ -126,7 +126,7 @@ class Tried:
             for name, place in made:
                 workflow = await atelier.workflows.create(ascii(name), workspace=(str(place.root),))
                 heard = Recorder(atelier, workflow.id)
-                run_id = await atelier.runs.send(workflow.id, "go", agent=AGENT)
+                run_id = await atelier.runs.send(workflow.id, "go", agent=AGENT.model_copy(update={"approval": mode}))
                 await atelier.runs.wait(run_id)
                 ends = [event.data for event in heard.events if event.chunk_type.value == "tool_end"]
                 ended[name] = sorted(ends, key=lambda end: str(end["call_id"]))
@@ -158,7 +158,7 @@ def refused(ended: list[dict[str, Any]]) -> list[bool]:
 async def test_settings_that_are_asked_about(tried: Tried, tmp_path: Path) -> None:
     made = [(row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template))) for number, row in enumerate(rows(ASKS))]
     assert len(made) >= 60
-    turns = [calls(turn) for turn in range(6)]
+    turns = [calls(turn) for turn in range(8)]
     ended = await tried(*made, asked=turns)
     quiet(tried.template, ended)
     for row, ends in ended.items():
@@ -179,6 +179,38 @@ async def test_settings_with_which_git_is_run(tried: Tried, tmp_path: Path) -> N
         assert not any(refused(ends)), (name, [each.get("error") for each in ends])
         assert all(each["success"] for each in ends if "bare.git" not in json.dumps(each)), name
         assert "+two" in json.dumps(ends[1]), name
+
+
+MORE = """
+core.fsmonitor P                   | core.hooksPath O                    | core.sshCommand P
+core.editor P                      | core.pager P                        | credential.helper !P
+gpg.program P                      | filter.evil.clean P                 | alias.x !P
+"""
+"""Settings that are asked about before git does more than read, also under Free."""
+
+
+async def test_what_git_does_more_than_reading(tried: Tried, tmp_path: Path) -> None:
+    made = [(row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template))) for number, row in enumerate(rows(MORE))]
+    line = [ToolCall(id="add", name="run_command", arguments={"command": "git add .", "modifies_files": True})]
+    assert await tried(*made, asked=[line], mode=ApprovalMode.AUTO) == {row: [] for row, _place in made}, "each waits for a person"
+    assert list(tried.template.marks.iterdir()) == []
+    place = tried.template.copy(tmp_path / "own", b"[core]\n\thooksPath = .husky/_\n\tfsmonitor = false\n")
+    ended = await tried(("own", place), asked=[line], mode=ApprovalMode.AUTO)
+    assert [end["success"] for end in ended["own"]] == [True], "hooks of the workspace are as good as those of .git"
+
+
+async def test_reading_into_a_file(tried: Tried, tmp_path: Path) -> None:
+    """Under Edit nobody is asked about a file of the workspace; what fills it only reads."""
+    place = tried.template.copy(tmp_path / "w", b"".join(settings(row, tried.template) for row in rows(RUNS)))
+    lines = ("git status > out.txt", "git diff > out.txt", "git log -p >> out.txt && git status >> out.txt")
+    asked = [
+        ToolCall(id=f"c{number}", name="run_command", arguments={"command": line, "modifies_files": True})
+        for number, line in enumerate(lines)
+    ]
+    ended = await tried(("w", place), asked=[asked], mode=ApprovalMode.EDIT)
+    assert [end["success"] for end in ended["w"]] == [True] * len(lines)
+    quiet(place, ended)
+    assert "+two" in (place.root / "out.txt").read_text() or "first" in (place.root / "out.txt").read_text()
 
 
 def of_work_tree(place: Hostile) -> None:

@@ -86,6 +86,11 @@ class Judge:
         self._granted: tuple[PermissionRule, ...] = ()
         self._agent_id = ""
         self._level: Level | None = None
+        self._looked: repositories.Looked = {}
+
+    def begin(self) -> None:
+        """The calls that are judged from here on are judged at one moment: a repository is looked at once for all of them."""
+        self._looked.clear()
 
     def judged(self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()) -> Judged:
         """What is decided; ``tainted`` is what the team read from outside.
@@ -94,7 +99,7 @@ class Judge:
         """
         try:
             level = self._level_of(state)
-            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted)
+            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted, looked=self._looked)
             said = decide([level], about)
             # What a rule asks about, and what asks each time, no other rule allows.
             always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
@@ -199,9 +204,16 @@ def _is_readable(text: str) -> bool:
 
 
 def facts(
-    state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
+    state: RunState,
+    intent: ToolCallStarted,
+    described: Call,
+    *,
+    repaired: bool,
+    own: Sequence[str] = (),
+    tainted: Sequence[str] = (),
+    looked: repositories.Looked | None = None,
 ) -> Facts:
-    """The facts of a call, from what its tool says of it."""
+    """The facts of a call, from what its tool says of it; ``looked``: see ``repositories.unknown``."""
     disk = _Disk(state.workspace)
     home = _slashed(_home())
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
@@ -211,7 +223,7 @@ def facts(
     about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
     if not unparsed and judgement is not None and judgement.asks_always:
         about[Concern.OPAQUE] = next(pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps)
-    asks_git = repositories.unknown(intent.tool, judgement, described.details, state.workspace)
+    asks_git = repositories.unknown(intent.tool, judgement, described.details, state.workspace, {} if looked is None else looked)
     if asks_git:
         about[Concern.REPOSITORY] = "; ".join(each.about for each in asks_git)
     changes = described.effect is not Effect.READ

@@ -114,6 +114,7 @@ class ToolCalls:
         Calls a person must allow first are asked about, all at once; those before them run meanwhile.
         """
         state = self._handle.current
+        self._judge.begin()
         prepared = [await self._tried(self.prepare(state, call.call, allowed=call.allowed)) for call in calls]
         asking = [one for one in prepared if one.asks]
         if asking:
@@ -125,6 +126,7 @@ class ToolCalls:
 
     def beginning(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
         """What ``begin`` would commit now, for whoever commits what led to it. Empty when a person must allow one of the calls first."""
+        self._judge.begin()
         prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
         if any(one.asks for one in prepared):
             return []

@@ -17,7 +17,7 @@ from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
 from atelier_desk.workspace import repository
 from atelier_desk.workspace.commands import git, places
-from atelier_desk.workspace.commands.judge import Judgement
+from atelier_desk.workspace.commands.judge import Judged, Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import Line, Simple, Word
 from atelier_desk.workspace.places import NO_WORKSPACE
@@ -127,7 +127,7 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
         if not file:
             raise _not_found(name, place, safe=safe)
         words = (Word(((file, False),)), *command.words[1:])
-        if judged.safe and name == "git":
+        if _reads_git(judged):
             names, reads = await _settings(file, place, judged.folder)
             words = _words(git.hardened((file, *command.arguments[1:]), names), command)
             shown += reads
@@ -135,14 +135,19 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
     program = found[0].arguments[0]
     if line.plain and program not in BUILT_IN:
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
-        reads_git = judgement.commands[0].safe and arguments[0] == "git"
+        reads_git = _reads_git(judgement.commands[0])
         environ = _environment(place, safe=safe, reads_git=reads_git)
         box = sandbox.reading(*place.roots, shown=shown) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
-    reads_git = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] == "git")
+    reads_git = all(_reads_git(judged) for judged in judgement.commands if judged.command.arguments[0] == "git")
     said = Line(tuple(found), line.operators).rendered
     box = sandbox.reading(*place.roots, shown=shown) if safe else None
     return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
+
+
+def _reads_git(judged: Judged) -> bool:
+    """Whether a command is a git that only reads, wherever its output goes."""
+    return judged.command.arguments[0] == "git" and judged.kind is not Does.RUNS
 
 
 def _words(arguments: tuple[str, ...], command: Simple) -> tuple[Word, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from atelier_desk.i18n import N_
-from atelier_desk.workspace.commands.git_settings import is_switched_off
+from atelier_desk.workspace.commands.git_settings import ASKS_GPG, is_switched_off
 from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
 
 _DOCS = "https://git-scm.com/docs/git-{}"
@@ -115,7 +115,7 @@ def reads(arguments: tuple[str, ...]) -> list[str]:
         raise UnknownOptionError(N_("it runs programs or changes files"), words[0] if words else "git")
     taken = take(rules, tuple(words[1:]))
     for word in words[1:]:
-        if "%G" in word or "%(trailers" in word or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:")):
+        if ASKS_GPG.search(word) or "(trailers" in word or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:")):
             raise UnknownOptionError(N_("its format is not known to be harmless"), word)
     return [*taken.operands]
 

@@ -6,6 +6,7 @@ a name or a text to it, or when ``git.SWITCHED_OFF`` says something else in its 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -50,8 +51,8 @@ _KEYS: Mapping[str, str] = {
         "worktreeconfig"
     ),
     "format": (
-        "attach cc coverfromdescription coverletter encodeemailheaders filenamemaxlength forceinbodyfrom from headers mboxrd notes noprefix "
-        "numbered signature signoff subjectprefix suffix thread to useautobase"
+        "attach cc coverfromdescription coverletter encodeemailheaders filenamemaxlength forceinbodyfrom from headers mboxrd notes "
+        "noprefix numbered signature signoff subjectprefix suffix thread to useautobase"
     ),
     "fsmonitor": "allowremote",
     "gc": (
@@ -104,6 +105,11 @@ _NAMED: Mapping[str, str] = {
     "url": "insteadof pushinsteadof",
 }
 """Known keys with a name between (``section.name.key``); ``*``: all."""
+_PROGRAMS = frozenset({
+    "core.alternaterefscommand", "core.askpass", "core.editor", "core.fsmonitor", "core.gitproxy", "core.hookspath", "core.pager",
+    "core.sshcommand", "gpg.program",
+})  # fmt: skip
+"""Known because ``git.SWITCHED_OFF`` says something else in their place."""
 _PROGRAMS_OF_GPG = frozenset({"gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"})
 _FILES_OF_GPG = frozenset({"gpg.ssh.allowedsignersfile", "gpg.ssh.revocationfile"})
 """Read by the programs above alone."""
@@ -113,6 +119,8 @@ _LFS = {
     "filter.lfs.process": ("git-lfs filter-process", "git-lfs filter-process --skip"),
 }
 """What ``git lfs install --local`` writes (git-lfs, lfs/attribute.go). Switched off for reading, as every filter is."""
+ASKS_GPG = re.compile(r"%[-+ ]?G")
+"""A placeholder of a format that checks a signature (git-log(1), "PRETTY FORMATS")."""
 _BOOLEANS = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0", ""})
 
 
@@ -126,7 +134,7 @@ def _is_boolean(value: str | None) -> bool:
 
 def _is_plain_format(value: str | None) -> bool:
     """Whether a format of log says nothing of signatures, which a program would check."""
-    return value is not None and "%G" not in value
+    return value is not None and not ASKS_GPG.search(value)
 
 
 def _read(table: Mapping[str, str]) -> dict[str, frozenset[str]]:
@@ -136,8 +144,13 @@ def _read(table: Mapping[str, str]) -> dict[str, frozenset[str]]:
 _ALL_OF, _KEYS_OF, _NAMED_OF = frozenset(_ALL.split()), _read(_KEYS), _read(_NAMED)
 
 
-def is_known(name: str, value: str | None) -> bool:
-    """Whether a setting runs nothing and opens nothing elsewhere while git only reads. ``core.worktree`` is for who sees the disk to say."""
+def is_known(name: str, value: str | None, *, reading: bool = True) -> bool:
+    """Whether a setting runs nothing and opens nothing elsewhere while git only reads. ``core.worktree`` is for who sees the disk to say.
+
+    ``reading``: what names a program is switched off; elsewhere it is not known, unless it says yes or no.
+    """
+    if not reading and (name in _PROGRAMS or name in _PROGRAMS_OF_GPG or name.startswith("credential.")) and not _is_boolean(value):
+        return False
     section, _dot, rest = name.partition(".")
     _name, dot, key = rest.rpartition(".")
     if not dot:
