@@ -50,8 +50,8 @@ def test_published_cases(case: str, line: str) -> None:
         "git ls-files --exclude-from=/etc/passwd",
         "git ls-files --exclude-per-directory=x", "git diff -O/etc/passwd", "git log --output=x", "git diff --output x",
         "git show --pathspec-from-file=/etc/passwd", "git diff --no-index a /etc/passwd", "git diff /etc/passwd x", "git status -v",
-        "git status -vs", "git log --format=%h%+GG", "git log --format=%+(trailers:x)", "git log --stdin", "git shortlog --file=/etc/passwd",
-        "git diff --textconv", "git diff --ext-diff", "git ls-files --with-tree=x", "git --git-dir=/x status", "git log --show-signature",
+        "git status -vs", "git log --format=%h%+GG", "git log --format=%+(trailers:x)", "git log --stdin", "git diff --textconv",
+        "git diff --ext-diff", "git ls-files --with-tree=x", "git --git-dir=/x status", "git log --show-signature",
     ],
 )  # fmt: skip
 def test_options_of_git_that_name_files_or_programs(line: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import TextPart
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
@@ -70,18 +71,31 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
-def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str) -> Order:
-    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is."""
+def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str, *, only: tuple[Path, ...] | None = None) -> Order:
+    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is. ``only``: what it reads
+    besides the workspace, see ``named``."""
     if kind not in ("workspace", "network"):
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
-    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills)
+    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills, only=only)
     if box is None:
         return order
     # Its own folders of the home cannot be written, nor settings with tokens be read.
     own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "cache/npm")}
     return replace(order, sandbox=box, environment={**order.environment, **own, "npm_config_userconfig": os.devnull})
+
+
+def named(judgement: Judgement, place: Where) -> tuple[Path, ...] | None:
+    """The files that a line of programs that only read was allowed to read: those that it names. None for any other line, for git, whose
+    repository may lie anywhere, and for programs that are not the system's, which may need files beside them."""
+    programs = [command.arguments[0] for command in judgement.line.commands] if judgement.line is not None else []
+    found = [environment.program(name, place.folder, place.root) for name in programs if name not in BUILT_IN]
+    if judgement.kind is not Does.READS or "git" in programs or not all(sandbox.is_of_system(file) for file in found):
+        return None
+    # A pattern of names stands for files in the folder before it.
+    starts = (file.name[: file.first_glob].rpartition("/")[:2] if file.globs else (file.name, "") for file in judgement.files)
+    return tuple(place.folder / (before or slash) for before, slash in starts)
 
 
 def same_with_files(judgement: Judgement) -> tuple[str, ...]:
@@ -192,7 +206,7 @@ async def _settings(file: str, place: Where, folder: str) -> tuple[tuple[str, ..
 
     They may have changed since the call was decided about: ``ToolError`` unless a person said yes to them as they are now.
     """
-    found = await asyncio.to_thread(repository.look, file, place.folder / folder, place.roots)
+    found = await in_tool_thread(repository.look, file, place.folder / folder, place.roots)
     if found.rule and not place.settings_allowed(found.rule):
         raise ToolError(
             f"git is not run here: settings of the repository may run programs or use files elsewhere ({found.about}), and the user has "

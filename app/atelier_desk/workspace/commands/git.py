@@ -47,7 +47,8 @@ READING: dict[str, Rules] = {
               "symbolic-full-name", "all", "branches=", "tags=", "quiet", "is-bare-repository"),
     ),
     "ls-files": Rules(
-        _DOCS.format("ls-files"), flags="cdmoistuvz", values="x", files="X",
+        # Not -X: what its file's lines are can be told from the names that are left out, and it starts where the repository does.
+        _DOCS.format("ls-files"), flags="cdmoistuvz", values="x",
         long=("cached", "deleted", "modified", "others", "ignored", "stage", "unmerged", "killed", "directory", "exclude-standard",
               "full-name", "error-unmatch"),
     ),

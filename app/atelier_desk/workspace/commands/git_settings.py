@@ -1,7 +1,7 @@
 """Which settings of a repository start no program and open no file elsewhere while git only reads.
 
-A list of what is known, never of what is dangerous. A key is known here when no command of ``git.READING`` uses it, when it is only a number,
-a name or a text to it, or when ``git.SWITCHED_OFF`` says something else in its place. Source: git-config(1).
+A list of what is known, never of what is dangerous. A key is known here when no command of ``git.READING`` uses it, when it is only a
+number, a name or a text to it, or when ``git.SWITCHED_OFF`` says something else in its place. Source: git-config(1).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Setting(NamedTuple):
 
 _ALL = (
     "add advice am apply author blame branch checkout clean clone color column commit commitgraph committer completion credential "
-    "credentialcache credentialstore difftool fastimport feature fetch fsck gitflow gitreview grep gui http i18n index lfs log lsrefs mailinfo "
-    "maintenance merge mergetool notes pack promisor pull push rebase receive reftable remotes repack rerere revert showbranch sparse "
-    "splitindex stash status submodule tag transfer trailer uploadarchive uploadpackfilter user versionsort worktree"
+    "credentialcache credentialstore difftool fastimport feature fetch fsck gitflow gitreview grep gui http i18n index lfs log lsrefs "
+    "mailinfo maintenance merge mergetool notes pack promisor pull push rebase receive reftable remotes repack rerere revert showbranch "
+    "sparse splitindex stash status submodule tag transfer trailer uploadarchive uploadpackfilter user versionsort worktree"
 )
 """Sections whose keys without a name between (``section.key``) are all known."""
 _KEYS: Mapping[str, str] = {
@@ -38,8 +38,8 @@ _KEYS: Mapping[str, str] = {
         "fsmonitor fsmonitorhookversion fsync fsyncmethod fsyncobjectfiles gitproxy hidedotfiles hookspath ignorecase ignorestat "
         "logallrefupdates longpaths loosecompression maxtreedepth multipackindex notesref packedgitlimit packedgitwindowsize "
         "packedrefstimeout pager partialclonefilter precomposeunicode prefersymlinkrefs preloadindex protecthfs protectntfs quotepath "
-        "repositoryformatversion restrictinheritedhandles safecrlf sharedrepository sparsecheckout sparsecheckoutcone splitindex sshcommand "
-        "symlinks trustctime unsetenvvars untrackedcache usereplacerefs warnambiguousrefs whitespace"
+        "repositoryformatversion restrictinheritedhandles safecrlf sharedrepository sparsecheckout sparsecheckoutcone splitindex "
+        "sshcommand symlinks trustctime unsetenvvars untrackedcache usereplacerefs warnambiguousrefs whitespace"
     ),
     "diff": (
         "algorithm autorefreshindex colormoved colormovedws context dirstat dstprefix guitool ignoresubmodules indentheuristic "
