@@ -78,15 +78,20 @@ def look(program: str, folder: Path, roots: Sequence[Path], *, reading: bool = T
 
 def _unreadable(place: str) -> Repository:
     """One whose settings cannot be read. No yes to it is remembered: the next time they may be anything."""
-    return Repository((f"config ({_shown(place)})",), f"{RULE}({secrets.token_hex(_DIGITS // 2)} {_shown(place)})")
+    return Repository((f"config ({_shown(place)})",), _rule(secrets.token_hex(_DIGITS // 2), place))
 
 
 def _repository(place: str, problems: Sequence[str], settings: Sequence[Setting]) -> Repository:
     """One whose settings ask: the hash is of all that is unknown, and of the place."""
     listed = sorted((each.name, each.value or "", each.value is None) for each in settings)
     digest = hashlib.sha256(repr((place, sorted(problems), listed)).encode()).hexdigest()[:_DIGITS]
-    unknown = (*map(_shown, problems), *(f"{_shown(each.name)} ({_shown(each.origin.removeprefix('file:'))})" for each in settings))
-    return Repository(tuple(dict.fromkeys(unknown)), f"{RULE}({digest} {_shown(place)})")
+    unknown = (*map(_shown, problems), *map(_listed, settings))
+    return Repository(tuple(dict.fromkeys(unknown)), _rule(digest, place))
+
+
+def _listed(setting: Setting) -> str:
+    """A setting with the file it stands in."""
+    return f"{_shown(setting.name)} ({_shown(setting.origin.removeprefix('file:'))})"
 
 
 def _answer(command: tuple[str, ...], folder: Path, environ: Mapping[str, str]) -> tuple[int, bytes] | None:
@@ -120,9 +125,14 @@ def _settings(out: bytes) -> Iterator[Setting]:
 
 
 def _shown(text: str) -> str:
-    """As it can be shown and stored: printable, without what a rule's text must not hold."""
-    plain = "".join(each if each.isprintable() else "?" for each in os.fsencode(text).decode("utf-8", "replace").replace("\\", "/"))
-    return shorten("/".join(part for part in plain.split("/") if part != ".."), _LONGEST)
+    """As it can be shown and stored."""
+    plain = os.fsencode(text).decode("utf-8", "replace").replace("\\", "/")
+    return shorten("".join(each if each.isprintable() else "?" for each in plain), _LONGEST)
+
+
+def _rule(digest: str, place: str) -> str:
+    """The text of a rule, in which nothing may look like a way up."""
+    return f"{RULE}({digest} {_shown(place).replace('..', '…')})"
 
 
 class _Look:
@@ -150,7 +160,14 @@ class _Look:
         problems, unknown = list(self._problems()), [each for each in self._settings if not self._is_known(each)]
         place = self._git or realpath(self._folder)
         said = _repository(place, problems, unknown) if problems or unknown else Repository()
+        # What a file outside says, to which an include leads, is not told: not even its keys.
+        away = {_listed(each) for each in unknown if not self._is_near(each)}
+        said = replace(said, unknown=tuple(each for each in said.unknown if each not in away) or said.unknown[:1])
         return replace(said, settings=names, reads=tuple(self._reads()))
+
+    def _is_near(self, setting: Setting) -> bool:
+        path = realpath(self._folder / setting.origin.removeprefix("file:"))
+        return self._inside(path) or any(Path(path).is_relative_to(each) for each in (self._git, self._common) if each)
 
     def _inside(self, path: str) -> bool:
         return any(path == root or path.startswith(root.rstrip("/") + "/") for root in self._roots)

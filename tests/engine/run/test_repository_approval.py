@@ -150,3 +150,12 @@ async def test_a_clone_of_the_same_settings_is_another_repository(work: Path, tm
     found = [repository.look("git", folder, [folder]) for folder in (work, tmp_path / "other", work)]
     assert found[0].rule == found[2].rule != found[1].rule
     assert found[0].unknown == found[1].unknown
+
+
+async def test_what_a_file_outside_says_is_not_told(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("[s3cret]\n\tkey = value\n")
+    (work / "own").write_text("[mine]\n\tkey = value\n")
+    git("config", "include.path", str(tmp_path / "private"), cwd=work)
+    git("config", "--add", "include.path", "../own", cwd=work)
+    found = repository.look("git", work, [work])
+    assert found.unknown == ("filter.a=b.clean (.git/config)", "include.path (.git/config)", "mine.key (.git/../own)")
