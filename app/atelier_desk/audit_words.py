@@ -31,6 +31,7 @@ REASONS = {
     "repaired": N_("Arguments were mended"),
     "unparsed": N_("Could not be taken apart"),
     "opaque": N_("Starts other programs"),
+    "repository": N_("Settings of the git repository"),
     "outside": N_("Outside of the granted folders"),
     "installs": N_("Installs a package"),
     "altered": N_("Changed by its server since it was approved"),

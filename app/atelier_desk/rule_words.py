@@ -42,6 +42,7 @@ REASONS = {
     "installs": N_("It installs a package, whose scripts run here."),
     "altered": N_("Its server changed what it says of this tool since you approved it. See Settings, MCP servers."),
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
+    "repository": N_("Settings of this git repository may run programs or use files elsewhere. A yes holds until they change."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
     "outside": N_("It lies outside of the granted folders, where this tool never gets, whoever allows it."),
 }

@@ -44,7 +44,8 @@ class Decisions:
             return True
         try:
             if self._mode == "allow":
-                await self._approve(asked)
+                # Nobody looks at what is asked, so a yes to the settings of a repository does not outlive the run.
+                await self._approve(asked, scope=ApprovalScope.RUN if asked.reason == "repository" else ApprovalScope.ONCE)
                 return True
             if self._mode == "deny":
                 await self._reject(asked, NOBODY_TO_ASK)

@@ -100,7 +100,7 @@ class Verdict(Model):
     Attributes:
         rule_id, rule: the rule that decided, empty when none did.
         reason: why, as a stable word: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``opaque``,
-            ``installs``, ``unconfined``, ``altered``),
+            ``installs``, ``unconfined``, ``altered``, ``repository``),
             ``outside`` (no granted folder holds it, so its tool never gets there), or what the run's mode says (``plan``, ``manual``,
             ``selective``, ``risk_high``, ``mode``).
         about: the part of the call that decided: one of its paths, commands, hosts or agents; empty for the whole call.
@@ -126,7 +126,7 @@ class Grounds(Model):
         commands: the words of each command; ``safe`` are places in it. ``folders``, ``spelled_out``: of each command, none when all are
             empty or 0.
         concerns: why it is asked about though a rule allows it, and what that is about.
-        kind, changes, writes, sends, path_tools, hosts, agents, home: as in ``policy.permissions.facts.Facts``.
+        kind, changes, writes, sends, path_tools, hosts, agents, home, settings: as in ``policy.permissions.facts.Facts``.
     """
 
     version: int = 0
@@ -148,6 +148,7 @@ class Grounds(Model):
     agents: tuple[str, ...] = ()
     home: str = ""
     concerns: tuple[tuple[str, str], ...] = ()
+    settings: tuple[str, ...] = ()
 
     @model_serializer(mode="wrap")
     def _short(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -107,6 +107,7 @@ class ToolContext:
         barred_host: what a rule says of a host that the call comes to on its way only: ``deny``, ``ask`` or nothing. The host has its port
             behind it where that is not the usual one.
         tells: whether the rules let a result tell of a file (its absolute path) or of a page (its address) that the call does not name.
+        settings_allowed: whether a person said yes to a repository's settings, by the text of the rule for it (``workspace.repository``).
         given: what the call's server asked for, when the call is made again with it.
         desk: who answers its server meanwhile; None outside of a run.
         spending: the caps of the run, for a call that asks a model itself; None outside of a run.
@@ -136,6 +137,7 @@ class ToolContext:
     allowed_hosts: Callable[[], tuple[str, ...]] = tuple
     barred_host: Callable[[str], str] = lambda host: ""
     tells: Callable[[str], bool] = lambda place: True
+    settings_allowed: Callable[[str], bool] = lambda rule: False
     given: GivenInput | None = None
     desk: ServerDesk | None = None
     spending: Spending | None = None

@@ -19,7 +19,8 @@ from atelier_desk.tools.services import ToolServices
 
 @dataclass
 class Bench:
-    """Attributes: ``root`` the workspace, ``outside`` a folder beside it, ``marks`` where the canary leaves its marks."""
+    """Attributes: ``root`` the workspace, ``outside`` a folder beside it, ``marks`` where the canary leaves its marks; ``says_yes``: a
+    person allowed the settings of every repository."""
 
     root: Path
     outside: Path
@@ -27,12 +28,14 @@ class Bench:
     registry: ToolRegistry
     services: ToolServices
     progress: list[str]
+    says_yes: bool = False
 
     @property
     def context(self) -> ToolContext:
         return ToolContext(
-            workflow_id="w", run_id="r", call_id="c", workspace=self.root, progress=lambda percent, text: self.progress.append(text)
-        )
+            workflow_id="w", run_id="r", call_id="c", workspace=self.root, progress=lambda percent, text: self.progress.append(text),
+            settings_allowed=lambda rule: self.says_yes,
+        )  # fmt: skip
 
     async def call(self, tool: str, context: ToolContext | None = None, **arguments: Any) -> ToolResult:
         result = await self.registry.execute(tool, arguments, context or self.context)

@@ -141,7 +141,11 @@ READING = [
 
 
 async def test_a_repository_runs_nothing(bench: Bench) -> None:
+    """What only reads runs nothing of it even after a yes to its settings."""
     repository(bench)
+    refused = await bench.run("git status")
+    assert refused.data["code"] == "unsafe_repository"
+    bench.says_yes = True
     for line in READING:
         call = bench.call_of(line)
         assert call.effect is Effect.READ, line

@@ -32,6 +32,19 @@ async def test_output_and_exit_status(bench: Bench) -> None:
     assert (bench.root / "made.txt").read_text() == "done\n"
 
 
+@pytest.mark.skipif(not sandbox.available(), reason="there is no sandbox here")
+async def test_what_was_allowed_to_read_outside_reads_what_it_names(bench: Bench) -> None:
+    for line in ("cat ../outside/secret", "cat ../outside/sec*", f"cd ../outside && cat {bench.outside}/secret", "cat < ../outside/secret"):
+        assert bench.call_of(line).effect is not Effect.READ
+        result = await bench.run(line)
+        assert "s3cret" in result.data["output"], line
+    # A link that a pattern takes in leads on to what was not named.
+    (bench.outside / "folder").mkdir()
+    (bench.outside / "folder/link").symlink_to(bench.outside.parent / "secret")
+    assert "s3cret" not in str((await bench.run("cat ../outside/folder/*")).data)
+    assert "b\na\nb\n" in (await bench.run("cat *.txt ../outside/secret")).data["output"]
+
+
 async def test_colours_are_for_people(bench: Bench) -> None:
     (bench.root / "log").write_text("\x1b]0;title\x07\x1b[31mred\x1b[0m\r\n10 %\r100 %\n")
     result = await bench.run("cat log")

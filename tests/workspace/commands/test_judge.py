@@ -43,6 +43,21 @@ def test_published_cases(case: str, line: str) -> None:
     assert judgement.reason or any(one.reason or not one.inside for one in judgement.commands), case
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git ls-files -o -i -X /etc/passwd", "git ls-files -X../x", f"git ls-files -o -i -X {HOME}/.ssh/id_rsa",
+        "git ls-files --exclude-from=/etc/passwd",
+        "git ls-files --exclude-per-directory=x", "git diff -O/etc/passwd", "git log --output=x", "git diff --output x",
+        "git show --pathspec-from-file=/etc/passwd", "git diff --no-index a /etc/passwd", "git diff /etc/passwd x", "git status -v",
+        "git status -vs", "git log --format=%h%+GG", "git log --format=%+(trailers:x)", "git log --stdin", "git diff --textconv",
+        "git diff --ext-diff", "git ls-files --with-tree=x", "git --git-dir=/x status", "git log --show-signature",
+    ],
+)  # fmt: skip
+def test_options_of_git_that_name_files_or_programs(line: str) -> None:
+    assert not judge(line, HOME).safe
+
+
 SAFE = [
     "ls", "ls -la src", "cat a.txt b/c.txt", "head -20 x", "head -n 20 x", "tail -n +5 x", "wc -l *.py", "grep -rn foo src",
     "grep -E 'a|b' x", "grep -e a -f patterns x", "rg -n --glob '*.py' foo", "rg --files | head", "find . -name '*.py' -type f",

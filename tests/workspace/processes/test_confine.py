@@ -300,6 +300,26 @@ def keyed() -> Iterator[tuple[int, str]]:
     os.close(opened)
 
 
+def test_what_only_reads_gets_no_access_to_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, root, other = tmp_path / "home", tmp_path / "work", tmp_path / "other"
+    for folder in (home / ".ssh", home / ".config/git", root, other):
+        folder.mkdir(parents=True)
+    for file in (home / ".ssh/id", home / ".config/git/credentials", home / ".config/git/ignore"):
+        file.write_text("x")
+    monkeypatch.setenv("HOME", str(home))
+    first, second = sandbox.reading(root, shown=[str(home)]), sandbox.working([root], tmp_path / "tmp", only=[other])
+    assert first is not None
+    assert second is not None
+    if "read" not in first:
+        pytest.skip("another kind of sandbox")
+    ours = {path for path in first["read"] if path.startswith(str(tmp_path))}
+    assert ours == {str(root), str(home / ".config/git/ignore")}
+    assert {path for path in second["read"] if path.startswith(str(tmp_path))} == {str(root), str(other)}
+    for box in (first, second):
+        assert not {"/", "/etc", "/etc/shadow", "/home", "/root", "/var", "/tmp"} & set(box["read"])
+        assert {"/usr", "/etc/passwd"} <= set(box["read"])
+
+
 def test_nothing_that_keeps_anything_may_be_written(tmp_path: Path) -> None:
     box = sandbox.reading(tmp_path)
     assert box is not None

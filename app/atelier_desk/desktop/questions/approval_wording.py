@@ -135,6 +135,9 @@ def choices(request: ApprovalRequest) -> list[Choice]:
 
     What asks each time (a protected file, a rule that asks) no rule allows: a yes for ever would open the tool and still ask about this.
     """
+    if request.reason == "repository":
+        # Every yes to the settings of a repository holds until they change; this one for the run alone.
+        return [Choice("run", _("Allow these settings in this run"), ApprovalScope.RUN, request.always)]
     name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
     found = [Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN)]
     if not request.always:

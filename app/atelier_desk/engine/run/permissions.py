@@ -22,6 +22,7 @@ from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
 from atelier_desk.domain.text import shorten
+from atelier_desk.engine.run import repositories
 from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
@@ -64,6 +65,17 @@ PLAN_REFUSAL = (
 )
 
 
+REPOSITORY_REFUSAL = (
+    "Refused: settings of this git repository may run programs or use files elsewhere, and this run only reads (profile Plan). "
+    "Go on without git here, or tell the user, who can allow these settings under another profile."
+)
+
+
+def settings_allowed(state: RunState, rule: str) -> bool:
+    """Whether a person said yes to a repository's settings, by the text of the rule for it."""
+    return any(each.text == rule and each.action is Action.ALLOW for each in rules(state))
+
+
 class Judge:
     """Decides about the calls of one run.
 
@@ -76,6 +88,11 @@ class Judge:
         self._granted: tuple[PermissionRule, ...] = ()
         self._agent_id = ""
         self._level: Level | None = None
+        self._looked: repositories.Looked = {}
+
+    def begin(self) -> None:
+        """The calls that are judged from here on are judged at one moment: a repository is looked at once for all of them."""
+        self._looked.clear()
 
     def judged(self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()) -> Judged:
         """What is decided; ``tainted`` is what the team read from outside.
@@ -84,10 +101,12 @@ class Judge:
         """
         try:
             level = self._level_of(state)
-            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted)
+            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted, looked=self._looked)
             said = decide([level], about)
             # What a rule asks about, and what asks each time, no other rule allows.
             always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
+            if said.action is Action.ASK and said.reason == Concern.REPOSITORY:
+                always = about.settings
             return Judged(said, grounds(about, level), about.reads, always)
         except Exception:
             log.exception("a call of %s could not be looked into", intent.tool)
@@ -187,9 +206,16 @@ def _is_readable(text: str) -> bool:
 
 
 def facts(
-    state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
+    state: RunState,
+    intent: ToolCallStarted,
+    described: Call,
+    *,
+    repaired: bool,
+    own: Sequence[str] = (),
+    tainted: Sequence[str] = (),
+    looked: repositories.Looked | None = None,
 ) -> Facts:
-    """The facts of a call, from what its tool says of it."""
+    """The facts of a call, from what its tool says of it; ``looked``: see ``repositories.unknown``."""
     disk = _Disk(state.workspace)
     home = _slashed(_home())
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
@@ -199,6 +225,9 @@ def facts(
     about = {Concern.UNPARSED: described.subjects.command} if unparsed else {}
     if not unparsed and judgement is not None and judgement.asks_always:
         about[Concern.OPAQUE] = next(pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps)
+    asks_git = repositories.unknown(intent.tool, judgement, described.details, state.workspace, {} if looked is None else looked)
+    if asks_git:
+        about[Concern.REPOSITORY] = "; ".join(each.about for each in asks_git)
     changes = described.effect is not Effect.READ
     redirected: tuple[Path, ...] = ()
     changed, unseen = paths, ""
@@ -240,6 +269,7 @@ def facts(
         home=home,
         concerns=tuple(about),
         about=tuple(about.items()),
+        settings=tuple(each.rule for each in asks_git),
         reads=_reads(state, intent, described, paths, disk),
     )
 
@@ -267,6 +297,8 @@ def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Seq
 
 def refusal(said: Verdict) -> str:
     """What the model is told of a forbidden call."""
+    if said.reason == Concern.REPOSITORY:
+        return f"{REPOSITORY_REFUSAL} It is about {said.about}."
     if said.reason != "rule":
         return PLAN_REFUSAL
     what = f" It is about {said.about}." if said.about else ""

@@ -34,7 +34,7 @@ from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import server_desk
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, telling, unreachable
+from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, settings_allowed, telling, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import searching
 from atelier_desk.engine.run.request.model_call import direct_names, enabled_names
@@ -114,6 +114,7 @@ class ToolCalls:
         Calls a person must allow first are asked about, all at once; those before them run meanwhile.
         """
         state = self._handle.current
+        self._judge.begin()
         prepared = [await self._tried(self.prepare(state, call.call, allowed=call.allowed)) for call in calls]
         asking = [one for one in prepared if one.asks]
         if asking:
@@ -125,6 +126,7 @@ class ToolCalls:
 
     def beginning(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
         """What ``begin`` would commit now, for whoever commits what led to it. Empty when a person must allow one of the calls first."""
+        self._judge.begin()
         prepared = [self.prepare(state, call.call, allowed=call.allowed) for call in calls]
         if any(one.asks for one in prepared):
             return []
@@ -486,6 +488,7 @@ class ToolCalls:
             tasks=lambda: env.repos.tasks.by_id(state.workflow_id),
             allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),
             barred_host=lambda host: barred_host(state, prepared.intent.tool, prepared.intent.section, host),
+            settings_allowed=lambda rule: settings_allowed(state, rule),
             tells=telling(state, prepared.intent.tool, prepared.intent.section),
             given=self._given(prepared.call.id),
             desk=server_desk.CallDesk(env, self._handle, prepared.call.id),

@@ -16,6 +16,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions.facts import Concern
 
 SEEN_STEP_MS = 60_000
 """Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
@@ -57,7 +58,8 @@ class ApprovalService:
         Args:
             arguments: what it runs with instead of the model's own; they must fit the tool.
             scope: ``run`` allows the tool for the rest of this run and its sub-agents, ``always`` stores rules that hold where the request
-                says (``ApprovalRequest.holds``): a command in its folder.
+                says (``ApprovalRequest.holds``): a command in its folder. A yes to the settings of a repository is always remembered, as
+                long as they stay the same.
             rules: texts of rules that say what is allowed so; without any, ``run`` takes the tool and ``always`` the narrowest ones.
 
         Raises:
@@ -68,6 +70,8 @@ class ApprovalService:
         asked = await self._open(approval_id)
         edited = self._edited(asked, arguments)
         scope = ApprovalScope(scope)  # a word from a script must not be taken without its rule
+        if scope is ApprovalScope.ONCE and _is_about_settings(asked):
+            scope = ApprovalScope.ALWAYS
         chosen = await self._rules_for(asked, scope, rules)
         await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rules=chosen))
         return await self.get(approval_id)
@@ -133,7 +137,10 @@ class ApprovalService:
     async def _time_out(self, asked: ApprovalRequest) -> None:
         match asked.on_timeout:
             case OnTimeout.APPROVE:
-                await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT))
+                # Nobody looked at the settings of a repository: they hold for this run.
+                scope = ApprovalScope.RUN if _is_about_settings(asked) else ApprovalScope.ONCE
+                chosen = await self._rules_for(asked, scope, ())
+                await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT, scope=scope, rules=chosen))
             case OnTimeout.ASK_AGAIN:
                 await self._context.runs.ask_approval_again(asked)
                 self._context.bus.changed("approval", asked.id)
@@ -171,7 +178,7 @@ class ApprovalService:
             root = asked.root_run_id or asked.run_id
             return tuple(
                 PermissionRule(text=text, action=Action.ALLOW, scope=RuleScope.RUN, scope_id=root, created_at=now)
-                for text in texts or (asked.tool,)
+                for text in texts or (asked.always if _is_about_settings(asked) else (asked.tool,))
             )
         wanted = texts or asked.always
         if not wanted:
@@ -202,6 +209,10 @@ class ApprovalService:
                 N_("The changed arguments do not fit, and nothing was decided. {problems}"), code="invalid_arguments", problems=error
             ) from None
         return arguments
+
+
+def _is_about_settings(asked: ApprovalRequest) -> bool:
+    return asked.reason == Concern.REPOSITORY and bool(asked.always)
 
 
 def _check_json(tool: str, arguments: object) -> None:

@@ -20,6 +20,7 @@ from atelier_desk.figures import number
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import glob, pattern
 from atelier_desk.policy.permissions.decide import Level, decide
+from atelier_desk.policy.permissions.facts import Concern
 from atelier_desk.policy.permissions.scope import first
 from atelier_desk.tools.base import Call, Effect, Risk
 from atelier_desk.tools.validation import InvalidArgumentsError, closest
@@ -178,6 +179,9 @@ class PermissionService:
 
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would allow the call, what is asked about always left aside."""
+        texts = set(texts)
+        if asked.reason == Concern.REPOSITORY:
+            return texts == set(asked.always)
         state = await self._state(ApprovalMode.MANUAL, (await self._context.repos.workflows.get(asked.workflow_id)).workspace, ())
         described = Call(Effect(asked.effect or Effect.EXECUTE), Risk(asked.risk), asked.kind, subjects=asked.subjects)
         intent = _intent(asked.tool, asked.section, described, asked.arguments, server=asked.server)

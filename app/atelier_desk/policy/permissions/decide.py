@@ -68,14 +68,25 @@ def _of_level(level: Level, facts: Facts) -> Verdict:
     if level.policy.mode is ApprovalMode.PLAN and facts.changes:
         # "Reads only" is what was chosen for this workflow: a yes that was given elsewhere does not undo it.
         return _said(Action.DENY, "plan")
+    if Concern.REPOSITORY in facts.concerns and not _settings_allowed(level, facts):
+        # Before what the mode says: the card tells what is special here.
+        action = Action.DENY if level.policy.mode is ApprovalMode.PLAN else Action.ASK
+        return Verdict(action=action, reason=Concern.REPOSITORY.value, about=dict(facts.about).get(Concern.REPOSITORY, ""))
     allowed = _allowed(level.read.about(Action.ALLOW, facts), facts)
     verdict = allowed or by_mode(level.policy, facts)
     if verdict.action is not Action.ALLOW:
         return verdict
     for concern in Concern:
+        if concern is Concern.REPOSITORY:
+            continue  # its settings were allowed
         if concern in facts.concerns and not (concern in _NOT_IN_AUTO and level.policy.mode is ApprovalMode.AUTO):
             return Verdict(action=Action.ASK, reason=concern.value, about=dict(facts.about).get(concern, ""))
     return verdict
+
+
+def _settings_allowed(level: Level, facts: Facts) -> bool:
+    """Whether rules say yes to the settings of every repository of the call, as they are now."""
+    return set(facts.settings) <= {rule.text for rule in level.rules if rule.action is Action.ALLOW}
 
 
 _NOT_IN_AUTO = frozenset({Concern.TAINTED})

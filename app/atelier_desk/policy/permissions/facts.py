@@ -17,6 +17,8 @@ class Concern(StrEnum):
     """It was read, and starts other programs or a script, which cannot be looked into beforehand."""
     ALTERED = "altered"
     """Its server says something else of the tool than what was approved."""
+    REPOSITORY = "repository"
+    """It runs git where settings of the repository are not known to be harmless."""
     PROTECTED = "protected"
     """It changes a file that programs run or agents obey."""
     INSTALLS = "installs"
@@ -95,6 +97,7 @@ class Facts:
             a reading of it.
         home: the person's home folder, absolute; where ``~/`` of a rule starts.
         about: for each concern the part of the call it is about, in words that are shown.
+        settings: for each repository of ``Concern.REPOSITORY`` the text of the rule that says yes to its settings as they are now.
         reads: what comes in from outside with its result: a host, a server, a path, a command; empty for nothing.
     """
 
@@ -115,6 +118,7 @@ class Facts:
     home: str = ""
     concerns: tuple[Concern, ...] = ()
     about: tuple[tuple[Concern, str], ...] = ()
+    settings: tuple[str, ...] = ()
     reads: str = ""
 
     @property

@@ -44,6 +44,7 @@ def grounds(facts: Facts, level: Level, *, unread: bool = False) -> Grounds:
         agents=tuple(agent.name for agent in facts.agents),
         home=facts.home,
         concerns=tuple((concern.value, dict(facts.about).get(concern, "")) for concern in facts.concerns),
+        settings=facts.settings,
     )
 
 
@@ -80,6 +81,7 @@ def facts(kept: Grounds, named: Named) -> Facts:
         home=kept.home,
         concerns=tuple(concern for concern, _what in about),
         about=about,
+        settings=kept.settings,
     )
 
 

@@ -132,7 +132,8 @@ class RunCommand(DescribedTool):
         judgement = judge(input.command, _home())
         order = await running.order_of(judgement, place, interactive=input.background)
         if not judgement.safe:
-            order = running.boxed(order, input.sandbox, place, running.commands_of(self.services), context.workflow_id)
+            only = running.named(judgement, place) if input.sandbox == "workspace" else None
+            order = running.boxed(order, input.sandbox, place, running.commands_of(self.services), context.workflow_id, only=only)
         if not input.background:
             async with noting.noted(self.services, context, place, writes=not judgement.safe) as changes:
                 kept = await running.start(self.services, context, order, input.command)

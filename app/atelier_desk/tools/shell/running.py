@@ -12,14 +12,15 @@ from typing import Any
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import TextPart
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
+from atelier_desk.workspace import repository
 from atelier_desk.workspace.commands import git, places
-from atelier_desk.workspace.commands.judge import Judgement
+from atelier_desk.workspace.commands.judge import Judged, Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import Line, Simple, Word
-from atelier_desk.workspace.commands.options import UnknownOptionError
 from atelier_desk.workspace.places import NO_WORKSPACE
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
@@ -31,20 +32,21 @@ BUILT_IN = frozenset({"cd"})
 """Words of the shell that must stay words; every other program is named by its file."""
 TOLD_EVERY_S = 0.2
 TOLD_LINES, TOLD_CHARACTERS = 40, 4_000
-SETTINGS_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
     """The workspace of a call and the folder in it where a command runs.
 
-    ``roots``: all granted folders, ``root`` first; ``skills``: those of skills that were taken up, whose scripts can be read.
+    ``roots``: all granted folders, ``root`` first; ``skills``: those of skills that were taken up, whose scripts can be read;
+    ``settings_allowed``: whether a person said yes to a repository's settings (``Repository.rule``).
     """
 
     root: Path
     folder: Path
     roots: tuple[Path, ...]
     skills: tuple[Path, ...] = ()
+    settings_allowed: Callable[[str], bool] = lambda rule: False
 
 
 def where(context: ToolContext, folder: str = "") -> Where:
@@ -59,7 +61,7 @@ def where(context: ToolContext, folder: str = "") -> Where:
         raise ToolError(f"cwd {folder!r} is outside of the workspace. Give a folder in it, relative to {root}.", code="outside")
     if not wanted.is_dir():
         raise ToolError(f"cwd {folder!r} is not a folder of the workspace. Leave it out to run in the workspace itself.", code="not_found")
-    return Where(root, wanted, context.roots or (root,), folders_of(context.skills))
+    return Where(root, wanted, context.roots or (root,), folders_of(context.skills), context.settings_allowed)
 
 
 def commands_of(services: ToolServices) -> Commands:
@@ -69,13 +71,14 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
-def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str) -> Order:
-    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is."""
+def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str, *, only: tuple[Path, ...] | None = None) -> Order:
+    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is. ``only``: what it reads
+    besides the workspace, see ``named``."""
     if kind not in ("workspace", "network"):
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
-    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills)
+    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills, only=only)
     if box is None:
         return order
     # Its own folders of the home cannot be written, nor settings with tokens be read.
@@ -85,6 +88,18 @@ def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_i
     # In a user namespace there is but one user: fakeroot must not even try.
     own["FAKEROOTDONTTRYCHOWN"] = "1"
     return replace(order, sandbox=box, environment={**order.environment, **own})
+
+
+def named(judgement: Judgement, place: Where) -> tuple[Path, ...] | None:
+    """The files that a line of programs that only read was allowed to read: those that it names. None for any other line, for git, whose
+    repository may lie anywhere, and for programs that are not the system's, which may need files beside them."""
+    programs = [command.arguments[0] for command in judgement.line.commands] if judgement.line is not None else []
+    found = [environment.program(name, place.folder, place.root) for name in programs if name not in BUILT_IN]
+    if judgement.kind is not Does.READS or "git" in programs or not all(sandbox.is_of_system(file) for file in found):
+        return None
+    # A pattern of names stands for files in the folder before it.
+    starts = (file.name[: file.first_glob].rpartition("/")[:2] if file.globs else (file.name, "") for file in judgement.files)
+    return tuple(place.folder / (before or slash) for before, slash in starts)
 
 
 def same_with_files(judgement: Judgement) -> tuple[str, ...]:
@@ -118,6 +133,7 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
     if line is None:
         return replace(_in_shell(judgement.text, place, safe=False, reads_git=False), interactive=interactive)
     found: list[Simple] = []
+    shown: list[str] = []
     for judged, command in zip(judgement.commands, line.commands, strict=True):
         name = command.arguments[0]
         if name in BUILT_IN and not line.plain:
@@ -129,21 +145,27 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
         if not file:
             raise _not_found(name, place, safe=safe)
         words = (Word(((file, False),)), *command.words[1:])
-        if judged.safe and name == "git":
-            words = _words(await hardened(file, command.arguments[1:], place), command)
+        if _reads_git(judged) and judged.folder is not None:
+            names, reads = await _settings(file, place, judged.folder)
+            words = _words(git.hardened((file, *command.arguments[1:]), names), command)
+            shown += reads
         found.append(replace(command, words=words))
     program = found[0].arguments[0]
     if line.plain and program not in BUILT_IN:
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
-        reads_git = judgement.commands[0].safe and arguments[0] == "git"
+        reads_git = _reads_git(judgement.commands[0])
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        box = sandbox.reading(place.root, everything=reads_git) if safe else None
+        box = sandbox.reading(*place.roots, shown=shown) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
-    reads_git = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] == "git")
+    reads_git = all(_reads_git(judged) for judged in judgement.commands if judged.command.arguments[0] == "git")
     said = Line(tuple(found), line.operators).rendered
-    has_git = any(judged.command.arguments[0] == "git" for judged in judgement.commands)
-    box = sandbox.reading(place.root, everything=has_git) if safe else None
+    box = sandbox.reading(*place.roots, shown=shown) if safe else None
     return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
+
+
+def _reads_git(judged: Judged) -> bool:
+    """Whether a command is a git that only reads, wherever its output goes."""
+    return judged.command.arguments[0] == "git" and judged.kind is not Does.RUNS
 
 
 def _words(arguments: tuple[str, ...], command: Simple) -> tuple[Word, ...]:
@@ -183,29 +205,19 @@ def _in_shell(text: str, place: Where, *, safe: bool, reads_git: bool) -> Order:
     return Order(shell, arguments, place.folder, _environment(place, safe=safe, reads_git=reads_git))
 
 
-async def hardened(file: str, arguments: tuple[str, ...], place: Where) -> tuple[str, ...]:
-    """A reading git command that runs nothing a repository names; raises ``ToolError``."""
-    environ = {**environment.environment(place.root), **git.ENVIRONMENT}
-    process = await asyncio.create_subprocess_exec(
-        *git.settings_command(file),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        cwd=place.folder,
-        env=environ,
-    )
-    try:
-        async with asyncio.timeout(SETTINGS_S):
-            out, _err = await process.communicate()
-    except TimeoutError:
-        raise ToolError("git did not answer when it was asked for the repository's settings.", code="timeout") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-    try:
-        return git.hardened((file, *arguments), [name for name in out.decode("utf-8", "replace").split("\0") if name])
-    except UnknownOptionError as error:
-        raise ToolError(f"git is not run here: {error.reason} ({error.part}). Tell the user.", code="unsafe_repository") from error
+async def _settings(file: str, place: Where, folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the settings that git finds in the folder that ``cd`` led to, and the files besides the workspace that it must read.
+
+    They may have changed since the call was decided about: ``ToolError`` unless a person said yes to them as they are now.
+    """
+    found = await in_tool_thread(repository.look, file, place.folder / folder, place.roots)
+    if found.rule and not place.settings_allowed(found.rule):
+        raise ToolError(
+            f"git is not run here: settings of the repository may run programs or use files elsewhere ({found.about}), and the user has "
+            "not allowed them as they are now. Go on without git here, or tell the user.",
+            code="unsafe_repository",
+        )
+    return found.settings, found.reads
 
 
 async def start(services: ToolServices, context: ToolContext, order: Order, line: str, *, background: bool = False) -> Kept:

@@ -2,8 +2,8 @@
 
 A repository is data that somebody else may have written: ``core.fsmonitor``, ``diff.external``, text conversions, clean filters, hooks,
 signature programs, pagers and a second repository hidden in a folder all run programs on ``git status`` or ``git diff``
-(CVE-2026-19592, CVE-2026-45033; reference "engine", 2g). Each is switched off by name; the names of filters are read from the
-repository first.
+(CVE-2026-19592, CVE-2026-45033; reference "engine", 2g). So a person is asked about every setting of a repository that is not known
+(``git_settings``), and what has a fixed name, or stands in the person's own settings, is switched off by its name.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from atelier_desk.i18n import N_
+from atelier_desk.workspace.commands.git_settings import ASKS_GPG, is_switched_off
 from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
 
 _DOCS = "https://git-scm.com/docs/git-{}"
@@ -31,7 +32,8 @@ _LOG_LONG = (
 )  # fmt: skip
 READING: dict[str, Rules] = {
     "status": Rules(
-        _DOCS.format("status"), flags="sbvz",
+        # -v is a diff, and status has no option that keeps text conversions from it.
+        _DOCS.format("status"), flags="sbz",
         long=("short", "branch", "porcelain=", "long", "show-stash", "ignored=", "untracked-files=", "ahead-behind", "no-ahead-behind",
               "no-renames", "column="),
         values="u",
@@ -45,7 +47,8 @@ READING: dict[str, Rules] = {
               "symbolic-full-name", "all", "branches=", "tags=", "quiet", "is-bare-repository"),
     ),
     "ls-files": Rules(
-        _DOCS.format("ls-files"), flags="cdmoistuvz", values="xX",
+        # Not -X: what its file's lines are can be told from the names that are left out, and it starts where the repository does.
+        _DOCS.format("ls-files"), flags="cdmoistuvz", values="x",
         long=("cached", "deleted", "modified", "others", "ignored", "stage", "unmerged", "killed", "directory", "exclude-standard",
               "full-name", "error-unmatch"),
     ),
@@ -64,7 +67,7 @@ READING: dict[str, Rules] = {
 """git's commands that only read, with the options that keep it so. ``blame`` and ``grep`` are not here: they run text conversions and
 pagers that no setting switches off for certain."""
 
-_SWITCHED_OFF: Mapping[str, str] = {
+SWITCHED_OFF: Mapping[str, str] = {
     "core.fsmonitor": "false", "core.hooksPath": "/dev/null", "core.pager": "cat", "core.editor": "true", "core.askPass": "true",
     "core.sshCommand": "false", "core.gitProxy": "false", "core.alternateRefsCommand": "true", "core.untrackedCache": "false",
     "safe.bareRepository": "explicit", "protocol.allow": "never", "log.showSignature": "false", "gpg.program": "false",
@@ -80,6 +83,8 @@ _OFF_OPTIONS: dict[str, tuple[str, ...]] = {
     "show": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--submodule=short", "--no-show-signature"),
     "status": ("--ignore-submodules=all",),
 }
+_NOTHING = "ATELIER_NOTHING"
+"""An empty variable: ``--config-env`` splits at its last ``=``, ``-c`` at the first, which may belong to the name of a filter."""
 ENVIRONMENT: Mapping[str, str] = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
@@ -89,9 +94,10 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ASKPASS": "true",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    _NOTHING: "",
 }
 """What git is told besides, for commands that only read. ``GIT_OPTIONAL_LOCKS`` keeps ``status`` from writing the index."""
-OPEN_ENVIRONMENT: Mapping[str, str] = {"GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "true"}
+OPEN_ENVIRONMENT: Mapping[str, str] = {"GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "true", _NOTHING: ""}
 """The same for git commands a person allowed: hooks and helpers run as in a terminal, but nobody can answer a prompt."""
 
 
@@ -110,36 +116,32 @@ def reads(arguments: tuple[str, ...]) -> list[str]:
         raise UnknownOptionError(N_("it runs programs or changes files"), words[0] if words else "git")
     taken = take(rules, tuple(words[1:]))
     for word in words[1:]:
-        if "%G" in word or "%(trailers" in word or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:")):
+        if ASKS_GPG.search(word) or "(trailers" in word or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:")):
             raise UnknownOptionError(N_("its format is not known to be harmless"), word)
     return [*taken.operands]
 
 
 def hardened(words: tuple[str, ...], settings: Iterable[str]) -> tuple[str, ...]:
-    """A git command that only reads, made safe: ``words`` begin with ``git``, ``settings`` are the names of the repository's settings.
-
-    Raises:
-        UnknownOptionError: the repository says that its files are elsewhere.
-    """
-    off = dict(_SWITCHED_OFF)
-    for name in settings:
-        section, _dot, rest = name.partition(".")
-        kind, key = section.lower(), rest.rpartition(".")[2].lower()
-        if name.lower() == "core.worktree":
-            raise UnknownOptionError(N_("the repository says that its files are in another folder"), name)
-        if kind == "filter":
-            off[name] = "false" if key == "required" else ""
-        elif kind == "gpg" and key in ("program", "defaultkeycommand"):
-            off[name] = "false"
-    said = [word for key, value in off.items() for word in ("-c", f"{key}={value}")]
+    """A git command that only reads, made safe: ``words`` begin with ``git``, ``settings`` are the names of all settings it would find."""
+    said = [word for key, value in SWITCHED_OFF.items() for word in ("-c", f"{key}={value}")]
+    for name in sorted({name for name in settings if is_switched_off(name)}):
+        if name.startswith("gpg."):
+            said += ("-c", f"{name}=false") if "=" not in name else ()  # git knows no such format
+        else:
+            said.append(f"--config-env={name}={_NOTHING}")
     asked = [word for word in words[1:] if word != "--no-pager"]
     command = asked[0] if asked else ""
     return (words[0], "--no-pager", "--no-optional-locks", *said, *asked[:1], *_OFF_OPTIONS.get(command, ()), *asked[1:])
 
 
 def settings_command(git: str) -> tuple[str, ...]:
-    """The command that names a repository's settings; reading them runs nothing but what ``_SWITCHED_OFF`` covers."""
-    return (*hardened((git, "config"), ())[:-1], "config", "--list", "--name-only", "--includes", "-z")
+    """The command that lists all settings with where they stand; reading them runs nothing."""
+    return hardened((git, "config", "--list", "--includes", "--show-scope", "--show-origin", "-z"), ())
+
+
+def place_command(git: str) -> tuple[str, ...]:
+    """The command that says where a repository is, a line each: its folder, the one it shares with its other work trees, its files."""
+    return hardened((git, "rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-toplevel"), ())
 
 
 def rules() -> dict[str, Rules]:

@@ -44,17 +44,26 @@ def means() -> str:
     return "sandbox-exec" if seatbelt.available() else f"Landlock {confine.abi()} + seccomp"
 
 
-def reading(root: Path, *, everything: bool = False) -> dict[str, Any] | None:
-    """A sandbox that reads the workspace and the system's programs; None where there is no sandbox.
+def reading(*roots: Path, shown: Iterable[str] = ()) -> dict[str, Any] | None:
+    """A sandbox that reads the granted folders, the system's programs and ``shown``, but no secrets beside the granted folders; None where
+    there is no sandbox.
 
-    ``everything``: it reads all files; git needs its owner's settings, and the repository may begin above the workspace.
+    ``shown``: files and folders besides, as git needs its owner's settings, and a repository that begins above the workspace.
     """
     if not available():
         return None
+    own = [realpath(root) for root in roots]
+    closed = {realpath(path) for path in [*map(Path, _CLOSED), *(Path.home() / name for name in SECRETS)]} - {"/dev"}
+    more = [found for each in shown for found in _without(realpath(each), closed)]
     if seatbelt.available():
-        read = ["/"] if everything else [*seatbelt.SYSTEM, realpath(root)]
-        return {"kind": "reading", "profile": seatbelt.profile(read, ["/dev/null", "/dev/zero"])}
-    return {"kind": "reading", "read": ["/"] if everything else [*SYSTEM, realpath(root)], "write": list(NOWHERE)}
+        return {"kind": "reading", "profile": seatbelt.profile([*seatbelt.SYSTEM, *own, *more], ["/dev/null", "/dev/zero"])}
+    system = [found for each in SYSTEM for found in (_without(each, closed) if each == "/etc" else (each,))]
+    return {"kind": "reading", "read": [*system, *own, *more], "write": list(NOWHERE)}
+
+
+def is_of_system(program: str) -> bool:
+    """Whether a program, links followed, lies in the folders that every sandbox reads."""
+    return bool(program) and _below(Path(realpath(program)), seatbelt.SYSTEM if seatbelt.available() else SYSTEM)
 
 
 def working(
@@ -66,14 +75,17 @@ def working(
     shown: Iterable[Path] = (),
     read_only: Iterable[Path] = (),
     masked: Iterable[Path] = (),
+    only: Iterable[Path] | None = None,
 ) -> dict[str, Any] | None:
-    """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets; None where there is no sandbox.
+    """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets, or ``only`` some files; None where there is
+    no sandbox.
 
     Args:
         hidden: folders besides that cannot be read: the program's own data.
         network: it may open connections.
         shown: folders that are read although they lie beside secrets, as those of skills do; without links.
         read_only: files and folders below ``roots`` that cannot be changed where the system has mounts (``has_mounts``).
+        only: what is read besides the system's programs, ``roots`` and ``shown``; None: everything but secrets.
         masked: files and folders in whose place the command sees an empty one. They need mounts: without them it does not start.
     """
     if not available():
@@ -90,11 +102,14 @@ def working(
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
     # What a command can write it could put a link in the place of.
+    readable = ["/"]
+    if only is not None:
+        readable = [*(seatbelt.SYSTEM if seatbelt.available() else SYSTEM), *written, *map(realpath, only)]
     opened = [str(each) for each in shown if not _below(each, written) or _below(each, closed)]
     if seatbelt.available():
         # Devices are left to the rights of their files.
         limits = seatbelt.profile(
-            ["/"],
+            readable,
             [*written, "/dev/null", "/dev/zero"],
             keep=keep,
             closed=sorted({*closed, *empty} - {"/dev"}),
@@ -108,7 +123,7 @@ def working(
         "works": True,
         "network": network,
         "roots": written,
-        "read": [*_without("/", closed), *DEVICES, *opened],
+        "read": [*(found for each in readable for found in _without(each, closed)), *DEVICES, *opened],
         "write": [*(found for root in written for found in _without(root, closed)), *map(realpath, own), *NOWHERE],
         "keep": keep,
         "shared": realpath(temporary / "shm"),

@@ -1,0 +1,55 @@
+"""Which repositories a call asks git about, and what of their settings a person must say yes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from atelier_desk.tools.shell.git_tools import GitDiff, GitStatus
+from atelier_desk.workspace import repository
+from atelier_desk.workspace.commands.judge import Judgement, Kind
+from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.repository import Repository
+
+Looked = MutableMapping[tuple[str, bool], Repository]
+"""What was found by folder, and whether git only reads there."""
+_TOOLS = frozenset({GitStatus.name, GitDiff.name})
+
+
+def unknown(
+    tool: str, judgement: Judgement | None, details: dict[str, Any], workspace: Sequence[str], looked: Looked
+) -> tuple[Repository, ...]:
+    """Those in which git would find settings that are not known to be harmless, each once, in the order of the call.
+
+    ``looked`` keeps what was found, for as long as its owner takes it for the state of this moment.
+    """
+    places = list(dict.fromkeys(_places(tool, judgement, str(details.get("cwd") or "")))) if workspace else []
+    if not places:
+        return ()
+    roots = [Path(each) for each in workspace]
+    git = environment.program("git", roots[0], roots[0], system=True) or environment.program("git", roots[0], roots[0])
+    for folder, reading in places if git else ():
+        if (folder, reading) not in looked:
+            looked[folder, reading] = repository.look(git, roots[0] / folder, roots, reading=reading)
+    found = (looked[place] for place in places if place in looked)
+    return tuple({each.rule: each for each in found if each.rule}.values())
+
+
+def _places(tool: str, judgement: Judgement | None, cwd: str) -> Iterator[tuple[str, bool]]:
+    """The folders in which a call runs git, relative to the workspace, and whether it only reads there."""
+    if tool in _TOOLS:
+        yield "", True
+    commands = judgement.commands if judgement is not None else ()
+    went = [file.name for one in commands if one.command.arguments[0] == "cd" for file in one.reads]
+    for one in commands:
+        if one.command.arguments[0].rpartition("/")[2] != "git":
+            continue
+        reading = one.kind is not Kind.RUNS
+        if one.folder is not None:
+            yield str(Path(cwd) / one.folder), reading
+        if not reading and one.folder != "":
+            # Where "cd" may have failed, it is the folder before; where nobody can tell, any that the line goes to.
+            yield cwd, reading
+        if one.folder is None:
+            yield from ((str(Path(cwd) / each), reading) for each in went)

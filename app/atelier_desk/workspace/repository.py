@@ -1,0 +1,285 @@
+"""What git would find in a folder before it is asked anything there: the repository, and what of its settings is not known to be harmless.
+
+A repository in a granted folder may come from a stranger, and so may whatever its files lead git to: settings, another repository's folder
+(a ``.git`` file, ``commondir``), objects of others (``alternates``), links. One above the granted folders is where the person put it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from os.path import realpath
+from pathlib import Path
+
+from atelier_desk.domain.text import shorten
+from atelier_desk.workspace.commands import git
+from atelier_desk.workspace.commands.git_settings import Setting, is_known
+from atelier_desk.workspace.processes import environment
+
+TIMEOUT_S = 3.0
+MOST_BYTES = 4 * 1024 * 1024
+"""Of all settings together; longer ones count as unreadable, as do those that take longer."""
+SHOWN, _DIGITS = 3, 32
+DEPTH = 5
+"""How far objects of others may lead on; git goes no further (gitrepository-layout(5))."""
+_LONGEST, _LONGEST_PATH = 200, 65_536
+_FILES = frozenset({"core.excludesfile", "core.attributesfile", "mailmap.file", "diff.orderfile"})
+"""Settings of the person's own that name files which reading commands open."""
+_LINKS = ("", "info", "objects", "objects/info", "objects/pack", "rebase-apply", "rebase-merge", "refs", "sequencer")
+"""Below a repository's folder, where links are looked for."""
+RULE = "git_settings"
+"""Rules that say yes to the settings of one repository: ``git_settings(HASH PLACE)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What git finds in a folder.
+
+    Attributes:
+        unknown: what is not known to be harmless, in git's own words with the file it stands in; empty for nothing.
+        rule: the text of the rule that says yes to exactly this; empty where nothing is unknown.
+        settings: the names of all settings, the person's own too.
+        reads: files and folders besides the granted ones that git must read: the person's settings, and the repository itself.
+    """
+
+    unknown: tuple[str, ...] = ()
+    rule: str = ""
+    settings: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> str:
+        """The first of what is unknown."""
+        more = len(self.unknown) - SHOWN
+        return ", ".join(self.unknown[:SHOWN]) + (f" +{more}" if more > 0 else "")
+
+
+def look(program: str, folder: Path, roots: Sequence[Path], *, reading: bool = True) -> Repository:
+    """What ``program``, a git, finds in ``folder`` in the environment that its reading commands get.
+
+    Takes some 10 ms and never raises: what cannot be read is unknown. ``roots`` are the granted folders, the workspace first; without
+    ``reading`` git will do more than read, and programs with a fixed name are not switched off.
+    """
+    if not folder.is_dir():
+        return Repository()
+    environ = {**environment.environment(roots[0] if roots else None), **git.ENVIRONMENT}
+    listed = _answer(git.settings_command(program), folder, environ)
+    said = _answer(git.place_command(program), folder, environ) if listed is not None and not listed[0] else None
+    if listed is None or said is None:
+        return _unreadable(realpath(folder))
+    return _Look(folder, [realpath(root) for root in roots], list(_settings(listed[1])), *said, reading=reading).repository()
+
+
+def _unreadable(place: str) -> Repository:
+    """One whose settings cannot be read. No yes to it is remembered: the next time they may be anything."""
+    return Repository((f"config ({_shown(place)})",), _rule(secrets.token_hex(_DIGITS // 2), place))
+
+
+def _repository(place: str, problems: Sequence[str], settings: Sequence[Setting]) -> Repository:
+    """One whose settings ask: the hash is of all that is unknown, and of the place."""
+    listed = sorted((each.name, each.value or "", each.value is None) for each in settings)
+    digest = hashlib.sha256(repr((place, sorted(problems), listed)).encode()).hexdigest()[:_DIGITS]
+    unknown = (*map(_shown, problems), *map(_listed, settings))
+    return Repository(tuple(dict.fromkeys(unknown)), _rule(digest, place))
+
+
+def _listed(setting: Setting) -> str:
+    """A setting with the file it stands in."""
+    return f"{_shown(setting.name)} ({_shown(setting.origin.removeprefix('file:'))})"
+
+
+def _answer(command: tuple[str, ...], folder: Path, environ: Mapping[str, str]) -> tuple[int, bytes] | None:
+    """The status and the output of a command; None when it cannot be run, takes too long or says too much."""
+    try:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError:
+        return None
+    late = threading.Timer(TIMEOUT_S, process.kill)
+    late.start()
+    try:
+        with process:
+            assert process.stdout is not None
+            out = process.stdout.read(MOST_BYTES + 1)
+            if len(out) > MOST_BYTES:
+                process.kill()
+    finally:
+        late.cancel()
+    return (process.returncode, out) if process.returncode >= 0 else None
+
+
+def _settings(out: bytes) -> Iterator[Setting]:
+    """The answer of ``git.settings_command``: scope, origin, and name with value, each ended by a zero byte."""
+    words = [os.fsdecode(word) for word in out.split(b"\0")]
+    for scope, origin, said in zip(*(words[place::3] for place in range(3)), strict=False):
+        name, newline, value = said.partition("\n")
+        if scope != "command":
+            yield Setting(name, value if newline else None, scope, origin)
+
+
+def _shown(text: str) -> str:
+    """As it can be shown and stored."""
+    plain = os.fsencode(text).decode("utf-8", "replace").replace("\\", "/")
+    return shorten("".join(each if each.isprintable() else "?" for each in plain), _LONGEST)
+
+
+def _rule(digest: str, place: str) -> str:
+    """The text of a rule, in which nothing may look like a way up."""
+    return f"{RULE}({digest} {_shown(place).replace('..', '…')})"
+
+
+class _Look:
+    """One look at a repository: ``status`` and ``said`` are the answer of ``git.place_command``."""
+
+    def __init__(self, folder: Path, roots: list[str], settings: list[Setting], status: int, said: bytes, *, reading: bool) -> None:
+        self._roots = roots
+        self._reading = reading
+        self._settings = settings
+        self._folder = folder
+        # A bare repository says no folder of files, and ends with an error; without any repository nothing is said.
+        lines = os.fsdecode(said).split("\n")[:-1]
+        self._readable = len(lines) == (2 if status else 3) or (bool(status) and not lines)
+        places = [realpath(folder / line) for line in lines] if self._readable else []
+        self._git, self._common, self._top = (*places, "", "", "")[:3]
+        self._found, spelled = self._found_in()
+        if self._common == self._git:
+            self._common = spelled
+        self._git = spelled
+
+    def repository(self) -> Repository:
+        names = tuple(dict.fromkeys(each.name for each in self._settings))
+        if not self._readable:
+            return _unreadable(realpath(self._folder))
+        problems, unknown = list(self._problems()), [each for each in self._settings if not self._is_known(each)]
+        place = self._git or realpath(self._folder)
+        said = _repository(place, problems, unknown) if problems or unknown else Repository()
+        # What a file outside says, to which an include leads, is not told: not even its keys.
+        away = {_listed(each) for each in unknown if not self._is_near(each)}
+        said = replace(said, unknown=tuple(each for each in said.unknown if each not in away) or said.unknown[:1])
+        return replace(said, settings=names, reads=tuple(self._reads()))
+
+    def _is_near(self, setting: Setting) -> bool:
+        path = realpath(self._folder / setting.origin.removeprefix("file:"))
+        return self._inside(path) or any(Path(path).is_relative_to(each) for each in (self._git, self._common) if each)
+
+    def _inside(self, path: str) -> bool:
+        return any(path == root or path.startswith(root.rstrip("/") + "/") for root in self._roots)
+
+    def _found_in(self) -> tuple[str, str]:
+        """The folder whose ``.git`` led to the repository, empty for none, as for one that lies bare in a folder; and the repository's own
+        folder, spelled as the granted folders are."""
+        here = Path(realpath(self._folder))
+        for folder in (here, *here.parents) if self._git else ():
+            entry = folder / ".git"
+            led = realpath(entry) if entry.is_dir() else _led(entry)
+            with suppress(OSError):
+                if led and os.path.samefile(led, self._git):  # noqa: PTH121
+                    return str(folder), led
+        return "", self._git
+
+    def _problems(self) -> Iterator[str]:
+        """What leads git elsewhere, or hides a repository in a folder."""
+        if self._git and not self._found:
+            yield f"bare {self._git}"
+        if not self._found or not self._inside(self._found):
+            return
+        if not self._inside(self._git):
+            if not self._leads_back():
+                yield f"gitdir {self._git}"
+            return
+        if not self._inside(self._common):
+            yield f"commondir {self._common}"
+        yield from (f"alternates {path}" for path in self._alternates() if not self._inside(path))
+        for folder in dict.fromkeys((self._git, self._common)):
+            for link in _links(folder):
+                if not self._inside(realpath(link)):
+                    yield f"link {link} {realpath(link)}"
+
+    def _leads_back(self) -> bool:
+        """Whether a repository elsewhere is that of this folder by its own word: a linked work tree, or the submodule of a repository
+        above. Nobody who only gave the granted folder can have written that."""
+        with suppress(OSError, ValueError):
+            back = (Path(self._git) / "gitdir").read_text("utf-8").rstrip("\n")
+            linked = realpath(os.path.join(self._git, back)) == realpath(self._found + "/.git")  # noqa: PTH118
+            return linked and self._common == os.path.dirname(os.path.dirname(self._git))  # noqa: PTH120
+        worktrees = [each.value for each in self._settings if each.name == "core.worktree" and each.value and each.scope != "global"]
+        return bool(worktrees) and realpath(f"{self._git}/{worktrees[-1]}") == self._found and self._common == self._git
+
+    def _is_known(self, setting: Setting) -> bool:
+        if setting.scope in ("system", "global") and not self._is_theirs(setting):
+            return True
+        if setting.name == "core.worktree":
+            meant = realpath(os.path.join(self._git, setting.value or ""))  # noqa: PTH118
+            return bool(self._found) and (meant == self._found or (self._inside(self._found) and self._inside(meant)))
+        if setting.name == "core.hookspath" and setting.value and self._found and self._inside(self._found):
+            # As good as .git/hooks: programs of the project.
+            hooks = realpath(os.path.join(self._top, os.path.expanduser(setting.value)))  # noqa: PTH111, PTH118
+            return self._inside(hooks) or self._reading
+        return is_known(setting.name, setting.value, reading=self._reading)
+
+    def _is_theirs(self, setting: Setting) -> bool:
+        """Whether a setting of the person's own stands in a file of a granted folder. Git's own files in a home that was granted do not
+        count."""
+        path = realpath(self._folder / setting.origin.removeprefix("file:"))
+        return self._inside(path) and path not in {realpath(each) for each in _own_files()}
+
+    def _alternates(self) -> list[str]:
+        """The folders of objects that this repository takes from others, and those from others again."""
+        found: list[str] = []
+        waiting = [realpath(self._common + "/objects")]
+        for _depth in range(DEPTH + 1):
+            listed = [path for objects in waiting for path in _alternates_of(objects)]
+            waiting = [path for path in dict.fromkeys(listed) if path not in found]
+            found += waiting
+        return found
+
+    def _reads(self) -> Iterator[str]:
+        yield from _own_files()
+        for setting in self._settings:
+            if setting.scope != "global":
+                continue
+            yield os.path.join(self._folder, setting.origin.removeprefix("file:"))  # noqa: PTH118
+            if setting.name in _FILES and setting.value:
+                yield os.path.join(self._top or self._folder, os.path.expanduser(setting.value))  # noqa: PTH111, PTH118
+        yield from (path for path in (self._git, self._common, self._top) if path and not self._inside(path))
+        if self._common:
+            yield from (path for path in self._alternates() if not self._inside(path))
+
+
+def _own_files() -> tuple[str, ...]:
+    """Where git looks for its owner's settings (git-config(1), "FILES")."""
+    home = os.path.expanduser("~")  # noqa: PTH111
+    settings = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    return (f"{home}/.gitconfig", *(f"{settings}/git/{name}" for name in ("config", "ignore", "attributes")))
+
+
+def _led(entry: Path) -> str:
+    """Where a ``.git`` file leads, links followed; empty for another file."""
+    try:
+        said = os.fsdecode(entry.read_bytes()[:_LONGEST_PATH])
+    except OSError:
+        return ""
+    return realpath(entry.parent / said.removeprefix("gitdir:").strip()) if said.startswith("gitdir:") else ""
+
+
+def _alternates_of(objects: str) -> list[str]:
+    try:
+        with open(objects + "/info/alternates", "rb") as file:  # noqa: PTH123
+            lines = os.fsdecode(file.read(_LONGEST_PATH)).splitlines()
+    except OSError:
+        return []
+    return [realpath(os.path.join(objects, line)) for line in lines if line and not line.startswith("#")]  # noqa: PTH118
+
+
+def _links(folder: str) -> Iterator[str]:
+    """The links in a repository's folder that its commands would follow."""
+    for name in _LINKS:
+        with suppress(OSError), os.scandir(os.path.join(folder, name)) as entries:  # noqa: PTH118
+            yield from (entry.path for entry in entries if entry.is_symlink())

@@ -1,0 +1,336 @@
+"""No repository runs a program or shows a file from outside when git only reads, unless a person said yes to its settings.
+
+Through the engine, with the real git, and with the sandbox taken away from what runs: what keeps the canary quiet is what was asked and
+said to git, alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.workspace.processes import sandbox
+from tests.engine.conftest import Opener, Recorder
+from tests.support.repositories import PLACES, Hostile, commit, git
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None or not sandbox.available(), reason="needs git, and without a sandbox every command asks"
+)
+LINE = (
+    "git status; git diff; git diff --cached --stat; git log -p -1; git show; git ls-files -m; git ls-files -o; git shortlog HEAD; "
+    "git branch -a; git describe --always; git rev-parse --show-toplevel; git tag; git remote -v"
+)
+ASKS = """
+alias.status !P                    | include.path I                      | includeIf.gitdir:**.path I
+includeIf.gitdir/i:**.path I       | includeIf.onbranch:**.path I        | includeIf.hasconfig:remote.*.url:**.path I
+filter.evil.clean P                | filter.evil.smudge P                | filter.evil.process P
+filter.a=b.clean P                 | filter.a=b.process P                | filter.\udcff\udcfe.clean P
+filter.\udcff\udcfe.process P      | diff.evil.textconv P                | diff.evil.command P
+diff.a=b.textconv P                | diff.external P                     | diff.orderFile S
+merge.evil.driver P                | mergetool.evil.cmd P                | mergetool.evil.path P
+difftool.evil.cmd P                | difftool.evil.path P                | core.attributesFile S
+core.excludesFile S                | core.worktree O                     | core.worktree /
+pager.status P                     | pager.log P                         | pager.diff P
+gpg.ssh.defaultKeyCommand P        | gpg.evil.program P                  | format.pretty %GG
+pretty.evil %GG                    | interactive.diffFilter P            | sequence.editor P
+uploadpack.packObjectsHook P       | gc.recentObjectsHook P              | remote.origin.uploadpack P
+remote.origin.receivepack P        | remote.origin.vcs evil              | submodule.mod.update !P
+tar.evil.command P                 | trailer.evil.command P              | trailer.evil.cmd P
+sendemail.smtpServer P             | sendemail.toCmd P                   | sendemail.ccCmd P
+sendemail.sendmailCmd P            | sendemail.aliasesFile S             | trace2.eventTarget O/marked
+trace2.normalTarget O/marked       | trace2.perfTarget O/marked          | init.templateDir O
+mailmap.file S                     | browser.evil.cmd P                  | web.browser P
+man.evil.cmd P                     | man.evil.path P                     | help.browser P
+instaweb.browser P                 | instaweb.httpd P                    | instaweb.modulePath O
+guitool.evil.cmd P                 | imap.tunnel P                       | fsmonitor.socketDir O
+format.signatureFile S             | format.outputDirectory O            | bundle.evil.uri S
+protocol.ext.allow always          | lfs.customtransfer.evil.path P      | lfs.extension.evil.clean P
+gitcvs.logFile O/marked            | unheardof.program P                 | core.unheardOf P
+"""
+"""Settings that are asked about. P the canary, S a file outside, I one with settings, O the folder they are in."""
+RUNS = """
+core.fsmonitor P                   | core.hooksPath O                    | core.pager P
+core.editor P                      | core.askPass P                      | core.sshCommand P
+core.gitProxy P                    | core.alternateRefsCommand P         | credential.helper !P
+credential.https://x.helper !P     | gpg.program P                       | gpg.ssh.program P
+gpg.x509.program P                 | gpg.openpgp.program P               | gpg.ssh.allowedSignersFile S
+log.showSignature true             | status.submoduleSummary true        | diff.submodule diff
+submodule.recurse true             | diff.ignoreSubmodules none          | commit.template S
+blame.ignoreRevsFile S             | http.cookieFile S                   | http.sslCert S
+fsck.skipList S                    | receive.fsck.skipList S             | user.signingKey S
+remote.origin.url ext::P           | remote.origin.proxy P               | url.ext::P.insteadOf https://
+merge.tool evil                    | diff.tool evil                      | diff.guitool evil
+branch.main.mergeOptions P         | core.notesRef refs/x                | safe.bareRepository all
+"""
+"""Settings that name programs and files, and with which git is run all the same: another is said in their place, or reading has no use for
+them."""
+
+
+def settings(row: str, place: Hostile) -> bytes:
+    """The lines of a configuration, by the name of the key and its value."""
+    name, _, value = row.partition(" ")
+    section, _, rest = name.partition(".")
+    subsection, dot, key = rest.rpartition(".")
+    for mark, path in (("P", "canary"), ("S", "secret"), ("I", "settings"), ("O", "")):
+        if value.lstrip("!").startswith(mark) or value == f"ext::{mark}":
+            value = value.replace(mark, str(place.outside / path).rstrip("/"), 1)
+    subsection = subsection.replace("ext::P", f"ext::{place.outside}/canary")
+    head = f'[{section} "{subsection}"]' if dot else f"[{section}]"
+    return os.fsencode(f'{head}\n\t{key} = "{value}"\n')
+
+
+def rows(table: str) -> list[str]:
+    return [cell.strip() for line in table.strip().splitlines() for cell in line.split("|")]
+
+
+def calls(turn: int | None = None) -> list[ToolCall]:
+    """Every place, by ``cd`` and by ``cwd``, and git's own tools; with ``turn`` the workspace itself and two of the other places: each row
+    of the table takes other ones."""
+    made: list[tuple[str, dict[str, Any]]] = [("git_status", {}), ("git_diff", {}), ("git_diff", {"staged": True})]
+    made.append(("run_command", {"command": LINE}))
+    below: list[tuple[str, dict[str, Any]]] = []
+    for folder in PLACES[1:]:
+        below.append(("run_command", {"command": f"cd {folder} && {LINE.replace('; ', ' && ')}"}))
+        below.append(("run_command", {"command": LINE, "cwd": folder}))
+    made = made + below if turn is None else [made[turn % 4], below[turn % 8], below[(turn + 3) % 8]]
+    return [
+        ToolCall(id=f"c{number:02}", name=name, arguments={**given, **({"modifies_files": False} if name == "run_command" else {})})
+        for number, (name, given) in enumerate(made)
+    ]
+
+
+AGENT = AgentConfig(name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=ApprovalMode.PLAN)
+
+
+class Tried:
+    """Runs calls in workspaces, each in a run of its own under Plan."""
+
+    def __init__(self, open_atelier: Opener, template: Hostile, folder: Path) -> None:
+        self._open, self.template, self._folder = open_atelier, template, folder
+
+    async def __call__(
+        self, *made: tuple[str, Hostile], asked: list[list[ToolCall]], mode: ApprovalMode = ApprovalMode.PLAN
+    ) -> dict[str, list[dict[str, Any]]]:
+        """The ends of the calls, by the name of the workspace; ``asked`` are the calls of one after another, again from the start."""
+        steps: list[Any] = [step for number, _each in enumerate(made) for step in (asked[number % len(asked)], "done")]
+        ended: dict[str, list[dict[str, Any]]] = {}
+        async with self._open(steps) as atelier:
+            for name, place in made:
+                workflow = await atelier.workflows.create(ascii(name), workspace=(str(place.root),))
+                heard = Recorder(atelier, workflow.id)
+                run_id = await atelier.runs.send(workflow.id, "go", agent=AGENT.model_copy(update={"approval": mode}))
+                await atelier.runs.wait(run_id)
+                ends = [event.data for event in heard.events if event.chunk_type.value == "tool_end"]
+                ended[name] = sorted(ends, key=lambda end: str(end["call_id"]))
+        return ended
+
+
+@pytest.fixture
+def tried(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(sandbox, "reading", lambda *roots, shown=(): None)
+    return Tried(open_atelier, Hostile.template(tmp_path), tmp_path)
+
+
+def quiet(place: Hostile, ended: dict[str, list[dict[str, Any]]]) -> None:
+    assert list(place.marks.iterdir()) == []
+    assert not (place.outside / "marked").exists()
+    for name, ends in ended.items():
+        text = json.dumps(ends)
+        assert "s3cret" not in text, (name, text[max(0, text.index("s3cret") - 500) :][:700])
+        assert "CANARY" not in text, name
+
+
+def refused(ended: list[dict[str, Any]]) -> list[bool]:
+    return [not each["success"] and "settings of this git repository" in str(each.get("error")) for each in ended]
+
+
+async def test_settings_that_are_asked_about(tried: Tried, tmp_path: Path) -> None:
+    made = [(row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template))) for number, row in enumerate(rows(ASKS))]
+    assert len(made) >= 60
+    turns = [calls(turn) for turn in range(8)]
+    ended = await tried(*made, asked=turns)
+    quiet(tried.template, ended)
+    for row, ends in ended.items():
+        # All but the bare repository, which git does not take for one.
+        assert len(ends) == len(turns[0])
+        assert sum(refused(ends)) >= len(ends) - 1, (row, [each.get("error") for each in ends])
+
+
+async def test_settings_with_which_git_is_run(tried: Tried, tmp_path: Path) -> None:
+    named = rows(RUNS)
+    made = []
+    for turn in range(3):
+        place = tried.template.copy(tmp_path / f"w{turn}", b"".join(settings(row, tried.template) for row in named[turn::3]))
+        made.append((f"w{turn}", place))
+    ended = await tried(*made, asked=[calls()])
+    quiet(tried.template, ended)
+    for name, ends in ended.items():
+        assert not any(refused(ends)), (name, [each.get("error") for each in ends])
+        assert all(each["success"] for each in ends if "bare.git" not in json.dumps(each)), name
+        assert "+two" in json.dumps(ends[1]), name
+
+
+MORE = """
+core.fsmonitor P                   | core.hooksPath O                    | core.sshCommand P
+core.editor P                      | core.pager P                        | credential.helper !P
+gpg.program P                      | filter.evil.clean P                 | alias.x !P
+"""
+"""Settings that are asked about before git does more than read, also under Free."""
+
+
+async def test_what_git_does_more_than_reading(tried: Tried, tmp_path: Path) -> None:
+    made = [(row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template))) for number, row in enumerate(rows(MORE))]
+    line = [ToolCall(id="add", name="run_command", arguments={"command": "git add .", "modifies_files": True})]
+    assert await tried(*made, asked=[line], mode=ApprovalMode.AUTO) == {row: [] for row, _place in made}, "each waits for a person"
+    assert list(tried.template.marks.iterdir()) == []
+    place = tried.template.copy(tmp_path / "own", b"[core]\n\thooksPath = .husky/_\n\tfsmonitor = false\n")
+    ended = await tried(("own", place), asked=[line], mode=ApprovalMode.AUTO)
+    assert [end["success"] for end in ended["own"]] == [True], "hooks of the workspace are as good as those of .git"
+
+
+async def test_reading_into_a_file(tried: Tried, tmp_path: Path) -> None:
+    """Under Edit nobody is asked about a file of the workspace; what fills it only reads."""
+    place = tried.template.copy(tmp_path / "w", b"".join(settings(row, tried.template) for row in rows(RUNS)))
+    lines = ("git status > out.txt", "git diff > out.txt", "git log -p >> out.txt && git status >> out.txt")
+    asked = [
+        ToolCall(id=f"c{number}", name="run_command", arguments={"command": line, "modifies_files": True})
+        for number, line in enumerate(lines)
+    ]
+    ended = await tried(("w", place), asked=[asked], mode=ApprovalMode.EDIT)
+    assert [end["success"] for end in ended["w"]] == [True] * len(lines)
+    quiet(place, ended)
+    assert "+two" in (place.root / "out.txt").read_text() or "first" in (place.root / "out.txt").read_text()
+
+
+def of_work_tree(place: Hostile) -> None:
+    """Settings of one work tree alone."""
+    git("config", "extensions.worktreeConfig", "true", cwd=place.root)
+    for folder in (".git", ".git/worktrees/tree"):
+        (place.root / folder / "config.worktree").write_bytes(settings("filter.evil.clean P", place))
+
+
+def private(place: Hostile) -> Path:
+    """A repository outside, with a secret in it."""
+    folder = place.outside / "private"
+    if not folder.exists():
+        commit(folder, key="s3cret\n")
+    return folder
+
+
+def led_away(place: Hostile) -> None:
+    shutil.rmtree(place.root / ".git")
+    (place.root / ".git").write_text(f"gitdir: {private(place)}/.git\n")
+
+
+def linked_away(place: Hostile) -> None:
+    shutil.rmtree(place.root / ".git")
+    (place.root / ".git").symlink_to(private(place) / ".git")
+
+
+def to_a_work_tree_of_others(place: Hostile) -> None:
+    """A real linked work tree's own folder, but that of another one."""
+    if not (place.outside / "theirs").exists():
+        git("worktree", "add", "-q", str(place.outside / "theirs"), cwd=private(place))
+    shutil.rmtree(place.root / ".git")
+    (place.root / ".git").write_text(f"gitdir: {private(place)}/.git/worktrees/theirs\n")
+
+
+def common_elsewhere(place: Hostile) -> None:
+    (place.root / ".git/commondir").write_text(f"{private(place)}/.git\n")
+    head = git("rev-parse", "HEAD", cwd=private(place)).strip()
+    (place.root / ".git/HEAD").write_text(head + "\n")
+
+
+def objects_elsewhere(place: Hostile) -> None:
+    (place.root / ".git/objects/info").mkdir(exist_ok=True)
+    (place.root / ".git/objects/info/alternates").write_text(f"{private(place)}/.git/objects\n")
+    (place.root / ".git/HEAD").write_text(git("rev-parse", "HEAD", cwd=private(place)))
+
+
+def objects_elsewhere_by_two(place: Hostile) -> None:
+    """Objects of a folder in the workspace, which takes them from outside."""
+    objects_elsewhere(place)
+    far = place.root / "far"
+    (far / "info").mkdir(parents=True)
+    shutil.move(place.root / ".git/objects/info/alternates", far / "info/alternates")
+    (place.root / ".git/objects/info/alternates").write_text("../../far\n")
+
+
+def objects_linked(place: Hostile) -> None:
+    shutil.rmtree(place.root / ".git/objects")
+    (place.root / ".git/objects").symlink_to(private(place) / ".git/objects")
+    (place.root / ".git/HEAD").write_text(git("rev-parse", "HEAD", cwd=private(place)))
+
+
+def settings_linked(place: Hostile) -> None:
+    (place.root / ".git/config").unlink()
+    (place.root / ".git/config").symlink_to(private(place) / ".git/config")
+
+
+def never_ends(place: Hostile) -> None:
+    """Settings that wait for a writer."""
+    os.mkfifo(place.root / "pipe")
+    with (place.root / ".git/config").open("a") as file:
+        file.write("[include]\n\tpath = ../pipe\n")
+
+
+def broken(place: Hostile) -> None:
+    with (place.root / ".git/config").open("a") as file:
+        file.write("[core\n")
+
+
+def never_said_bare(place: Hostile) -> None:
+    """CVE-2026-45033: the layout of a repository, in the workspace itself."""
+    shutil.move(place.root / ".git", place.root / "git")
+    for each in (place.root / "git").iterdir():
+        shutil.move(each, place.root / each.name)
+    with (place.root / "config").open("ab") as file:
+        file.write(settings("core.worktree O", place) + settings("filter.evil.clean P", place))
+
+
+LAYOUTS: tuple[Callable[[Hostile], None], ...] = (
+    of_work_tree, led_away, linked_away, to_a_work_tree_of_others, common_elsewhere, objects_elsewhere, objects_elsewhere_by_two,
+    objects_linked, settings_linked, never_ends, broken, never_said_bare,
+)  # fmt: skip
+
+
+async def test_what_leads_git_elsewhere(tried: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("atelier_desk.workspace.repository.TIMEOUT_S", 0.3)
+    made = []
+    for layout in LAYOUTS:
+        place = tried.template.copy(tmp_path / layout.__name__)
+        layout(place)
+        made.append((layout.__name__, place))
+    here = [ToolCall(id=f"h{n}", name=name, arguments={}) for n, name in enumerate(("git_status", "git_diff"))]
+    here.append(ToolCall(id="h2", name="run_command", arguments={"command": LINE, "modifies_files": False}))
+    ended = await tried(*made, asked=[here])
+    quiet(tried.template, ended)
+    for name, ends in ended.items():
+        assert name == "never_said_bare" or all(refused(ends)), (name, ends)
+
+
+def test_git_itself_does_run_them(tmp_path: Path) -> None:
+    """The same settings do run the canary in a terminal, and the same folders do show what lies outside."""
+    template = Hostile.template(tmp_path)
+    for row in ("filter.evil.clean P", "filter.a=b.clean P", "filter.\udcff\udcfe.clean P", "diff.evil.textconv P", "diff.external P"):
+        place = template.copy(tmp_path / row.replace(" ", ""), settings(row, template))
+        git("diff", cwd=place.root, check=False)
+        git("diff", "--cached", cwd=place.root, check=False)
+        assert list(template.marks.iterdir()), row
+        shutil.rmtree(template.marks)
+        template.marks.mkdir()
+    for layout in (led_away, linked_away, common_elsewhere, objects_elsewhere, objects_elsewhere_by_two, objects_linked):
+        place = template.copy(tmp_path / layout.__name__)
+        layout(place)
+        assert "s3cret" in git("log", "-p", "-1", cwd=place.root), layout.__name__

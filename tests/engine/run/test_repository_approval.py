@@ -1,0 +1,161 @@
+"""A yes to the settings of a repository: what is asked, how long it holds, and where it is seen and taken back."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.cli import approval_words
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, OnTimeout
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.permission import Action, RuleScope
+from atelier_desk.engine import Atelier
+from atelier_desk.workspace import repository
+from atelier_desk.workspace.processes import sandbox
+from tests.engine.conftest import Opener, Recorder
+from tests.support.repositories import commit, git
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None or not sandbox.available(), reason="needs git, and without a sandbox every command asks"
+)
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a filter of its own."""
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    folder = commit(tmp_path / "work")
+    git("config", "filter.a=b.clean", "./evil.sh", cwd=folder)
+    (folder / "f.txt").write_text("two\n")
+    return folder
+
+
+def call(name: str = "run_command", line: str = "git diff") -> list[ToolCall]:
+    arguments = {"command": line, "modifies_files": False} if name == "run_command" else {}
+    return [ToolCall(id=f"{name}-{line}", name=name, arguments=arguments)]
+
+
+class Turns:
+    """Runs of one folder, each in a workflow of its own."""
+
+    def __init__(self, atelier: Atelier, folder: Path) -> None:
+        self._atelier, self._folder = atelier, folder
+        self._heard: Recorder | None = None
+        self.run_id = ""
+
+    async def begin(self, mode: ApprovalMode = ApprovalMode.SELECTIVE) -> list[ApprovalRequest]:
+        """Start one; what it waits for."""
+        agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=mode)
+        workflow = await self._atelier.workflows.create("W", workspace=(str(self._folder),))
+        self._heard = Recorder(self._atelier, workflow.id)
+        self.run_id = await self._atelier.runs.send(workflow.id, "go", agent=agent)
+        await self._atelier.runs.wait(self.run_id)
+        return await self._atelier.approvals.pending(workflow.id)
+
+    async def ended(self) -> dict[str, Any]:
+        """How its call ended."""
+        await self._atelier.runs.wait(self.run_id)
+        assert self._heard is not None
+        [end] = [event.data for event in self._heard.events if event.chunk_type.value == "tool_end"]
+        return end
+
+
+async def test_a_yes_holds_until_the_settings_change(open_atelier: Opener, work: Path) -> None:
+    steps = [call(), "done", call(), "done", call("git_status"), "done", call(), call(line="git add ."), call(), "done"]
+    async with open_atelier(steps) as atelier:
+        turns = Turns(atelier, work)
+        [asked] = await turns.begin()
+        assert (asked.reason, asked.about) == ("repository", "filter.a=b.clean (.git/config)")
+        assert any("filter.a=b.clean (.git/config)" in line for line in approval_words.described(asked))
+        await atelier.approvals.approve(asked.id)
+        end = await turns.ended()
+        assert end["success"], end
+        assert "two" in str(end["result"])
+        [rule] = await atelier.permissions.rules()
+        assert rule.text.startswith("git_settings(")
+        assert rule.text.endswith("/work/.git)")
+        assert (rule.action, rule.where) == (Action.ALLOW, (RuleScope.FOLDER, str(work)))
+
+        assert await turns.begin(ApprovalMode.PLAN) == []
+        assert (await turns.ended())["success"]
+        assert await turns.begin() == []
+        assert (await turns.ended())["success"]
+
+        git("config", "filter.a=b.smudge", "./other.sh", cwd=work)
+        [again] = await turns.begin()
+        assert again.about == "filter.a=b.clean (.git/config), filter.a=b.smudge (.git/config)"
+        git("config", "--unset", "filter.a=b.smudge", cwd=work)
+
+        await atelier.permissions.remove(rule.id)
+        assert [each.reason for each in await turns.begin(ApprovalMode.AUTO)] == ["repository"], "any git command, also under Free"
+        assert await turns.begin(ApprovalMode.PLAN) == []
+        end = await turns.ended()
+        assert not end["success"]
+        assert "settings of this git repository" in end["error"]
+
+
+async def test_ordinary_changes_of_a_repository_do_not_ask_again(open_atelier: Opener, work: Path) -> None:
+    async with open_atelier([call(), "done", call(), "done"]) as atelier:
+        turns = Turns(atelier, work)
+        [asked] = await turns.begin()
+        await atelier.approvals.approve(asked.id)
+        await turns.ended()
+        for line in ("branch.side.remote origin", "remote.up.url https://example.org/x", "user.name Ann"):
+            git("config", *line.split(" ", 1), cwd=work)
+        assert await turns.begin() == []
+
+
+async def test_settings_that_change_after_the_yes_are_not_run(open_atelier: Opener, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    look = repository.look
+    async with open_atelier([call(), "done"]) as atelier:
+        turns = Turns(atelier, work)
+        [asked] = await turns.begin()
+
+        def changed(*given: Any) -> repository.Repository:
+            git("config", "filter.a=b.process", "./other.sh", cwd=work)
+            return look(*given)
+
+        monkeypatch.setattr(repository, "look", changed)
+        await atelier.approvals.approve(asked.id)
+        end = await turns.ended()
+        assert not end["success"]
+        assert "unsafe_repository" in str(end)
+
+
+@pytest.mark.parametrize("scope", [ApprovalScope.RUN, None])
+async def test_a_yes_for_the_run_and_one_by_time_are_not_kept(open_atelier: Opener, work: Path, scope: ApprovalScope | None) -> None:
+    async with open_atelier([call(), "done"]) as atelier:
+        turns = Turns(atelier, work)
+        settings = (await atelier.settings.get()).approvals
+        await atelier.settings.update(approvals=settings.model_copy(update={"timeout_s": 30.0, "on_timeout": OnTimeout.APPROVE}))
+        [asked] = await turns.begin()
+        if scope is None:
+            assert await atelier.approvals.seen(asked.id, 31_000) == 0.0
+        else:
+            with pytest.raises(UsageError, match="does not cover"):
+                await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS, rules=["run_command"])
+            await atelier.approvals.approve(asked.id, scope=scope)
+        assert (await turns.ended())["success"]
+        assert await atelier.permissions.rules() == ()
+
+
+async def test_a_clone_of_the_same_settings_is_another_repository(work: Path, tmp_path: Path) -> None:
+    shutil.copytree(work, tmp_path / "other")
+    found = [repository.look("git", folder, [folder]) for folder in (work, tmp_path / "other", work)]
+    assert found[0].rule == found[2].rule != found[1].rule
+    assert found[0].unknown == found[1].unknown
+
+
+async def test_what_a_file_outside_says_is_not_told(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("[s3cret]\n\tkey = value\n")
+    (work / "own").write_text("[mine]\n\tkey = value\n")
+    git("config", "include.path", str(tmp_path / "private"), cwd=work)
+    git("config", "--add", "include.path", "../own", cwd=work)
+    found = repository.look("git", work, [work])
+    assert found.unknown == ("filter.a=b.clean (.git/config)", "include.path (.git/config)", "mine.key (.git/../own)")

@@ -1,0 +1,85 @@
+"""Repositories for tests: made by the real git, and settings that somebody else may have written into them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+PLACES = ("", "sub", "bare.git", "tree", "mod")
+"""Below the workspace, as ``Hostile`` makes them: its own repository, a nested one, a bare one, a linked work tree, a submodule."""
+CONFIGS = (".git/config", "sub/.git/config", "bare.git/config", ".git/modules/mod/config")
+ATTRIBUTES = b"* filter=evil diff=evil merge=evil\n*.b filter=a=b diff=a=b\n*.c filter=\xff\xfe diff=\xff\xfe\n"
+WHO = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always")
+
+
+def git(*arguments: str, cwd: Path, home: Path | None = None, check: bool = True) -> str:
+    """git as somebody runs it in a terminal; without ``home`` nobody has settings of their own."""
+    environ = {"HOME": str(home or "/nonexistent"), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(("git", *WHO, *arguments), cwd=cwd, env=environ, check=check, capture_output=True, timeout=20)
+    return done.stdout.decode("utf-8", "replace")
+
+
+def commit(folder: Path, **files: str) -> Path:
+    """A repository with one commit; ``files`` by their name without ``.txt``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git("init", "-q", "--template=", cwd=folder)
+    for name, text in (files or {"f": "one\n"}).items():
+        (folder / f"{name}.txt").write_text(text)
+    git("add", ".", cwd=folder)
+    git("commit", "-q", "-m", "first", cwd=folder)
+    return folder
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """A workspace that a stranger gave: every repository in it says the same.
+
+    Attributes:
+        root: the workspace; ``outside``: a folder beside it with a file ``secret`` and ``settings``, which name the canary.
+        marks: where the canary leaves its marks when it runs.
+    """
+
+    root: Path
+    outside: Path
+    marks: Path
+
+    @classmethod
+    def template(cls, top: Path) -> Hostile:
+        """One to copy, with nothing hostile in it yet."""
+        root, outside, marks = top / "template", top / "outside", top / "marks"
+        for folder in (outside, marks):
+            folder.mkdir()
+        canary = outside / "canary"
+        canary.write_text(f'#!/bin/sh\n: > "{marks}/$$"\necho CANARY; cat "{outside}/secret"\n')
+        canary.chmod(0o755)
+        (outside / "secret").write_text("s3cret <s3cret@example.org>\n")
+        (outside / "settings").write_text(f'[filter "evil"]\n\tclean = {canary}\n[diff "evil"]\n\ttextconv = {canary}\n')
+        commit(root)
+        commit(root / "sub")
+        git("submodule", "add", "-q", str(commit(outside / "mod")), "mod", cwd=root)
+        git("clone", "-q", "--bare", "--template=", str(root / "sub"), str(root / "bare.git"), cwd=root)
+        git("add", ".gitmodules", "mod", cwd=root)
+        git("commit", "-q", "-m", "second", cwd=root)
+        for folder in (root, root / "sub", root / "mod"):
+            for name in ("new.txt", "new.b", "new.c"):
+                (folder / name).write_text("staged\n")
+            git("add", ".", cwd=folder)
+            (folder / "f.txt").write_text("two\n")
+            for name in ("new.b", "new.c"):
+                (folder / name).write_text("changed\n")
+            (folder / ".gitattributes").write_bytes(ATTRIBUTES)
+        return cls(root, outside, marks)
+
+    def copy(self, root: Path, settings: bytes = b"") -> Hostile:
+        """The same elsewhere, with a linked work tree, and ``settings`` at the end of each configuration."""
+        shutil.copytree(self.root, root, symlinks=True)
+        git("worktree", "add", "-q", "--detach", "tree", cwd=root)
+        (root / "tree/f.txt").write_text("two\n")
+        (root / "tree/.gitattributes").write_bytes(ATTRIBUTES)
+        for name in CONFIGS:
+            with (root / name).open("ab") as file:
+                file.write(settings)
+        return Hostile(root, self.outside, self.marks)
