@@ -383,7 +383,8 @@ class Connection:
             if self._temporary is None or not sandbox.available():
                 raise errors.not_started(server.name, server.command, McpError(N_("this system has no sandbox")))
             temporary = self._temporary()
-            box = sandbox.working((folder,) if server.folder else (), temporary, self._hidden, network=True)
+            roots = (folder,) if server.folder else ()
+            box = sandbox.working(roots, temporary, self._hidden, network=True, held=sandbox.held_in(self._hidden))
             own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box)

@@ -15,6 +15,7 @@ from atelier_desk.i18n import N_
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.shell import guarding
 from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
@@ -69,13 +70,16 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
-def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str) -> Order:
+def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str, *, changes_repositories: bool = False) -> Order:
     """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is."""
     if kind not in ("workspace", "network"):
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
-    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills)
+    box = sandbox.working(
+        place.roots, temporary, hidden, network=kind == "network", shown=place.skills,
+        held=sandbox.held_in(commands.hidden), changes_repositories=changes_repositories,
+    )  # fmt: skip
     if box is None:
         return order
     # Its own folders of the home cannot be written, nor settings with tokens be read.
@@ -256,9 +260,7 @@ def facts(kept: Kept) -> dict[str, Any]:
         "duration_ms": round(process.duration_s * 1000),
         "sandbox": process.order.sandbox["kind"] if process.order.sandbox is not None else "none",
     }
-    if process.put_back:
-        said["put_back"] = list(process.put_back)
-        said["note"] = "It changed what git runs outside of the sandbox; that was put back. Ask the user if it is needed."
+    said |= guarding.facts(process.guarded)
     if not shown.whole:
         said |= {
             "output_file": str(process.output.path),
@@ -276,7 +278,7 @@ def result(kept: Kept) -> ToolResult:
     title, shown = TITLES[said["sandbox"]], kept.process.output.shown()
     text, in_colour = shown.text.rstrip("\n"), shown.coloured.rstrip("\n")
     part = TextPart(title=title, text=in_colour, language="ansi") if "\x1b[" in in_colour else TextPart(title=title, text=text)
-    return replace(_ended(kept, said), parts=(part,) if text else ())
+    return replace(_ended(kept, said), parts=(*((part,) if text else ()), *guarding.parts(kept.process.guarded)))
 
 
 TITLES = {

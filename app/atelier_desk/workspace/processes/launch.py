@@ -4,7 +4,7 @@
 Run as a file by its own interpreter, with nothing of Atelier imported: ``python -I -S launch.py FD``, where FD is a descriptor of a file
 with the order as JSON (see ``Order`` in ``process``). On Linux what the command started and left behind becomes this process's child, so
 that nothing outlives it; when Atelier is killed, this process is told and ends everything too. Its exit status is the command's; why it was
-ended, if it was, and what was put back, is written to a pipe.
+ended, if it was, and what ``guarded_files`` restored, is written to a file.
 """
 
 import ctypes
@@ -124,6 +124,9 @@ def become(order: dict[str, Any]) -> None:
         os.setsid()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+        if LINUX:
+            # Should this program be killed, nobody would look at what the command leaves behind.
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         limit(order)
         box = order.get("sandbox")
         if box and box.get("profile"):
@@ -141,15 +144,15 @@ def become(order: dict[str, Any]) -> None:
     os._exit(126)
 
 
-def remembered(order: dict[str, Any]) -> list[Any]:
-    """The repositories of a command that may write, as they are before it."""
-    roots = (order.get("sandbox") or {}).get("roots", ())
-    if not roots:
-        return []
+def guarded(order: dict[str, Any]) -> Any:
+    """What git runs in the folders of a command that may write, as it is before it; None for one that may not."""
+    box = order.get("sandbox") or {}
+    if not box.get("roots"):
+        return None
     here()
-    from kept import Kept  # type: ignore[import-not-found]
+    from guarded_files import GuardedFiles  # type: ignore[import-not-found]
 
-    return [Kept(root) for root in roots]
+    return GuardedFiles(box["roots"], box.get("held", ""), may_change=bool(box.get("changes_repositories")))
 
 
 def here() -> None:
@@ -163,7 +166,7 @@ def main() -> int:
     with os.fdopen(int(sys.argv[1]), "rb") as file:
         order = json.load(file)
     try:
-        kept = remembered(order)
+        guard = guarded(order)
     except OSError as error:
         os.write(2, f"{order['arguments'][0]}: {error}\n".encode())
         return 126
@@ -210,8 +213,9 @@ def main() -> int:
         if select.select([woken], [], [], LOOK_S)[0]:
             os.read(woken, 4096)
     end(child, gently=False)
-    back = sorted({name for each in kept for name in each.put_back()})
-    os.write(order["report"], json.dumps({"why": why, "put_back": back}).encode())
+    report = {"why": why, **(guard.restore() if guard is not None else {})}
+    with os.fdopen(order["report"], "wb") as file:
+        file.write(json.dumps(report).encode())
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

@@ -39,7 +39,14 @@ SECRETS = (
 """Below the home folder: keys, passwords, sessions and what was typed. Nothing of it can be read in the sandbox."""
 _CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
 KEPT = (".git/hooks", ".git/config", ".gitmodules")
-"""Below a workspace: what a sandboxed command cannot change where the system can hold it; elsewhere it is put back (see ``kept``)."""
+"""Below a workspace: what a sandboxed command cannot change where there are mounts; elsewhere it is restored (see ``guarded_files``)."""
+HELD = "checkpoints/held"
+"""In the program's own data: what commands left that git would run, until a person says yes."""
+
+
+def held_in(hidden: Sequence[Path]) -> Path | None:
+    """Where a command's leavings are held: in the program's own data, which is the first of what no command can read."""
+    return hidden[0] / HELD if hidden else None
 
 
 def available() -> bool:
@@ -76,6 +83,8 @@ def working(
     shown: Iterable[Path] = (),
     read_only: Iterable[Path] = (),
     masked: Iterable[Path] = (),
+    held: Path | None = None,
+    changes_repositories: bool = False,
 ) -> dict[str, Any] | None:
     """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets; None where there is no sandbox.
 
@@ -85,6 +94,8 @@ def working(
         shown: folders that are read although they lie beside secrets, as those of skills do; without links.
         read_only: files and folders below ``roots`` that cannot be changed where the system has mounts (``has_mounts``).
         masked: files and folders in whose place the command sees an empty one. They need mounts: without them it does not start.
+        held: where ``guarded_files`` puts what it takes away, out of the command's reach.
+        changes_repositories: to change settings of repositories is what the command is for, and a person or a rule allowed it.
     """
     if not available():
         return None
@@ -93,7 +104,9 @@ def working(
     written = [realpath(root) for root in roots]
     (temporary / "shm").mkdir(parents=True, exist_ok=True, mode=0o700)
     kind = "network" if network else "workspace"
-    keep = [path for root in written for name in KEPT if os.path.lexists(path := f"{root}/{name}")]
+    fixed = KEPT[:1] if changes_repositories else KEPT
+    keep = [path for root in written for name in fixed if os.path.lexists(path := f"{root}/{name}")]
+    guard = {"roots": written, "held": str(held) if held is not None else "", "changes_repositories": changes_repositories}
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
     # What a command can write it could put a link in the place of.
@@ -109,12 +122,12 @@ def working(
             shown=opened,
             network=network,
         )
-        return {"kind": kind, "roots": written, "profile": limits}
+        return {"kind": kind, **guard, "profile": limits}
     return {
         "kind": kind,
         "works": True,
         "network": network,
-        "roots": written,
+        **guard,
         "read": [*_without("/", closed), *DEVICES, *opened],
         "write": [*(found for root in written for found in _without(root, closed)), realpath(temporary), *NOWHERE],
         "keep": keep,
