@@ -338,6 +338,8 @@ class Connection:
         finally:
             if listening is not None:
                 listening.cancel()
+            if ended.guarded:
+                self.answers.note("warning", f"{_LEFT} {ended.guarded.text}")
             if started.done() and not started.cancelled():
                 started.exception()  # nobody may wait for it any more
 
@@ -481,6 +483,7 @@ class Connection:
         return error
 
 
+_LEFT = "It changed what git runs outside the sandbox."
 _OFF = N_("The MCP server {server} is switched off.")
 
 

@@ -7,20 +7,24 @@ Each attack is made twice: without Atelier, where the canary must run, or the at
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
+from atelier_desk.domain.parts import TextPart
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.commands import repository_changes
+from atelier_desk.workspace.commands.judge import judge
+from atelier_desk.workspace.processes import process, sandbox
+from atelier_desk.workspace.processes.talking import Talking
 from tests.tools.shell.conftest import Bench
 
-pytestmark = [
-    pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox"),
-    pytest.mark.usefixtures("nothing_is_mounted"),
-]
+pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
 
 PLAIN = "git init -q . && echo hello >f.txt && git add f.txt && git commit -qm x"
 BARE = 'cp -r "$FROM/objects" "$FROM/refs" "$TO"; cp "$FROM/index" "$TO"; echo "ref: refs/heads/main" >"$TO/HEAD"; '
@@ -47,8 +51,6 @@ class Attack:
     works: bool = True
     """Whether it works without Atelier, for root too."""
     root: str = "."
-    held: tuple[str, ...] | None = None
-    env: dict[str, str] = field(default_factory=dict)
 
 
 ATTACKS = {
@@ -275,14 +277,21 @@ class Person:
         return [f'CANARY="{self.canary}"; {step}' for step in ((steps,) if isinstance(steps, str) else steps)]
 
 
-async def by_the_tool(bench: Bench, person: Person, monkeypatch: pytest.MonkeyPatch) -> list[ToolResult]:
+async def by_the_tool(
+    bench: Bench, person: Person, monkeypatch: pytest.MonkeyPatch, *, plain: bool = False, **more: object
+) -> list[ToolResult]:
+    """``plain``: without the name of the canary before it."""
     monkeypatch.setenv("HOME", str(person.home))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     bench.root = person.root
     bench.services.hidden = (person.top / "data",)
-    return [await bench.run(step) for step in person.steps]
+    if plain:
+        assert isinstance(person.attack.steps, str)
+        return [await bench.run(person.attack.steps)]
+    return [await bench.run(step, **more) for step in person.steps]
 
 
+@pytest.mark.usefixtures("nothing_is_mounted")
 @pytest.mark.parametrize("name", ATTACKS)
 async def test_nothing_runs_later(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     attack = ATTACKS[name]
@@ -299,3 +308,150 @@ async def test_nothing_runs_later(bench: Bench, tmp_path: Path, monkeypatch: pyt
     said = {word for result in results for word in ("held", "put_back", "gone") if word in result.data}
     assert said, results[-1].data
     assert "note" in results[-1].data
+
+
+FILES = '[protocol "file"]\nallow = always\n'
+PURPOSES = {
+    "git config core.hooksPath .githooks": ("git config core.hooksPath", PLAIN),
+    "git config --unset user.name": ("! git config --local user.name", f"{PLAIN}; git config user.name x"),
+    "git config core.pager less && git status": ("git config core.pager", PLAIN),
+    "git remote add up ../up.git": ("git config remote.up.url", PLAIN),
+    "git remote set-url up /b && git remote -v": ("git config remote.up.url | grep /b", f"{PLAIN}; git remote add up /a"),
+    "git branch -u up/main": ("git config branch.main.merge", f"{PLAIN}; git remote add up . && git fetch -q up"),
+    "git sparse-checkout set docs": ("git config core.sparseCheckout", PLAIN),
+    "git submodule add ../origin lib": ("git config submodule.lib.url && test -e .gitmodules -a -e lib/f.txt", PLAIN),
+    "git submodule update --init": (
+        "git config submodule.lib.url && git -C lib status",
+        f"{PLAIN}; {MODULE}; git submodule -q deinit -f lib; rm -rf .git/modules",
+    ),
+    "git init -q": ("git status", "true"),
+}
+"""What a person said yes to, a test that it stayed, and what there was before."""
+
+
+@pytest.mark.parametrize("line", PURPOSES)
+async def test_what_was_asked_for_stays(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    check, setup = PURPOSES[line]
+    person = Person(tmp_path / "with", Attack(f"true origin; {setup}", line, home=FILES))
+    assert bench.call_of(line).subjects.writes[-1:] == (".git/config",)
+    (result,) = await by_the_tool(bench, person, monkeypatch, plain=True)
+    assert result.success, result.data
+    assert not {"held", "put_back", "gone", "note"} & set(result.data)
+    person.sh(check, person.root)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git -c core.fsmonitor=x config a.b c", "git config a.b c && make", "git config a.b c > .git/hooks/update", "make && git init",
+        "git init --template=evil", "git clone -c core.fsmonitor=x a b", "git clone --template=evil a b", "git clone -u evil a b",
+        "git submodule foreach evil", "git submodule update --upload-pack=x", "git remote update", "git branch new", "git commit -m x",
+        "git config --edit", "git config -f .git/config a.b c", "git worktree add a", "$(git config a.b c)", "env git config a.b c",
+    ],
+)  # fmt: skip
+def test_only_what_does_nothing_else_may_change_repositories(line: str) -> None:
+    assert not repository_changes.purpose(judge(line))
+
+
+@pytest.mark.parametrize("line", ["git config --get a.b", "git config a.b", "git config -l", "git config get a.b", "git config --list"])
+def test_reading_settings_names_no_protected_file(bench: Bench, line: str) -> None:
+    assert bench.call_of(line).subjects.writes == ()
+
+
+QUIET = (
+    "git init -q pkg && cd pkg && git commit -q --allow-empty -m x && git config user.name n && git config commit.gpgsign false",
+    "git clone -q . copy && git -C copy checkout -q -b x && git -C copy remote add y /y",
+    "git clone -q --bare . up.git && git init -q --bare new.git",
+    "git worktree add -q tree && git -C tree commit -q --allow-empty -m x",
+    "git clone -q --recurse-submodules ../ws deep",
+    "git checkout -q -b x && echo x >f.txt && git commit -qam x && git rebase -q main && git stash -q || true && git switch -q main",
+    "rm -rf pkg && mkdir hooks config && touch config/a hooks/pre-commit HEAD",
+    "git commit -q --allow-empty -m x && git tag x && git gc -q && git reset -q --hard && git clean -qfdx",
+)
+
+
+async def test_ordinary_work_is_left_alone(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = Person(tmp_path / "with", Attack(f"{PLAIN}; {MODULE}", QUIET, home=FILES))
+    for step, result in zip(QUIET, await by_the_tool(bench, person, monkeypatch), strict=True):
+        assert result.success, (step, result.data)
+        assert not {"held", "put_back", "gone", "note"} & set(result.data), (step, result.data)
+    for folder in ("copy", "tree", "deep/lib", "up.git"):
+        person.sh("git log -1", person.root / folder)
+
+
+async def test_a_new_repository_keeps_its_files(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = Person(tmp_path / "with", Attack(PLAIN, "git clone -q . a && git -C a config core.fsmonitor $CANARY"))
+    (result,) = await by_the_tool(bench, person, monkeypatch)
+    assert result.data["held"] == ["a/.git/config"]
+    assert "waits for the user" in result.data["note"]
+    (part,) = (part for part in result.parts if isinstance(part, TextPart))
+    assert part.title == "Held: git would run it outside the sandbox"
+    path, file = part.text.split("\n    ")
+    assert path == "a/.git/config"
+    assert "fsmonitor" in Path(file).read_text()
+    assert Path(file).is_relative_to(person.top / "data/checkpoints/held")
+    person.sh("git -C a status && git -C a fetch && git -C a config remote.origin.url", person.root)
+    assert "fsmonitor" not in (person.root / "a/.git/config").read_text()
+
+
+@pytest.mark.usefixtures("nothing_is_mounted")
+async def test_what_is_gone_is_said_to_be_gone(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = Person(tmp_path / "with", Attack(PLAIN, "rm -rf .git"))
+    (result,) = await by_the_tool(bench, person, monkeypatch)
+    assert result.data["gone"] == [".git"]
+    assert "put_back" not in result.data
+    assert "cannot be restored" in result.data["note"]
+
+
+@pytest.mark.usefixtures("nothing_is_mounted")
+async def test_in_the_background(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attack = Attack(PLAIN, "git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; cat")
+    person = Person(tmp_path / "with", attack)
+    (result,) = await by_the_tool(bench, person, monkeypatch, background=True)
+    stopped = await bench.call("command_stop", command_id=result.data["command_id"])
+    assert stopped.data["put_back"] == [".git/config"]
+    assert stopped.data["held"] == [".git/config", "lib/.git/config"]
+    output = await bench.call("command_output", command_id=result.data["command_id"])
+    assert output.data["put_back"] == [".git/config"]
+    assert person.calls_git() == []
+
+
+async def test_too_much_to_remember_is_not_started(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = Person(tmp_path / "with", Attack(f"{PLAIN}; truncate -s 9M .git/hooks/huge", "touch made"))
+    (result,) = await by_the_tool(bench, person, monkeypatch)
+    assert result.data["exit_status"] == 126
+    assert "hooks and settings" in result.data["output"]
+    assert "larger than 8 MB" in result.data["output"]
+    assert not (person.root / "made").exists()
+
+
+async def test_a_launcher_that_was_killed_restored_nothing(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = Person(tmp_path / "with", Attack(PLAIN, "git init -q lib; git -C lib config core.fsmonitor $CANARY; echo $$; cat"))
+    (result,) = await by_the_tool(bench, person, monkeypatch, background=True)
+    (command,) = bench.services.commands.of("") if bench.services.commands else []
+    (child,) = psutil.Process(command.process.pid).children()
+    os.kill(command.process.pid, signal.SIGKILL)
+    assert await command.process.wait(20)
+    output = await bench.call("command_output", command_id=result.data["command_id"])
+    assert "was not checked" in output.data["note"]
+    assert isinstance(command.process.guarded, process.Guarded)
+    psutil.wait_procs([child], timeout=20)
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+async def test_a_server_in_the_sandbox(tmp_path: Path) -> None:
+    person = Person(tmp_path / "with", Attack(PLAIN, ""))
+    box = sandbox.working([person.root], tmp_path / "tmp", held=tmp_path / "held")
+    line = f"git init -q lib; git -C lib config core.fsmonitor {person.canary}; echo done; cat"
+    program = await Talking.start(process.Order("/bin/sh", ("sh", "-c", line), person.root, person.environment, sandbox=box))
+    assert [said async for said in first(program.lines())] == [b"done"]
+    await program.end()
+    assert [each["path"] for each in program.guarded.held] == ["lib/.git/config"]
+    assert "lib/.git/config" not in program.guarded.put_back
+    assert str(tmp_path / "held") in program.guarded.text
+
+
+async def first(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for line in lines:
+        yield line
+        return

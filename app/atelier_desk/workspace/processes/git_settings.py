@@ -1,4 +1,4 @@
-# ruff: noqa: PTH111, PTH117, PTH118, PTH120
+# ruff: noqa: PTH113, PTH111, PTH117, PTH118, PTH120
 """What settings of git say: the files and folders they name, and whether they run anything. A leaf: the launcher loads it as a file.
 
 git itself reads them, from its standard input: so no file of a repository is opened by its name, and no program is started
@@ -7,7 +7,6 @@ git itself reads them, from its standard input: so no file of a repository is op
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 
@@ -38,9 +37,11 @@ class Git:
     def __init__(self, roots: Sequence[str]) -> None:
         inside = tuple(f"{root}/" for root in roots)
         folders = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
-        safe = os.pathsep.join(each for each in folders if not f"{os.path.realpath(each)}/".startswith(inside))
-        self._program = shutil.which("git", path=safe) or ""
-        self._environment = {name: os.environ[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in os.environ} | {"PATH": safe}
+        safe = [each for each in folders if not f"{os.path.realpath(each)}/".startswith(inside)]
+        programs = (os.path.join(each, "git") for each in safe)
+        self._program = next((each for each in programs if os.path.isfile(each) and os.access(each, os.X_OK)), "")
+        passed = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_NOSYSTEM")
+        self._environment = {**{name: os.environ[name] for name in passed if name in os.environ}, "PATH": os.pathsep.join(safe)}
 
     @property
     def there(self) -> bool:

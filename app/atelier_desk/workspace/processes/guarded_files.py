@@ -91,7 +91,9 @@ class GuardedFiles:
     def close(self) -> None:
         for handle in self._handles.values():
             os.close(handle)
-        self._handles = {}
+        for repository in self._known.values():
+            repository.close()
+        self._handles, self._known = {}, {}
 
     # -- before ------------------------------------------------------------------------------------------------------------------------
 
@@ -180,17 +182,16 @@ class GuardedFiles:
 
     def _around(self, root: str, tops: Sequence[str]) -> None:
         """Remember what the user's settings, and those of a repository above, name in the granted folders."""
-        entries = self._git.of_folder(root)
+        # Those of repositories in the granted folders were read already, for their own working trees.
+        read = {repository.path for repository in self._known.values()}
+        entries = [each for each in self._git.of_folder(root) if os.path.dirname(os.path.normpath(each[0])) not in read]
         for file in {origin for origin, _key, _value in entries}:
             self._follow(file, os.path.dirname(file))
         above = root
         while above != "/" and not os.path.lexists(f"{above}/.git"):
             above = os.path.dirname(above)
-        # Those of repositories in the granted folders were read already, for their own working trees.
-        read = {repository.path for repository in self._known.values()}
-        others = [each for each in entries if os.path.dirname(os.path.normpath(each[0])) not in read]
-        self._named_by(others, "", [*tops, *([above] if above != "/" else [])])
-        self._everywhere += [each for each in git_settings.hook_folders(others) if not os.path.isabs(each)]
+        self._named_by(entries, "", [*tops, *([above] if above != "/" else [])])
+        self._everywhere += [each for each in git_settings.hook_folders(entries) if not os.path.isabs(each)]
 
     def _follow(self, path: str, top: str, *, links: bool = False) -> None:
         """Remember what lies at a path in the granted folders, and every link on the way to it; or the ``links`` alone."""
@@ -443,19 +444,19 @@ class GuardedFiles:
         entries = self._git.of_text(tree[2]) if tree[0] == "file" else None
         if tree[0] == "file" and not tree[2].strip():
             return
-        if entries is not None and all(git_settings.harmless(each) or self._own_files(each, path) for each in entries):
+        if entries is not None and all(git_settings.harmless(each) or self._own_files(each, path, handle) for each in entries):
             return
         self._hold_here(handle, name, f"{path}/{name}", "new")
         if name == "config":
             few = [each for each in entries or () if git_settings.harmless(each)]
             file_trees.write(handle, name, ("file", 0o644, git_settings.written(few)))
 
-    def _own_files(self, entry: tuple[str, str, str | None], path: str) -> bool:
+    def _own_files(self, entry: tuple[str, str, str | None], path: str, handle: int) -> bool:
         """Whether an entry says where the files of a submodule are, and they are there."""
         if entry[1] != "core.worktree" or not entry[2]:
             return False
         top = os.path.realpath(os.path.join(path, entry[2]))
-        return bool(self._root_of(top)) and repository_scan.leads_to(f"{top}/.git", ".git") == repository_scan.leads_to(path, ".git")
+        return bool(self._root_of(top)) and repository_scan.leads_to(f"{top}/.git", ".git") == repository_scan.identity(handle)
 
     def _pointer(self, path: str, safe: frozenset[Identity]) -> None:
         """A file or link called ``.git``: as it was, or one that leads to a repository which was looked at."""

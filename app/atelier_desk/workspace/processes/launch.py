@@ -22,6 +22,7 @@ ENDS_S = 0.3
 GONE_S = 5.0
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+GUARD_FILES = 65_536
 SANDBOX_EXEC = "/usr/bin/sandbox-exec"
 """The sandbox of macOS (see ``seatbelt``)."""
 LINUX = sys.platform == "linux"
@@ -149,6 +150,10 @@ def guarded(order: dict[str, Any]) -> Any:
     box = order.get("sandbox") or {}
     if not box.get("roots"):
         return None
+    # Each repository stays open, and each folder on the way down to the deepest.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    open_files = GUARD_FILES if most == resource.RLIM_INFINITY else min(most, GUARD_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, most))
     here()
     from guarded_files import GuardedFiles  # type: ignore[import-not-found]
 

@@ -207,6 +207,15 @@ class Guarded:
     not_restored: tuple[str, ...] = ()
     unchecked: bool = False
 
+    @property
+    def text(self) -> str:
+        """The names, in one line for a log."""
+        if self.unchecked:
+            return "Nothing was looked at: the launcher was killed."
+        named = {"restored": self.put_back, "held": [each["file"] for each in self.held], "gone": self.gone}
+        named["not restored"] = self.not_restored
+        return "; ".join(f"{word}: {', '.join(names)}" for word, names in named.items() if names)
+
     def __bool__(self) -> bool:
         return bool(self.put_back or self.gone or self.held or self.not_restored or self.unchecked)
 
@@ -223,7 +232,7 @@ def read_report(report: IO[bytes], order: Order) -> tuple[str, Guarded]:
 
 
 def order_words(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
-    """The command line that starts an order: that of the launcher, which finds the order in ``file``; ``report`` is a descriptor it writes to."""
+    """The command line that starts an order: that of the launcher, which reads it from ``file`` and writes to the descriptor ``report``."""
     if not SUPERVISED:
         return order.arguments
     said = {

@@ -9,7 +9,6 @@ import errno
 import os
 import sys
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 if __package__:
@@ -24,9 +23,8 @@ _LINKS = 40
 """Links that one path may lead through (path_resolution(7))."""
 
 
-@dataclass(slots=True)
 class Scan:
-    """What was found, by absolute path.
+    """What was found, by absolute path. Not a dataclass: to import those takes longer than all the rest.
 
     Attributes:
         repositories: folders that git takes for repositories, and all called ``.git``; of ``searched`` ones wherever they are now.
@@ -35,10 +33,11 @@ class Scan:
         unreadable: folders that could not be looked into.
     """
 
-    repositories: dict[str, Identity] = field(default_factory=dict)
-    pointers: list[str] = field(default_factory=list)
-    entries: int = 0
-    unreadable: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.repositories: dict[str, Identity] = {}
+        self.pointers: list[str] = []
+        self.entries = 0
+        self.unreadable: list[str] = []
 
 
 class _Level:

@@ -31,10 +31,11 @@ a part of a program's name, and may lead to any file with a slash."""
 
 
 class Repository:
-    """One before the command."""
+    """One before the command. It stays open until ``close``: nothing else gets its inode, should it be deleted."""
 
     def __init__(self, path: str, handle: int) -> None:
         self.path = path
+        self.handle = -1
         self.identity: Identity = repository_scan.identity(handle)
         budget = Budget(MOST_BYTES)
         try:
@@ -45,6 +46,10 @@ class Repository:
         self.linked = repository_scan.leads_to(f"{path}/commondir", "commondir") if self.trees["commondir"] else None
         self.modes = {name: info.st_mode for name in MODES if (info := file_trees.found(handle, name))}
         self.unfinished = unfinished(handle)
+        self.handle = os.dup(handle)
+
+    def close(self) -> None:
+        os.close(self.handle)
 
     @property
     def is_main(self) -> bool:
