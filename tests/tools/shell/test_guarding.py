@@ -375,7 +375,7 @@ async def test_ordinary_work_is_left_alone(bench: Bench, tmp_path: Path, monkeyp
     for step, result in zip(QUIET, await by_the_tool(bench, person, monkeypatch), strict=True):
         assert result.success, (step, result.data)
         assert not {"held", "put_back", "gone", "note"} & set(result.data), (step, result.data)
-    for folder in ("copy", "tree", "deep/lib", "up.git"):
+    for folder in ("copy", "tree", "deep/lib"):
         person.sh("git log -1", person.root / folder)
 
 

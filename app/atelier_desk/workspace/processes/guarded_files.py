@@ -19,10 +19,11 @@ from functools import partial
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes import file_trees, git_settings, holding, repository_scan, repository_state
+    from atelier_desk.workspace.processes import baselines, file_trees, git_settings, holding, repository_scan, repository_state
     from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:
+    import baselines  # type: ignore[import-not-found,no-redef]
     import file_trees  # type: ignore[import-not-found,no-redef]
     import git_settings  # type: ignore[import-not-found,no-redef]
     import holding  # type: ignore[import-not-found,no-redef]
@@ -66,6 +67,7 @@ class GuardedFiles:
         self._first = roots[0] if roots else ""
         self._roots = [root for root in dict.fromkeys(roots) if not any(root != each and _below(root, each) for each in roots)]
         self._may_change = may_change
+        self._baseline = baselines.Baseline(os.path.join(os.path.dirname(held), "running") if held else "")
         self._git = git_settings.Git(self._roots)
         self._handles: dict[str, int] = {}
         self._known: dict[Identity, Repository] = {}
@@ -83,7 +85,12 @@ class GuardedFiles:
         try:
             for root in self._roots:
                 self._handles[root] = os.open(root, FOLDER)
+            others = self._baseline.others()
             self._remember()
+            for other in others:
+                self._believe(*other)
+            known = {who: (each.path, *each.state) for who, each in self._known.items()}
+            self._baseline.write((self._roots, known, self._pointers, self._named, self._everywhere))
         except BaseException:
             self.close()
             raise
@@ -94,6 +101,7 @@ class GuardedFiles:
         for repository in self._known.values():
             repository.close()
         self._handles, self._known = {}, {}
+        self._baseline.close()
 
     # -- before ------------------------------------------------------------------------------------------------------------------------
 
@@ -126,6 +134,24 @@ class GuardedFiles:
             self._around(root, [top for each in tops.values() for top in each if _below(top, root)])
         for top in {top for each in tops.values() for top in each}:
             self._follow(f"{top}/.gitmodules", top)
+
+    def _believe(
+        self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any], everywhere: list[str]
+    ) -> None:
+        """Take over what the launcher of a command that still runs remembers: what is otherwise now may be of that command."""
+        for who, repository in list(self._known.items()):
+            if who in known:
+                path, *state = known[who]
+                repository.path = path if self._root_of(path) else repository.path
+                repository.believe(tuple(state))
+            elif any(_below(repository.path, root) for root in roots):
+                self._known.pop(who).close()
+        for mine, theirs in ((self._pointers, pointers), (self._named, named)):
+            for path in [path for path in mine if any(_below(path, root) for root in roots)]:
+                if mine is self._pointers or path in theirs:
+                    del mine[path]
+            mine.update({path: value for path, value in theirs.items() if self._root_of(path)})
+        self._everywhere += everywhere
 
     def _look(self, *, searched: Iterable[Identity] = (), most: int | None = None) -> repository_scan.Scan:
         found = repository_scan.Scan()
@@ -384,6 +410,10 @@ class GuardedFiles:
 
     def _repository(self, before: Repository, path: str, handle: int, scan: repository_scan.Scan) -> None:
         """One that was there before the command, wherever it is now."""
+        mode = stat.S_IMODE(before.mode)
+        if os.fstat(handle).st_mode & 0o700 != mode & 0o700:
+            os.fchmod(handle, mode)
+            self._put(path)
         for name, tree in before.trees.items():
             if not (self._may_change and name in SETTINGS):
                 self._same_in(handle, name, f"{path}/{name}", tree)
@@ -394,7 +424,7 @@ class GuardedFiles:
                     self.gone.add(self._shown(f"{path}/{name}"))
             elif stat.S_IFMT(info.st_mode) == stat.S_IFMT(mode) != stat.S_IFLNK and info.st_mode & 0o700 != mode & 0o700:
                 file_trees.change_mode(handle, name, mode)
-                self._put(f"{path}/{name}" if name != "." else path)
+                self._put(f"{path}/{name}")
         if repository_state.is_valid(before.head) and not repository_state.is_valid(repository_state.head_of(handle)):
             self._same_in(handle, "HEAD", f"{path}/HEAD", before.head)
         linked = repository_scan.leads_to(f"{path}/commondir", "commondir")
@@ -404,6 +434,10 @@ class GuardedFiles:
 
     def _new_repository(self, path: str, handle: int, scan: repository_scan.Scan) -> None:
         """One that the command made: what could run a program waits."""
+        with file_trees.writable(handle):
+            self._neutralize(path, handle, scan)
+
+    def _neutralize(self, path: str, handle: int, scan: repository_scan.Scan) -> None:
         names = frozenset(os.listdir(handle))
         if os.path.basename(path) != ".git" and "/.git/" not in path and not names <= _LAYOUT:
             # A folder of a project that was made to look like a repository.

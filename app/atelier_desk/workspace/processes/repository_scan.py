@@ -7,6 +7,7 @@ without files of its own; one with ``commondir`` in the place of the last two is
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -45,6 +46,11 @@ class _Level:
 
     def __init__(self, handle: int, path: str, scan: Scan, searched: Collection[Identity], inodes: Collection[int]) -> None:
         self.handle, self.path = handle, path
+        info = os.fstat(handle)
+        self.closed = stat.S_IMODE(info.st_mode) if info.st_uid == os.geteuid() and info.st_mode & 0o500 != 0o500 else None
+        """The mode of a folder whose owner took their own rights away: for a moment they have them."""
+        if self.closed is not None:
+            os.fchmod(handle, self.closed | 0o500)
         self.folders: list[str] = []
         marks: dict[str, Any] = {}
         with os.scandir(handle) as entries:
@@ -61,12 +67,17 @@ class _Level:
         if git is not None and not git.is_dir(follow_symlinks=False):
             scan.pointers.append(f"{path}/{git.name}")
         named = os.path.basename(path)
-        if (named.lower() if _FOLDS else named) == ".git" or is_layout(marks):
-            scan.repositories[path] = identity(handle)
-        elif inodes:
-            info = os.fstat(handle)
-            if info.st_ino in inodes and (info.st_dev, info.st_ino) in searched:
-                scan.repositories[path] = (info.st_dev, info.st_ino)
+        if (
+            (named.lower() if _FOLDS else named) == ".git"
+            or is_layout(marks)
+            or (info.st_ino in inodes and (info.st_dev, info.st_ino) in searched)
+        ):
+            scan.repositories[path] = (info.st_dev, info.st_ino)
+
+    def close(self) -> None:
+        if self.closed is not None:
+            os.fchmod(self.handle, self.closed)
+        os.close(self.handle)
 
 
 def is_layout(names: Collection[str]) -> bool:
@@ -96,7 +107,7 @@ def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] =
         while levels:
             level = levels[-1]
             if not level.folders:
-                os.close(levels.pop().handle)
+                levels.pop().close()
                 continue
             name = level.folders.pop()
             path = f"{level.path}/{name}"
@@ -111,7 +122,7 @@ def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] =
                 raise OSError(f"{root} holds more than {most} files and folders: they cannot all be searched for repositories")
     finally:
         for level in levels:
-            os.close(level.handle)
+            level.close()
 
 
 def target(path: str, name: str) -> str:

@@ -3,6 +3,7 @@
 
 import os
 import re
+from typing import Any
 
 if __package__:
     from atelier_desk.workspace.processes import file_trees, repository_scan
@@ -17,7 +18,7 @@ MOST_BYTES = 8 * 1024 * 1024
 SETTINGS = ("config", "config.worktree")
 OURS = ("hooks", "commondir", *SETTINGS)
 """In a repository: what git runs, or what says what it runs."""
-MODES = (".", "HEAD", "objects", "refs")
+MODES = ("HEAD", "objects", "refs")
 """What git must be able to read, or it looks for a repository elsewhere."""
 _HEAD = re.compile(rb"ref:\s*refs/[^\n]+|[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _UNFINISHED = (
@@ -38,15 +39,25 @@ class Repository:
         self.handle = -1
         self.identity: Identity = repository_scan.identity(handle)
         budget = Budget(MOST_BYTES)
+        self.mode = os.fstat(handle).st_mode
         try:
-            self.trees = {name: file_trees.read(handle, name, budget) for name in OURS}
+            with file_trees.writable(handle):
+                self.trees = {name: file_trees.read(handle, name, budget) for name in OURS}
+                self.head = head_of(handle)
+                self.linked = repository_scan.leads_to(f"{path}/commondir", "commondir") if self.trees["commondir"] else None
+                self.modes = {name: info.st_mode for name in MODES if (info := file_trees.found(handle, name))}
+                self.unfinished = unfinished(handle)
         except file_trees.TooLargeError:
             raise OSError(f"hooks and settings of {path} are larger than {MOST_BYTES // 2**20} MB together") from None
-        self.head = head_of(handle)
-        self.linked = repository_scan.leads_to(f"{path}/commondir", "commondir") if self.trees["commondir"] else None
-        self.modes = {name: info.st_mode for name in MODES if (info := file_trees.found(handle, name))}
-        self.unfinished = unfinished(handle)
         self.handle = os.dup(handle)
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What another launcher needs to take over with ``believe``."""
+        return self.mode, self.trees, self.head, self.linked, self.modes, self.unfinished
+
+    def believe(self, state: tuple[Any, ...]) -> None:
+        self.mode, self.trees, self.head, self.linked, self.modes, self.unfinished = state
 
     def close(self) -> None:
         os.close(self.handle)
