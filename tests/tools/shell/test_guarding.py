@@ -416,6 +416,27 @@ async def test_in_the_background(bench: Bench, tmp_path: Path, monkeypatch: pyte
     assert person.calls_git() == []
 
 
+@pytest.mark.usefixtures("nothing_is_mounted")
+@pytest.mark.parametrize("first_ends", [True, False])
+async def test_two_at_once(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_ends: bool) -> None:
+    attack = Attack(
+        f"{PLAIN}; git config core.hooksPath .githooks; mkdir .githooks",
+        (
+            f"git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; {OTHER}; mkdir l; "
+            f'echo "gitdir: ../evil" >l/.git; AT=.githooks/pre-commit; {HOOK}; echo begun; cat',
+            "echo begun; cat",
+        ),
+        ("lib", "l", "."),
+    )
+    person = Person(tmp_path / "with", attack)
+    results = await by_the_tool(bench, person, monkeypatch, background=True)
+    ids = [result.data["command_id"] for result in results]
+    for command_id in ids if first_ends else ids[::-1]:
+        assert "not_restored" not in (await bench.call("command_stop", command_id=command_id)).data
+    assert person.calls_git() == []
+    person.sh("git config --unset core.hooksPath; ! git config core.fsmonitor", person.root)
+
+
 async def test_too_much_to_remember_is_not_started(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     person = Person(tmp_path / "with", Attack(f"{PLAIN}; truncate -s 9M .git/hooks/huge", "touch made"))
     (result,) = await by_the_tool(bench, person, monkeypatch)

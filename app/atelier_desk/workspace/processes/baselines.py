@@ -5,6 +5,7 @@ A command that starts while another runs must not take for the state before it w
 end. So each launcher writes down what it remembers and holds a lock on that file while it runs; whoever starts later believes those.
 """
 
+import contextlib
 import fcntl
 import marshal
 import os
@@ -33,14 +34,18 @@ class Baseline:
             if not name.endswith(".baseline"):
                 continue
             path = os.path.join(self._folder, name)
-            with open(path, "rb") as file:  # noqa: PTH123
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    found.append(marshal.load(file))  # noqa: S302 (the program's own folder)
-                    continue
-            # Its launcher was killed.
-            os.unlink(path)
+            try:
+                with open(path, "rb") as file:  # noqa: PTH123
+                    try:
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except BlockingIOError:
+                        found.append(marshal.load(file))  # noqa: S302 (the program's own folder)
+                        continue
+                # Its launcher was killed.
+                os.unlink(path)
+            except FileNotFoundError:
+                # It has just ended.
+                continue
         return found
 
     def write(self, state: Any) -> None:
@@ -57,7 +62,8 @@ class Baseline:
     def close(self) -> None:
         self._open_gate()
         if self._file >= 0:
-            os.unlink(self._path)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._path)
             os.close(self._file)
             self._file = -1
 

@@ -67,11 +67,8 @@ class _Level:
         if git is not None and not git.is_dir(follow_symlinks=False):
             scan.pointers.append(f"{path}/{git.name}")
         named = os.path.basename(path)
-        if (
-            (named.lower() if _FOLDS else named) == ".git"
-            or is_layout(marks)
-            or (info.st_ino in inodes and (info.st_dev, info.st_ino) in searched)
-        ):
+        is_named = (named.lower() if _FOLDS else named) == ".git"
+        if is_named or is_layout(marks) or (info.st_ino in inodes and (info.st_dev, info.st_ino) in searched):
             scan.repositories[path] = (info.st_dev, info.st_ino)
 
     def close(self) -> None:
