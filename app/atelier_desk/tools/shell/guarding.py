@@ -23,13 +23,13 @@ _TITLES = (
     ("held", N_("Held: git would run it outside the sandbox")),
     ("put_back", N_("Restored: git would have run it outside the sandbox")),
 )
-UNCHECKED = N_("What the command left in repositories was not checked, because its supervisor was killed. Look at .git before you use git.")
+UNCHECKED = "What the command left in repositories was not checked, because its launcher was killed. Tell the user to look at .git."
 
 
 def facts(guarded: Guarded) -> dict[str, Any]:
     """For the model; empty when nothing was done."""
     if guarded.unchecked:
-        return {"note": f"{UNCHECKED} Tell the user."}
+        return {"note": UNCHECKED}
     said: dict[str, Any] = {}
     for name in _NOTES:
         names = _names(guarded, name)
@@ -43,7 +43,7 @@ def facts(guarded: Guarded) -> dict[str, Any]:
 def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     """For the card: what is held, with the file it is held in."""
     if guarded.unchecked:
-        return (TextPart(title=N_("Not checked"), text=UNCHECKED),)
+        return (TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"),)
     found: list[TextPart] = []
     for name, title in _TITLES:
         names = [f"{each['path']}\n    {each['file']}" for each in guarded.held] if name == "held" else _names(guarded, name)
