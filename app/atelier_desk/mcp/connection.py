@@ -338,6 +338,8 @@ class Connection:
         finally:
             if listening is not None:
                 listening.cancel()
+            if ended.guarded:
+                self.answers.note("warning", f"{_LEFT} {ended.guarded.text}")
             if started.done() and not started.cancelled():
                 started.exception()  # nobody may wait for it any more
 
@@ -383,7 +385,8 @@ class Connection:
             if self._temporary is None or not sandbox.available():
                 raise errors.not_started(server.name, server.command, McpError(N_("this system has no sandbox")))
             temporary = self._temporary()
-            box = sandbox.working((folder,) if server.folder else (), temporary, self._hidden, network=True)
+            roots = (folder,) if server.folder else ()
+            box = sandbox.working(roots, temporary, self._hidden, network=True, held=sandbox.held_in(self._hidden))
             own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box)
@@ -480,6 +483,7 @@ class Connection:
         return error
 
 
+_LEFT = "It changed what git runs outside the sandbox."
 _OFF = N_("The MCP server {server} is switched off.")
 
 

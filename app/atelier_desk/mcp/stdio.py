@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from atelier_desk.mcp import bounds
-from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.process import Guarded, Order
 from atelier_desk.workspace.processes.talking import LineTooLongError, Talking
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,7 @@ class Ended:
         self.why = ""
         self.last_words = ""
         self.pid = 0
+        self.guarded = Guarded()
 
 
 @asynccontextmanager
@@ -112,5 +113,5 @@ async def _end(program: Talking, working: list[asyncio.Task[None]], ended: Ended
     for task in working:
         task.cancel()
     await asyncio.gather(*working, return_exceptions=True)
-    ended.status, ended.last_words = program.status, program.last_words
+    ended.status, ended.last_words, ended.guarded = program.status, program.last_words, program.guarded
     ended.why = ended.why or ("" if program.ended_by == "stopped" else program.ended_by)

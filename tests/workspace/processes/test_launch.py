@@ -284,6 +284,8 @@ def test_a_disk_that_was_low_before_is_named_and_it_runs(root: Path) -> None:
 
 def test_the_launcher_needs_its_files_alone() -> None:
     """They are loaded by their names from its folder, by an interpreter that knows nothing of the package."""
-    for name in ("confine", "namespaces", "syscalls", "usage", "kept"):
-        text = (FOLDER / f"{name}.py").read_text("utf-8")
-        assert "atelier_desk" not in text.split('"""', 2)[2]
+    names = ("confine", "guarded_files", "namespaces", "syscalls", "usage")
+    script = f"import sys; sys.path.insert(0, sys.argv[1]); import {', '.join(names)}; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-I", "-S", "-c", script, str(FOLDER)], capture_output=True, text=True, check=True)
+    assert {"guarded_files", "repository_state"} <= set(ran.stdout.split())
+    assert "atelier_desk" not in ran.stdout

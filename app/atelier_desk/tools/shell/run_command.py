@@ -18,6 +18,7 @@ from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import noting, running
 from atelier_desk.tools.shell.risk import risk_of
+from atelier_desk.workspace.commands import repository_changes
 from atelier_desk.workspace.commands.judge import File, Judgement, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import LONGEST
@@ -132,8 +133,11 @@ class RunCommand(DescribedTool):
         judgement = judge(input.command, _home())
         order = await running.order_of(judgement, place, interactive=input.background)
         if not judgement.safe:
-            only = running.named(judgement, place) if input.sandbox == "workspace" else None
-            order = running.boxed(order, input.sandbox, place, running.commands_of(self.services), context.workflow_id, only=only)
+            order = running.boxed(
+                order, input.sandbox, place, running.commands_of(self.services), context.workflow_id,
+                only=running.named(judgement, place) if input.sandbox == "workspace" else None,
+                changes_repositories=repository_changes.purpose(judgement),
+            )  # fmt: skip
         if not input.background:
             async with noting.noted(self.services, context, place, writes=not judgement.safe) as changes:
                 kept = await running.start(self.services, context, order, input.command)

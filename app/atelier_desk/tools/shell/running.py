@@ -16,6 +16,7 @@ from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.shell import guarding
 from atelier_desk.workspace import repository
 from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judged, Judgement
@@ -71,14 +72,26 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
-def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str, *, only: tuple[Path, ...] | None = None) -> Order:
+def boxed(
+    order: Order,
+    kind: Kind,
+    place: Where,
+    commands: Commands,
+    workflow_id: str,
+    *,
+    only: tuple[Path, ...] | None = None,
+    changes_repositories: bool = False,
+) -> Order:
     """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is. ``only``: what it reads
     besides the workspace, see ``named``."""
     if kind not in ("workspace", "network"):
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
-    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills, only=only)
+    box = sandbox.working(
+        place.roots, temporary, hidden, network=kind == "network", shown=place.skills, only=only,
+        held=sandbox.held_in(commands.hidden), changes_repositories=changes_repositories,
+    )  # fmt: skip
     if box is None:
         return order
     # Its own folders of the home cannot be written, nor settings with tokens be read.
@@ -279,9 +292,7 @@ def facts(kept: Kept) -> dict[str, Any]:
         "duration_ms": round(process.duration_s * 1000),
         "sandbox": process.order.sandbox["kind"] if process.order.sandbox is not None else "none",
     }
-    if process.put_back:
-        said["put_back"] = list(process.put_back)
-        said["note"] = "It changed what git runs outside of the sandbox; that was put back. Ask the user if it is needed."
+    said |= guarding.facts(process.guarded)
     if process.low_disks:
         said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
     if process.left:
@@ -303,7 +314,7 @@ def result(kept: Kept) -> ToolResult:
     title, shown = TITLES[said["sandbox"]], kept.process.output.shown()
     text, in_colour = shown.text.rstrip("\n"), shown.coloured.rstrip("\n")
     part = TextPart(title=title, text=in_colour, language="ansi") if "\x1b[" in in_colour else TextPart(title=title, text=text)
-    return replace(_ended(kept, said), parts=(part,) if text else ())
+    return replace(_ended(kept, said), parts=(*((part,) if text else ()), *guarding.parts(kept.process.guarded)))
 
 
 TITLES = {

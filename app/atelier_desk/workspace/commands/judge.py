@@ -11,7 +11,7 @@ from functools import lru_cache
 from posixpath import join, normpath
 
 from atelier_desk.i18n import N_
-from atelier_desk.workspace.commands import git, special
+from atelier_desk.workspace.commands import git, repository_changes, special
 from atelier_desk.workspace.commands.line import Line, Simple, UnreadableError, read
 from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
 from atelier_desk.workspace.commands.table import DELETES, READS, WRAPPERS, WRITES
@@ -227,7 +227,8 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
             return Kind.RUNS, [], [], N_("it is not in the table of commands"), name, False
         files = _files(name, rules, arguments)
     except UnknownOptionError as error:
-        return Kind.RUNS, [], [], error.reason, error.part, name == "find" or (name == "git" and error.part.startswith("-"))
+        settings = [repository_changes.SETTINGS] if name == "git" and repository_changes.changes_settings(arguments) else []
+        return Kind.RUNS, [], settings, error.reason, error.part, name == "find" or (name == "git" and error.part.startswith("-"))
     if rules.writes:
         return Kind.WRITES, [], files, N_("it changes files"), name, False
     return Kind.READS, files, [], "", "", False

@@ -5,7 +5,7 @@ Run as a file by its own interpreter, with nothing of Atelier imported: ``python
 with the order as JSON (see ``Order`` in ``process``). On Linux what the command started and left behind becomes this process's child, so
 that nothing outlives it; when Atelier is killed, this process is told and ends everything too. In a sandbox that writes, the command
 has namespaces of its own where the system lets it (``namespaces``): then the kernel ends all of it with its first process. The exit
-status is the command's; why it was ended, if it was, and what was put back, is written to a pipe.
+status is the command's; why it was ended, if it was, and what ``guarded_files`` restored, is written to a file.
 """
 
 import ctypes
@@ -26,6 +26,7 @@ ENDS_S = 0.3
 GONE_S = 5.0
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+GUARD_FILES = 65_536
 SANDBOX_EXEC = "/usr/bin/sandbox-exec"
 """The sandbox of macOS (see ``seatbelt``)."""
 LINUX = sys.platform == "linux"
@@ -137,6 +138,9 @@ def become(order: dict[str, Any], forked: Any) -> None:
         os.setsid()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+        if LINUX:
+            # Should this program be killed, nobody would look at what the command leaves behind.
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         limit(order)
         box = order.get("sandbox")
         if box and box.get("profile"):
@@ -153,14 +157,18 @@ def become(order: dict[str, Any], forked: Any) -> None:
     os._exit(126)
 
 
-def remembered(order: dict[str, Any]) -> list[Any]:
-    """The repositories of a command that may write, as they are before it."""
-    roots = (order.get("sandbox") or {}).get("roots", ())
-    if not roots:
-        return []
-    from kept import Kept  # type: ignore[import-not-found]
+def guarded(order: dict[str, Any]) -> Any:
+    """What git runs in the folders of a command that may write, as it is before it; None for one that may not."""
+    box = order.get("sandbox") or {}
+    if not box.get("roots"):
+        return None
+    # Each repository stays open, and each folder on the way down to the deepest.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    open_files = GUARD_FILES if most == resource.RLIM_INFINITY else min(most, GUARD_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, most))
+    from guarded_files import GuardedFiles  # type: ignore[import-not-found]
 
-    return [Kept(root) for root in roots]
+    return GuardedFiles(box["roots"], box.get("held", ""), may_change=bool(box.get("changes_repositories")))
 
 
 def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
@@ -215,7 +223,7 @@ def main() -> int:
     with os.fdopen(int(sys.argv[1]), "rb") as file:
         order = json.load(file)
     try:
-        kept = remembered(order)
+        guard = guarded(order)
     except OSError as error:
         os.write(2, f"{order['arguments'][0]}: {error}\n".encode())
         return 126
@@ -251,9 +259,9 @@ def main() -> int:
             os.read(woken, 4096)
     gone = end(child, ended, gently=why == "stopped")
     status = ended.get(child, signal.SIGKILL)
-    back = sorted({name for each in kept for name in each.put_back()})
-    said = {"why": why, "put_back": back, "low": watch.disks.low(), "left": not gone}
-    os.write(order["report"], json.dumps(said).encode())
+    report = {"why": why, "low": watch.disks.low(), "left": not gone, **(guard.restore() if guard is not None else {})}
+    with os.fdopen(order["report"], "wb") as file:
+        file.write(json.dumps(report).encode())
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

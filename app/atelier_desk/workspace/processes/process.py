@@ -23,8 +23,9 @@ SUPERVISED = sys.platform != "win32" and not getattr(sys, "frozen", False)
 _NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 _CHUNK = 64 * 1024
 _LAUNCHER = str(Path(__file__).with_name("launch.py"))
-ENDS_S = 5.5 if SUPERVISED else 1.0
-"""What ending may take: the launcher's ``ENDS_S`` and ``GONE_S``."""
+ENDS_S = 65.0 if SUPERVISED else 1.0
+"""What ending may take: the launcher's ``ENDS_S`` and ``GONE_S``, and a minute to restore what git runs; a launcher that is killed
+meanwhile restores nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Process:
         status: its exit status, 128 and the number for a signal; None while it runs.
         low_disks: folders on disks with little space left, before it or after it.
         left: something that it started could not be ended.
-        put_back: what it changed in a repository that runs outside of the sandbox, by name; it is as it was before.
+        guarded: what it did to what git runs outside of the sandbox, once it is over (see ``guarded_files``).
         ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory``, ``disk``, ``unknown`` (what it started could no longer be
             seen) or ``output`` when it did not end by itself.
     """
@@ -77,25 +78,25 @@ class Process:
         self.output = output
         self.status: int | None = None
         self.ended_by = ""
-        self.put_back: tuple[str, ...] = ()
         self.low_disks: tuple[str, ...] = ()
         self.left = False
+        self.guarded = Guarded()
         self.started = time.monotonic()
         self.duration_s = 0.0
         self._process: asyncio.subprocess.Process
+        self._report: IO[bytes]
         self._reading: asyncio.Task[None]
-        self._report = -1
 
     @classmethod
     async def start(cls, order: Order, output: Output, *, told: Callable[[], None] = lambda: None) -> Process:
         """Start it. ``told`` is called whenever it printed something. Raises ``OSError`` when it cannot be started."""
         self = cls(order, output)
-        read, write = os.pipe()
+        report = tempfile.TemporaryFile()  # noqa: SIM115 (closed once it is read)
         # Not an argument: Linux takes none over 128 KB, and a sandbox names every entry beside a closed one (execve(2), MAX_ARG_STRLEN).
         said = tempfile.TemporaryFile()  # noqa: SIM115 (closed below)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *order_words(order, write, said),
+                *order_words(order, report.fileno(), said),
                 executable=None if SUPERVISED else order.program,
                 stdin=subprocess.PIPE if order.interactive else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -104,16 +105,15 @@ class Process:
                 env=dict(order.environment),
                 start_new_session=True,
                 creationflags=_NEW_GROUP,
-                pass_fds=(write, said.fileno()) if SUPERVISED else (),
+                pass_fds=(report.fileno(), said.fileno()) if SUPERVISED else (),
             )
         except BaseException:
-            os.close(read)
+            report.close()
             output.close()
             raise
         finally:
-            os.close(write)
             said.close()
-        self._report = read
+        self._report = report
         # Nothing is awaited between the start and here, so that a cancellation cannot lose the process.
         self._reading = asyncio.get_running_loop().create_task(self._read(told))
         return self
@@ -166,13 +166,12 @@ class Process:
             else:
                 os.killpg(self.pid, signal.SIGTERM if gently else signal.SIGKILL)
 
-    def _told(self, report: bytes) -> None:
-        """What the launcher says at its end; nothing when it was killed itself."""
-        if report:
-            said = json.loads(report)
-            self.ended_by = self.ended_by or said["why"]
-            self.put_back = tuple(said["put_back"])
-            self.low_disks, self.left = tuple(said["low"]), bool(said["left"])
+    def _told(self) -> None:
+        """What the launcher says at its end; nothing when it was killed itself, and then nothing was restored."""
+        said = read_report(self._report)
+        self.guarded = guarded(said, self.order)
+        self.ended_by = self.ended_by or said.get("why", "")
+        self.low_disks, self.left = tuple(said.get("low", ())), bool(said.get("left"))
 
     async def _read(self, told: Callable[[], None]) -> None:
         pipe = self._process.stdout
@@ -189,19 +188,62 @@ class Process:
             if self.status < 0:
                 self.status = 128 - self.status
             if SUPERVISED:
-                os.set_blocking(self._report, False)
-                with contextlib.suppress(BlockingIOError):
-                    self._told(os.read(self._report, 4096))
+                self._told()
         finally:
-            os.close(self._report)
+            self._report.close()
             self.duration_s = time.monotonic() - self.started
             if self._process.stdin is not None:
                 self._process.stdin.close()
             self.output.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """What a command did to what git runs outside of the sandbox, by names from the workspace on (see ``guarded_files``).
+
+    Attributes:
+        put_back: it is as it was before; ``gone`` cannot be made again.
+        held: what waits for a person: ``path`` where it was, ``file`` where its content is now, ``why`` (``new`` or ``changed``).
+        not_restored: what could not be restored, with why.
+        unchecked: nothing was looked at: the launcher was killed.
+    """
+
+    put_back: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    held: tuple[Mapping[str, str], ...] = ()
+    not_restored: tuple[str, ...] = ()
+    unchecked: bool = False
+
+    @property
+    def text(self) -> str:
+        """The names, in one line for a log."""
+        if self.unchecked:
+            return "Nothing was looked at: the launcher was killed."
+        named = {"restored": self.put_back, "held": [each["file"] for each in self.held], "gone": self.gone}
+        named["not restored"] = self.not_restored
+        return "; ".join(f"{word}: {', '.join(names)}" for word, names in named.items() if names)
+
+    def __bool__(self) -> bool:
+        return bool(self.put_back or self.gone or self.held or self.not_restored or self.unchecked)
+
+
+def read_report(report: IO[bytes]) -> dict[str, Any]:
+    """What the launcher wrote at its end; nothing when it was killed."""
+    report.seek(0)
+    text = report.read()
+    return dict(json.loads(text)) if text else {}
+
+
+def guarded(report: Mapping[str, Any], order: Order) -> Guarded:
+    """What the launcher restored after a command."""
+    if not report:
+        return Guarded(unchecked=bool((order.sandbox or {}).get("roots")))
+    put_back, gone, held, failed = (tuple(report.get(name, ())) for name in ("put_back", "gone", "held", "not_restored"))
+    return Guarded(put_back, gone, held, failed)
+
+
 def order_words(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
-    """The command line that starts an order: that of the launcher, which finds the order in ``file`` and writes to ``report``."""
+    """The command line that starts an order: that of the launcher, which reads it from ``file`` and writes to the descriptor ``report``."""
     if not SUPERVISED:
         return order.arguments
     said = {

@@ -29,7 +29,14 @@ NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 DEVICES = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 _CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
 KEPT = (".git/hooks", ".git/config", ".gitmodules")
-"""Below a workspace: what a sandboxed command cannot change where the system can hold it; elsewhere it is put back (see ``kept``)."""
+"""Below a workspace: what a sandboxed command cannot change where there are mounts; elsewhere it is restored (see ``guarded_files``)."""
+HELD = "checkpoints/held"
+"""In the program's own data: what commands left that git would run, until a person says yes."""
+
+
+def held_in(hidden: Sequence[Path]) -> Path | None:
+    """Where a command's leavings are held: in the program's own data, which is the first of what no command can read."""
+    return hidden[0] / HELD if hidden else None
 
 
 def available() -> bool:
@@ -76,6 +83,8 @@ def working(
     read_only: Iterable[Path] = (),
     masked: Iterable[Path] = (),
     only: Iterable[Path] | None = None,
+    held: Path | None = None,
+    changes_repositories: bool = False,
 ) -> dict[str, Any] | None:
     """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets, or ``only`` some files; None where there is
     no sandbox.
@@ -87,6 +96,8 @@ def working(
         read_only: files and folders below ``roots`` that cannot be changed where the system has mounts (``has_mounts``).
         only: what is read besides the system's programs, ``roots`` and ``shown``; None: everything but secrets.
         masked: files and folders in whose place the command sees an empty one. They need mounts: without them it does not start.
+        held: where ``guarded_files`` puts what it takes away, out of the command's reach.
+        changes_repositories: to change settings of repositories is what the command is for, and a person or a rule allowed it.
     """
     if not available():
         return None
@@ -98,7 +109,9 @@ def working(
     # The folder for shared memory by itself: mounted over another one, it is no longer below the temporary folder.
     own = (temporary, temporary / "shm")
     kind = "network" if network else "workspace"
-    keep = [path for root in written for name in KEPT if lexists(path := f"{root}/{name}")]
+    fixed = KEPT[:1] if changes_repositories else KEPT
+    keep = [path for root in written for name in fixed if lexists(path := f"{root}/{name}")]
+    guard = {"roots": written, "held": str(held) if held is not None else "", "changes_repositories": changes_repositories}
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
     # What a command can write it could put a link in the place of.
@@ -117,12 +130,12 @@ def working(
             shown=opened,
             network=network,
         )
-        return {"kind": kind, "roots": written, "profile": limits}
+        return {"kind": kind, **guard, "profile": limits}
     return {
         "kind": kind,
         "works": True,
         "network": network,
-        "roots": written,
+        **guard,
         "read": [*(found for each in readable for found in _without(each, closed)), *DEVICES, *opened],
         "write": [*(found for root in written for found in _without(root, closed)), *map(realpath, own), *NOWHERE],
         "keep": keep,

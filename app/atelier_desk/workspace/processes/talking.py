@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator
+from typing import IO
 
-from atelier_desk.workspace.processes.process import SUPERVISED, Order, order_words
+from atelier_desk.workspace.processes.process import SUPERVISED, Guarded, Order, guarded, order_words, read_report
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes; a longer one ends the program."""
@@ -24,8 +24,8 @@ LAST_WORDS = 16 * 1024
 """Bytes of what it printed last on standard error that are kept."""
 ASKED_S = 0.3
 """Seconds it has to end by itself after its input was closed."""
-ENDS_S = 6.0
-"""Seconds its supervisor has to end all of it: its own limits and a moment."""
+ENDS_S = 65.0
+"""Seconds its supervisor has to end all of it and to restore what git runs: its own limits and a minute."""
 _CHUNK = 64 * 1024
 _LINES, _WINDOW_S = 200, 0.05
 """A program that writes more lines than this in so many seconds is read more slowly: its pipe fills, and it has to wait."""
@@ -39,12 +39,15 @@ class Talking:
     """A started program.
 
     Attributes:
+        guarded: what it did to what git runs, known after ``end``.
         ended_by: why its supervisor ended it (``memory``, ``processes``, ``stopped``), known after ``end``; empty when it ended by itself.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, report: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, order: Order, report: IO[bytes]) -> None:
         self._process = process
+        self._order = order
         self._report = report
+        self.guarded = Guarded()
         self.ended_by = ""
         self._errors = bytearray()
         self._listening = asyncio.get_running_loop().create_task(self._listen())
@@ -52,11 +55,11 @@ class Talking:
     @classmethod
     async def start(cls, order: Order) -> Talking:
         """Start it. Raises ``OSError`` when it cannot be."""
-        read, write = os.pipe()
+        report = tempfile.TemporaryFile()  # noqa: SIM115 (closed once it is read)
         said = tempfile.TemporaryFile()  # noqa: SIM115 (closed below)
         try:
             process = await asyncio.create_subprocess_exec(
-                *order_words(order, write, said),
+                *order_words(order, report.fileno(), said),
                 executable=None if SUPERVISED else order.program,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -65,15 +68,14 @@ class Talking:
                 env=dict(order.environment),
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-                pass_fds=(write, said.fileno()) if SUPERVISED else (),
+                pass_fds=(report.fileno(), said.fileno()) if SUPERVISED else (),
             )
         except BaseException:
-            os.close(read)
+            report.close()
             raise
         finally:
-            os.close(write)
             said.close()
-        return cls(process, read)
+        return cls(process, order, report)
 
     @property
     def pid(self) -> int:
@@ -172,13 +174,11 @@ class Talking:
                 os.killpg(self.pid, number)
 
     def _read_report(self) -> None:
-        if self._report < 0:
+        if self._report.closed:
             return
-        report, self._report = self._report, -1
-        os.set_blocking(report, False)
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            self.ended_by = str(json.loads(os.read(report, 4096) or b"{}").get("why", ""))
-        os.close(report)
+        with self._report, contextlib.suppress(OSError, ValueError, KeyError):
+            said = read_report(self._report)
+            self.ended_by, self.guarded = said.get("why", ""), guarded(said, self._order)
 
     async def _listen(self) -> None:
         pipe = self._process.stderr

@@ -1,0 +1,56 @@
+"""What a result and its card say of what a command left for git to run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.parts import TextPart
+from atelier_desk.i18n import N_
+from atelier_desk.workspace.processes.process import Guarded
+
+_NAMED = 20
+"""Names of one kind that a result holds."""
+_NOTES = {
+    "put_back": "It changed what git runs outside the sandbox; that is as it was before.",
+    "held": "What it left that git would run outside the sandbox is held out of reach and waits for the user. Tell them if it is needed; "
+    "do not make it again.",
+    "gone": "It deleted or replaced what belongs to a repository, and that cannot be restored. Tell the user.",
+    "not_restored": "Some of what git runs could not be restored. Tell the user not to use git in this folder before they looked at it.",
+}
+_TITLES = (
+    ("not_restored", N_("Not restored: look at these before you use git here")),
+    ("gone", N_("Gone")),
+    ("held", N_("Held: git would run it outside the sandbox")),
+    ("put_back", N_("Restored: git would have run it outside the sandbox")),
+)
+UNCHECKED = "What the command left in repositories was not checked, because its launcher was killed. Tell the user to look at .git."
+
+
+def facts(guarded: Guarded) -> dict[str, Any]:
+    """For the model; empty when nothing was done."""
+    if guarded.unchecked:
+        return {"note": UNCHECKED}
+    said: dict[str, Any] = {}
+    for name in _NOTES:
+        names = _names(guarded, name)
+        if names:
+            said |= {name: names[:_NAMED], **({f"{name}_total": len(names)} if len(names) > _NAMED else {})}
+    if said:
+        said["note"] = " ".join(note for name, note in _NOTES.items() if name in said)
+    return said
+
+
+def parts(guarded: Guarded) -> tuple[TextPart, ...]:
+    """For the card: what is held, with the file it is held in."""
+    if guarded.unchecked:
+        return (TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"),)
+    found: list[TextPart] = []
+    for name, title in _TITLES:
+        names = [f"{each['path']}\n    {each['file']}" for each in guarded.held] if name == "held" else _names(guarded, name)
+        if names:
+            found.append(TextPart(title=title, text="\n".join(names[:_NAMED])))
+    return tuple(found)
+
+
+def _names(guarded: Guarded, name: str) -> list[str]:
+    return [each["path"] for each in guarded.held] if name == "held" else list(getattr(guarded, name))

@@ -1,0 +1,86 @@
+"""Git commands whose purpose is to change the settings of a repository: they are asked about, and what they change then stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atelier_desk.workspace.commands.options import Operands, Rules, Taken, UnknownOptionError, take
+
+if TYPE_CHECKING:
+    from atelier_desk.workspace.commands.judge import Judgement
+
+_DOCS = "https://git-scm.com/docs/git-{}"
+SETTINGS = ".git/config"
+"""The protected name that stands for what they write."""
+_WORDS = Operands.WORDS
+_CONFIG = Rules(
+    _DOCS.format("config"), flags="zl", operands=_WORDS,
+    long=(
+        "local", "worktree", "add", "replace-all", "unset", "unset-all", "get", "get-all", "get-regexp", "list", "bool", "int",
+        "path", "type=", "show-origin", "show-scope", "name-only", "includes", "null", "rename-section", "remove-section",
+        "default=", "fixed-value",
+    ),
+)  # fmt: skip
+_SUBMODULE = Rules(
+    _DOCS.format("submodule"), flags="qfN", values="bj", operands=_WORDS,
+    long=(
+        "quiet", "init", "recursive", "remote", "force", "checkout", "merge", "rebase", "no-fetch", "all", "progress", "cached",
+        "branch=", "name=", "depth=", "jobs=", "recommend-shallow", "no-recommend-shallow", "single-branch", "no-single-branch",
+    ),
+    long_values=("branch", "name", "depth", "jobs"),
+)  # fmt: skip
+_REMOTE = Rules(
+    _DOCS.format("remote"), flags="fad", values="tm", operands=_WORDS,
+    long=("tags", "no-tags", "mirror=", "add", "delete", "push", "auto", "progress", "no-progress"),
+)  # fmt: skip
+_INIT = Rules(
+    _DOCS.format("init"), flags="q", values="b", operands=_WORDS, long=("quiet", "bare", "initial-branch=", "object-format="),
+    long_values=("initial-branch", "object-format"),
+)  # fmt: skip
+_BRANCH = Rules(
+    _DOCS.format("branch"), values="u", operands=_WORDS, long=("set-upstream-to=", "unset-upstream"), long_values=("set-upstream-to",)
+)
+_SPARSE = Rules(
+    _DOCS.format("sparse-checkout"), operands=_WORDS, long=("cone", "no-cone", "sparse-index", "no-sparse-index", "skip-checks")
+)
+PURPOSES: dict[str, tuple[Rules, tuple[str, ...]]] = {
+    "config": (_CONFIG, ()),
+    "init": (_INIT, ()),
+    "submodule": (_SUBMODULE, ("add", "init", "update", "deinit", "sync", "set-url", "set-branch", "absorbgitdirs")),
+    "remote": (_REMOTE, ("add", "remove", "rm", "rename", "set-url", "set-branches", "set-head")),
+    "branch": (_BRANCH, ("-u", "--set-upstream-to", "--unset-upstream")),
+    "sparse-checkout": (_SPARSE, ("init", "set", "add", "reapply", "disable")),
+}
+"""By the command: the options it may have, and the first words that change something. None of them runs a program that a file of the
+workspace names: the hooks of a checkout are those of a submodule, which come from the user's own template."""
+
+
+def changes_settings(arguments: tuple[str, ...]) -> bool:
+    """Whether a git command, without its first word, is one of these; another option before or after it makes it none."""
+    if not arguments or arguments[0] not in PURPOSES:
+        return False
+    rules, firsts = PURPOSES[arguments[0]]
+    if firsts and not any(word.partition("=")[0] in firsts for word in arguments[1:2]):
+        return False
+    try:
+        taken = take(rules, arguments[1:])
+    except UnknownOptionError:
+        return False
+    return arguments[0] != "config" or not _only_reads(taken)
+
+
+def _only_reads(taken: Taken) -> bool:
+    """Whether ``git config`` prints settings: by its option, its first word, or because it names no value."""
+    if set(taken.options) & {"--get", "--get-all", "--get-regexp", "--list", "-l"} or taken.operands[:1] in (("get",), ("list",)):
+        return True
+    removes = {"--unset", "--unset-all", "--remove-section", "--rename-section"}
+    return len(taken.operands) < 2 and not set(taken.options) & removes
+
+
+def purpose(judgement: Judgement) -> bool:
+    """Whether a line changes settings and does nothing else but read: what it leaves in repositories is what was asked about."""
+    git = [judged.command.arguments[1:] for judged in judgement.commands if judged.command.arguments[0] == "git" and not judged.safe]
+    others = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] != "git")
+    if judgement.line is None or judgement.redirected:
+        return False
+    return others and bool(git) and all(map(changes_settings, git))

@@ -1,0 +1,576 @@
+# ruff: noqa: PTH110, PTH112, PTH116, PTH117, PTH118, PTH119, PTH120, PTH208
+"""What git runs or obeys in a workspace, remembered before a command and restored after it. A leaf: the launcher loads it as a file.
+
+Covered, in every repository that git would find in the granted folders: where ``.git`` is and what it leads to, ``HEAD``, ``commondir``,
+settings, hooks, ``.gitmodules``; the files that settings include and the folders of hooks that they name, those of the user and of a
+repository above among them; what links among all these lead to; and lines of an unfinished rebase that run programs. A repository that the
+command made keeps its files, but settings that are not known to be harmless, and hooks, wait for a person.
+
+Nothing is lost: what is taken away is copied out of the command's reach first (see ``holding``).
+
+Whatever somebody else changes of this while the command runs is restored, too: nobody can tell afterwards. When the launcher itself is
+killed nothing is restored; the command dies with it, and the result says that nothing was looked at.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+if __package__:
+    from atelier_desk.workspace.processes import baselines, file_trees, git_settings, holding, repository_scan, repository_state
+    from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Identity, Tree
+    from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
+else:
+    import baselines  # type: ignore[import-not-found,no-redef]
+    import file_trees  # type: ignore[import-not-found,no-redef]
+    import git_settings  # type: ignore[import-not-found,no-redef]
+    import holding  # type: ignore[import-not-found,no-redef]
+    import repository_scan  # type: ignore[import-not-found,no-redef]
+    import repository_state  # type: ignore[import-not-found,no-redef]
+    from file_trees import FOLDER, Budget, Identity, Tree  # type: ignore[no-redef]
+    from repository_state import MOST_BYTES, SETTINGS, Repository  # type: ignore[no-redef]
+
+MOST_REPOSITORIES = 500
+"""In one workspace; with more a command is not started either."""
+MOST_ENTRIES = 2_000_000
+"""Files and folders among which repositories are looked for, some four seconds; with more a command is not started."""
+_PASSES = 4
+_LAYOUT = frozenset((
+    "HEAD", "objects", "refs", "config", "config.worktree", "hooks", "info", "description", "branches", "packed-refs", "logs", "index",
+    "FETCH_HEAD", "ORIG_HEAD", "modules", "worktrees", "commondir", "gitdir", "shallow", "gc.log", "gc.pid", "lfs", "reftable",
+))  # fmt: skip
+"""What a repository without files of its own consists of."""
+_HOOKS = (
+    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
+    "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive",
+    "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite", "sendemail-validate", "fsmonitor-watchman",
+    "p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change",
+)  # fmt: skip
+"""githooks(5)."""
+
+
+class GuardedFiles:
+    """The guarded files of some granted folders before a command.
+
+    Args:
+        roots: the granted folders, absolute and without links.
+        held: where what is taken away is put; made when it is needed. Without one it stays in the workspace under another name.
+        may_change: settings, ``.gitmodules``, pointers and new repositories stay as the command leaves them.
+
+    Raises:
+        OSError: there are too many, one is too large, or cannot be read.
+    """
+
+    def __init__(self, roots: Sequence[str], held: str = "", *, may_change: bool = False) -> None:
+        self._first = roots[0] if roots else ""
+        self._roots = [root for root in dict.fromkeys(roots) if not any(root != each and _below(root, each) for each in roots)]
+        self._may_change = may_change
+        self._baseline = baselines.Baseline(os.path.join(os.path.dirname(held), "running") if held else "")
+        self._git = git_settings.Git(self._roots)
+        self._handles: dict[str, int] = {}
+        self._known: dict[Identity, Repository] = {}
+        self._pointers: dict[str, tuple[Tree, Identity | None]] = {}
+        self._named: dict[str, tuple[str, Tree]] = {}
+        """Files and folders elsewhere in the granted folders: whose working tree they belong to, and what they were."""
+        self._everywhere: list[str] = []
+        """Relative folders of hooks that the user's own settings name."""
+        self._refused: set[str] = set()
+        """Pointers that lead elsewhere although they are as they were."""
+        self._holder = holding.Holder(held, self._root_of, self._shown)
+        self.put_back: set[str] = set()
+        self.gone: set[str] = set()
+        self.failed: dict[str, str] = {}
+        try:
+            for root in self._roots:
+                self._handles[root] = os.open(root, FOLDER)
+            others = self._baseline.others()
+            self._remember()
+            for other in others:
+                self._believe(*other)
+            known = {who: (each.path, *each.state) for who, each in self._known.items()}
+            self._baseline.write((self._roots, known, self._pointers, self._named, self._everywhere))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        for handle in self._handles.values():
+            os.close(handle)
+        for repository in self._known.values():
+            repository.close()
+        self._handles, self._known = {}, {}
+        self._baseline.close()
+
+    # -- before ------------------------------------------------------------------------------------------------------------------------
+
+    def _remember(self) -> None:
+        scan = self._look(most=MOST_ENTRIES)
+        for path in scan.unreadable:
+            if _owned(path):
+                raise OSError(f"{path} cannot be looked into, so nobody can tell whether there is a repository")
+        if len(scan.repositories) + len(scan.pointers) > MOST_REPOSITORIES:
+            raise OSError(f"{self._first} holds more than {MOST_REPOSITORIES} repositories")
+        for path in scan.repositories:
+            repository = self._in(path, partial(Repository, path))
+            if repository is not None:
+                self._known[repository.identity] = repository
+        for path in scan.pointers:
+            tree = self._tree(path)
+            self._pointers[path] = (tree, repository_scan.leads_to(path, ".git"))
+            self._follow(path, os.path.dirname(path))
+            self._follow(repository_scan.target(path, ".git"), os.path.dirname(path), links=True)
+        tops = self._tops(scan)
+        for repository in self._known.values():
+            self._follow(repository_scan.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True)
+            for name, tree in repository.trees.items():
+                for folder, target in file_trees.links(tree, f"{repository.path}/{name}"):
+                    self._follow(os.path.join(folder, target), repository.path)
+                if name in SETTINGS and tree and tree[0] == "file":
+                    of = tops.get(repository.identity, [])
+                    self._settings(f"{repository.path}/{name}", tree[2], of or [repository.path])
+        for root in self._roots:
+            self._around(root, [top for each in tops.values() for top in each if _below(top, root)])
+        for top in {top for each in tops.values() for top in each}:
+            self._follow(f"{top}/.gitmodules", top)
+
+    def _believe(
+        self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any], everywhere: list[str]
+    ) -> None:
+        """Take over what the launcher of a command that still runs remembers: what is otherwise now may be of that command."""
+        for who, repository in list(self._known.items()):
+            if who in known:
+                path, *state = known[who]
+                repository.path = path if self._root_of(path) else repository.path
+                repository.believe(tuple(state))
+            elif any(_below(repository.path, root) for root in roots):
+                self._known.pop(who).close()
+        for mine, theirs in ((self._pointers, pointers), (self._named, named)):
+            for path in [path for path in mine if any(_below(path, root) for root in roots)]:
+                if mine is self._pointers or path in theirs:
+                    del mine[path]
+            mine.update({path: value for path, value in theirs.items() if self._root_of(path)})
+        self._everywhere += everywhere
+
+    def _look(self, *, searched: Iterable[Identity] = (), most: int | None = None) -> repository_scan.Scan:
+        found = repository_scan.Scan()
+        for root in self._roots:
+            repository_scan.scan(root, self._handles[root], found, searched=frozenset(searched), most=most)
+        return found
+
+    def _tops(self, scan: repository_scan.Scan) -> dict[Identity, list[str]]:
+        """The working trees of each repository."""
+        found: dict[Identity, list[str]] = {}
+        for path, who in scan.repositories.items():
+            if os.path.basename(path) == ".git":
+                found.setdefault(who, []).append(os.path.dirname(path))
+        for path in scan.pointers:
+            led = repository_scan.leads_to(path, ".git")
+            if led is not None:
+                found.setdefault(led, []).append(os.path.dirname(path))
+        for who, tops in list(found.items()):
+            if who in self._known and (main := self._known[who].linked) is not None:
+                found.setdefault(main, []).extend(tops)
+        return found
+
+    def _settings(self, file: str, content: bytes, tops: Sequence[str], depth: int = 0) -> None:
+        """Remember what a file of settings names."""
+        if depth > 10 or not git_settings.may_name_files(content):
+            return
+        self._named_by(self._git.of_text(content) or [], file, tops, depth)
+
+    def _named_by(self, entries: git_settings.Entries, file: str, tops: Sequence[str], depth: int = 0) -> None:
+        for path in git_settings.included(entries, file):
+            self._follow(path, os.path.dirname(file))
+            try:
+                with open(path, "rb") as opened:  # noqa: PTH123 (of the user's, before the command)
+                    content = opened.read(MOST_BYTES)
+            except (OSError, ValueError):
+                continue
+            self._settings(path, content, tops, depth + 1)
+        for folder in git_settings.hook_folders(entries):
+            for top in tops:
+                self._hooks(os.path.join(top, folder), top)
+
+    def _hooks(self, folder: str, top: str) -> None:
+        """Remember a folder of hooks; of one that holds the whole working tree, only what git runs in it."""
+        real = list(repository_scan.places_on_the_way(folder))[-1]
+        if _below(top, real) or any(_below(root, real) for root in self._roots):
+            for name in _HOOKS:
+                self._follow(f"{folder}/{name}", top)
+            return
+        self._follow(folder, top)
+        above = os.path.dirname(real)
+        if os.path.basename(real) == "_" and not _below(top, above):
+            # What is in it calls the hooks beside it (husky).
+            self._follow(above, top)
+
+    def _around(self, root: str, tops: Sequence[str]) -> None:
+        """Remember what the user's settings, and those of a repository above, name in the granted folders."""
+        # Those of repositories in the granted folders were read already, for their own working trees.
+        read = {repository.path for repository in self._known.values()}
+        entries = [each for each in self._git.of_folder(root) if os.path.dirname(os.path.normpath(each[0])) not in read]
+        for file in {origin for origin, _key, _value in entries}:
+            self._follow(file, os.path.dirname(file))
+        above = root
+        while above != "/" and not os.path.lexists(f"{above}/.git"):
+            above = os.path.dirname(above)
+        self._named_by(entries, "", [*tops, *([above] if above != "/" else [])])
+        self._everywhere += [each for each in git_settings.hook_folders(entries) if not os.path.isabs(each)]
+
+    def _follow(self, path: str, top: str, *, links: bool = False) -> None:
+        """Remember what lies at a path in the granted folders, and every link on the way to it; or the ``links`` alone."""
+        places = list(repository_scan.places_on_the_way(path))
+        for place in places[:-1] if links else places:
+            if place in self._named or not self._root_of(place) or place in self._roots:
+                continue
+            tree = self._tree(place)
+            self._named[place] = (top, tree)
+            for folder, target in file_trees.links(tree, place):
+                if place != path or (tree and tree[0] != "link"):
+                    self._follow(os.path.join(folder, target), top)
+
+    def _tree(self, path: str) -> Tree:
+        folder = self._parent(path)
+        if folder is None:
+            return None
+        try:
+            return file_trees.read(folder, os.path.basename(path), Budget(MOST_BYTES))
+        except file_trees.TooLargeError:
+            raise OSError(f"{path}, which git's settings name, is larger than {MOST_BYTES // 2**20} MB") from None
+        finally:
+            os.close(folder)
+
+    # -- paths -------------------------------------------------------------------------------------------------------------------------
+
+    def _root_of(self, path: str) -> str:
+        return next((root for root in self._roots if _below(path, root)), "")
+
+    def _parent(self, path: str, *, restoring: Tree = None) -> int | None:
+        """The open folder a path lies in, found without following a link; None when there is none.
+
+        ``restoring``: what is to be written there; for it, folders that are missing are made. Whatever stands in the place of a folder
+        is held then.
+        """
+        root = self._root_of(path)
+        handle = os.dup(self._handles[root])
+        try:
+            at = root
+            for part in path[len(root) + 1 :].split("/")[:-1]:
+                at = f"{at}/{part}"
+                info = file_trees.found(handle, part)
+                if info is not None and not stat.S_ISDIR(info.st_mode):
+                    if restoring is None:
+                        os.close(handle)
+                        return None
+                    self._holder.hold(handle, part, at, "changed")
+                    info = None
+                if info is None:
+                    if restoring is None:
+                        os.close(handle)
+                        return None
+                    with file_trees.writable(handle):
+                        os.mkdir(part, 0o755, dir_fd=handle)
+                inner = file_trees.open_folder(part, handle)
+                os.close(handle)
+                handle = inner
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
+    def _in(self, path: str, act: Callable[[int], Any]) -> Any:
+        """Do something with a folder, open; None when it is not there any more."""
+        parent = os.dup(self._handles[path]) if path in self._handles else self._parent(path)
+        if parent is None:
+            return None
+        try:
+            if path in self._handles:
+                return act(parent)
+            try:
+                handle = file_trees.open_folder(os.path.basename(path), parent)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            try:
+                return act(handle)
+            finally:
+                os.close(handle)
+        finally:
+            os.close(parent)
+
+    def _shown(self, path: str) -> str:
+        name = path[len(self._first) + 1 :] if _below(path, self._first) else path
+        name = os.fsencode(name or ".").decode("utf-8", "replace")
+        return "".join(character if character.isprintable() else "?" for character in name)
+
+    # -- after -------------------------------------------------------------------------------------------------------------------------
+
+    def restore(self) -> dict[str, Any]:
+        """Make it as it was; what was done, by names from the workspace on.
+
+        ``put_back`` is as it was before, which was looked at once more; ``held`` are ``{"path", "file"}`` of what was taken away, where
+        ``file`` is its content; ``gone`` cannot be made again; ``not_restored`` could not be restored, and git must not be called.
+        """
+        try:
+            for turn in range(_PASSES):
+                self._done: set[str] = set()
+                self._pass()
+                if not self._done:
+                    break
+                if turn == _PASSES - 1:
+                    self.failed |= {name: "" for name in self._done if name not in self.failed}
+        except OSError as error:
+            self._failed(self._first, error)
+        finally:
+            self.close()
+        return {
+            "put_back": sorted(self.put_back.difference(self.failed)),
+            "held": self._holder.held,
+            "gone": sorted(self.gone),
+            "not_restored": [f"{name} ({why})" if why else name for name, why in sorted(self.failed.items())],
+        }
+
+    def _pass(self) -> None:
+        scan = self._look(searched=self._known)
+        self.failed = {self._shown(path): "it cannot be looked into" for path in scan.unreadable if _owned(path)}
+        if self._rename_back(scan):
+            scan = self._look(searched=self._known)
+        now = {who: path for path, who in scan.repositories.items()}
+        for who, repository in self._known.items():
+            if who in now:
+                self._each(now[who], partial(self._repository, repository, now[who], scan=scan))
+            elif repository.is_main and os.path.isdir(os.path.dirname(repository.path)):
+                self.gone.add(self._shown(repository.path))
+        for path, (top, tree) in self._named.items():
+            if os.path.isdir(top) and not (self._may_change and os.path.basename(path) == ".gitmodules"):
+                self._tried(path, partial(self._same, path, tree))
+        if self._may_change:
+            return
+        for path, who in scan.repositories.items():
+            if who not in self._known:
+                self._each(path, partial(self._new_repository, path, scan=scan))
+        safe = frozenset(scan.repositories.values())
+        for path in {*scan.pointers, *self._pointers}:
+            self._tried(path, partial(self._pointer, path, safe))
+
+    def _each(self, path: str, act: Callable[[int], Any]) -> None:
+        """What goes wrong with one does not keep the others from being restored."""
+        self._tried(path, partial(self._in, path, act))
+
+    def _tried(self, path: str, act: Callable[[], Any]) -> None:
+        try:
+            act()
+        except OSError as error:
+            self._failed(path, error)
+
+    def _rename_back(self, scan: repository_scan.Scan) -> bool:
+        """Give repositories that stood in ``.git`` their place again, where the command left the folder they belong to."""
+        now = {who: path for path, who in scan.repositories.items()}
+        for who, repository in self._known.items():
+            found, place = now.get(who), repository.path
+            if found is None or found == place or not repository.is_main:
+                continue
+            if os.path.dirname(place) not in self._roots and (self._may_change or os.path.basename(found) == ".git"):
+                continue
+            if self._shown(place) in self.failed or not self._renamed(found, place):
+                continue
+            # What lay below it has moved too.
+            self._rename_back(self._look(searched=self._known))
+            return True
+        return False
+
+    def _renamed(self, found: str, place: str) -> bool:
+        target, source = self._parent(place), self._parent(found)
+        try:
+            if target is None or source is None:
+                return False
+            self._clear(target, place)
+            with file_trees.writable(source), file_trees.writable(target):
+                os.rename(os.path.basename(found), ".git", src_dir_fd=source, dst_dir_fd=target)
+            self._put(place)
+        except OSError as error:
+            self._failed(place, error)
+            return False
+        finally:
+            for handle in (target, source):
+                if handle is not None:
+                    os.close(handle)
+        return True
+
+    def _clear(self, folder: int, path: str) -> None:
+        """Take away what stands at a path: a whole repository stays beside it under another name."""
+        name = os.path.basename(path)
+        info = file_trees.found(folder, name)
+        if info is not None and stat.S_ISDIR(info.st_mode):
+            with file_trees.writable(folder):
+                os.rename(name, holding.free_name(folder, f"{name}-replaced"), src_dir_fd=folder, dst_dir_fd=folder)
+        elif info is not None:
+            self._holder.hold(folder, name, path, "new")
+
+    def _repository(self, before: Repository, path: str, handle: int, scan: repository_scan.Scan) -> None:
+        """One that was there before the command, wherever it is now."""
+        mode = stat.S_IMODE(before.mode)
+        if os.fstat(handle).st_mode & 0o700 != mode & 0o700:
+            os.fchmod(handle, mode)
+            self._put(path)
+        for name, tree in before.trees.items():
+            if not (self._may_change and name in SETTINGS):
+                self._same_in(handle, name, f"{path}/{name}", tree)
+        for name, mode in before.modes.items():
+            info = file_trees.found(handle, name)
+            if info is None:
+                if name != "HEAD":
+                    self.gone.add(self._shown(f"{path}/{name}"))
+            elif stat.S_IFMT(info.st_mode) == stat.S_IFMT(mode) != stat.S_IFLNK and info.st_mode & 0o700 != mode & 0o700:
+                file_trees.change_mode(handle, name, mode)
+                self._put(f"{path}/{name}")
+        if repository_state.is_valid(before.head) and not repository_state.is_valid(repository_state.head_of(handle)):
+            self._same_in(handle, "HEAD", f"{path}/HEAD", before.head)
+        linked = repository_scan.leads_to(f"{path}/commondir", "commondir")
+        if linked not in (before.linked, *scan.repositories.values()):
+            self._hold_here(handle, "commondir", f"{path}/commondir", "changed")
+        self._check_unfinished(handle, path, before.unfinished)
+
+    def _new_repository(self, path: str, handle: int, scan: repository_scan.Scan) -> None:
+        """One that the command made: what could run a program waits."""
+        with file_trees.writable(handle):
+            self._neutralize(path, handle, scan)
+
+    def _neutralize(self, path: str, handle: int, scan: repository_scan.Scan) -> None:
+        names = frozenset(os.listdir(handle))
+        if os.path.basename(path) != ".git" and "/.git/" not in path and not names <= _LAYOUT:
+            # A folder of a project that was made to look like a repository.
+            self._hold_here(handle, "HEAD", f"{path}/HEAD", "new")
+            return
+        linked = repository_scan.leads_to(f"{path}/commondir", "commondir")
+        if "commondir" in names and linked not in scan.repositories.values():
+            self._hold_here(handle, "commondir", f"{path}/commondir", "new")
+        for name in SETTINGS:
+            info = file_trees.found(handle, name)
+            if info is not None:
+                self._new_settings(handle, name, path)
+        info = file_trees.found(handle, "hooks")
+        if info is not None and not self._only_samples(handle, info):
+            self._hold_here(handle, "hooks", f"{path}/hooks", "new")
+        if os.path.basename(path) == ".git":
+            for folder in self._everywhere:
+                top = os.path.dirname(path)
+                hooks = os.path.normpath(os.path.join(top, folder))
+                if self._root_of(hooks) and hooks not in self._named and hooks != top:
+                    self._same(hooks, None)
+        self._check_unfinished(handle, path, frozenset())
+
+    def _only_samples(self, handle: int, info: os.stat_result) -> bool:
+        if not stat.S_ISDIR(info.st_mode):
+            return False
+        inner = file_trees.open_folder("hooks", handle)
+        try:
+            return all(name.endswith(".sample") for name in os.listdir(inner))
+        finally:
+            os.close(inner)
+
+    def _new_settings(self, handle: int, name: str, path: str) -> None:
+        try:
+            tree = file_trees.read(handle, name, Budget(MOST_BYTES))
+        except OSError:
+            tree = ("other", 0)
+        entries = self._git.of_text(tree[2]) if tree[0] == "file" else None
+        if tree[0] == "file" and not tree[2].strip():
+            return
+        if entries is not None and all(git_settings.harmless(each) or self._own_files(each, path, handle) for each in entries):
+            return
+        self._hold_here(handle, name, f"{path}/{name}", "new")
+        if name == "config":
+            few = [each for each in entries or () if git_settings.harmless(each)]
+            file_trees.write(handle, name, ("file", 0o644, git_settings.written(few)))
+
+    def _own_files(self, entry: tuple[str, str, str | None], path: str, handle: int) -> bool:
+        """Whether an entry says where the files of a submodule are, and they are there."""
+        if entry[1] != "core.worktree" or not entry[2]:
+            return False
+        top = os.path.realpath(os.path.join(path, entry[2]))
+        return bool(self._root_of(top)) and repository_scan.leads_to(f"{top}/.git", ".git") == repository_scan.identity(handle)
+
+    def _pointer(self, path: str, safe: frozenset[Identity]) -> None:
+        """A file or link called ``.git``: as it was, or one that leads to a repository which was looked at."""
+        before, led = self._pointers.get(path, (None, None))
+        if before is not None and path not in self._refused:
+            if os.path.isdir(os.path.dirname(path)):
+                self._same(path, before)
+                if repository_scan.leads_to(path, ".git") not in (None, led, *safe):
+                    self._refused.add(path)
+                    self._same(path, None, why="changed")
+        elif os.path.lexists(path) and repository_scan.leads_to(path, ".git") not in safe:
+            self._same(path, None)
+
+    # -- restoring ---------------------------------------------------------------------------------------------------------------------
+
+    def _same(self, path: str, before: Tree, *, why: str = "") -> None:
+        folder = self._parent(path)
+        if folder is None and before is None and not os.path.exists(path):
+            # No link in the place of a folder on the way leads to another one either.
+            return
+        if folder is None:
+            folder = self._parent(path, restoring=before or ())
+        if folder is None:
+            return
+        try:
+            self._same_in(folder, os.path.basename(path), path, before, why=why)
+        finally:
+            os.close(folder)
+
+    def _same_in(self, folder: int, name: str, path: str, before: Tree, *, why: str = "") -> None:
+        """Make one name what it was."""
+        try:
+            if file_trees.read(folder, name, Budget(MOST_BYTES)) == before:
+                return
+        except OSError:
+            pass
+        try:
+            if before is not None and _is_repository(folder, name):
+                self._clear(folder, path)
+            else:
+                self._holder.hold(folder, name, path, why or ("new" if before is None else "changed"))
+            file_trees.write(folder, name, before)
+        except OSError as error:
+            self._failed(path, error)
+        self._put(path)
+
+    def _failed(self, path: str, error: OSError) -> None:
+        self.failed[self._shown(path)] = error.strerror or str(error)
+
+    def _hold_here(self, folder: int, name: str, path: str, why: str) -> None:
+        try:
+            self._holder.hold(folder, name, path, why)
+        except OSError as error:
+            self._failed(path, error)
+        self._put(path, back=False)
+
+    def _put(self, path: str, *, back: bool = True) -> None:
+        self._done.add(self._shown(path))
+        if back:
+            self.put_back.add(self._shown(path))
+
+    def _check_unfinished(self, handle: int, path: str, before: frozenset[bytes]) -> None:
+        for name, lines in repository_state.unfinished_in(handle).items():
+            if not lines <= before:
+                folder = name.partition("/")[0]
+                self._hold_here(handle, folder, f"{path}/{folder}", "new")
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _owned(path: str) -> bool:
+    try:
+        return os.stat(path, follow_symlinks=False).st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def _is_repository(folder: int, name: str) -> bool:
+    """Whether a folder under a name holds more than settings and hooks: it is not copied."""
+    info = file_trees.found(folder, name)
+    return name == ".git" and info is not None and stat.S_ISDIR(info.st_mode)

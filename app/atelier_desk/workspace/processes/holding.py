@@ -1,0 +1,87 @@
+# ruff: noqa: PTH118, PTH120
+"""Takes files away from where git would run them, and keeps copies. A leaf: the launcher loads it as a file.
+
+Each thing held is a folder of its own: the content under its own name, and ``held.json`` beside it with ``path`` (absolute, in the
+workspace), ``root`` (its granted folder) and ``why`` (``changed`` for what was replaced by what had been there, ``new`` for what had not).
+To keep one is to move the content to ``path``, to discard it is to delete its folder.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable
+
+if __package__:
+    from atelier_desk.workspace.processes import file_trees
+    from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Tree
+else:
+    import file_trees  # type: ignore[import-not-found,no-redef]
+    from file_trees import FOLDER, Budget, Tree  # type: ignore[no-redef]
+
+MOST_HELD = 64 * 1024 * 1024
+"""Bytes that one command may leave to be held; what is more stays in the workspace under another name."""
+
+
+class Holder:
+    """What one command left.
+
+    Args:
+        folder: where it is put; made when it is needed. Without one it stays in the workspace under another name.
+        root_of: the granted folder of a path; ``shown`` its name in a result.
+
+    Attributes:
+        held: ``path`` as it is shown, ``file`` where the content is, ``why``.
+    """
+
+    def __init__(self, folder: str, root_of: Callable[[str], str], shown: Callable[[str], str]) -> None:
+        self._folder, self._root_of, self._shown = folder, root_of, shown
+        self._space = Budget(MOST_HELD)
+        self.held: list[dict[str, str]] = []
+
+    def hold(self, folder: int, name: str, path: str, why: str) -> None:
+        """Take what stands under a name away, and keep a copy that no link of the command leads to."""
+        info = file_trees.found(folder, name)
+        if info is None:
+            return
+        left, file = self._space.left, ""
+        try:
+            tree = file_trees.read(folder, name, self._space)
+            if tree[0] == "other":
+                file_trees.remove(folder, name)
+                return
+            file = self._copied(name, tree, path, why)
+            if file:
+                file_trees.remove(folder, name)
+        except OSError:
+            self._space.left = left
+        if file_trees.found(folder, name) is not None:
+            # Too large, or there is no place for it.
+            aside = free_name(folder, f"{name}.held")
+            with file_trees.writable(folder):
+                os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+            file = file or os.path.join(os.path.dirname(path), aside)
+        self.held.append({"path": self._shown(path), "file": os.fsencode(file).decode("utf-8", "replace"), "why": why})
+
+    def _copied(self, name: str, tree: Tree, path: str, why: str) -> str:
+        if not self._folder:
+            return ""
+        place = os.path.join(self._folder, f"{time.time_ns()}-{os.getpid()}-{len(self.held)}")
+        try:
+            os.makedirs(place, 0o700)  # noqa: PTH103
+            handle = os.open(place, FOLDER)
+            try:
+                said = {"path": path, "root": self._root_of(path), "why": why}
+                file_trees.write(handle, "held.json", ("file", 0o600, json.dumps(said).encode()))
+                inside = name if name != "held.json" else f"{name}.held"
+                file_trees.write(handle, inside, tree)
+            finally:
+                os.close(handle)
+        except OSError:
+            return ""
+        return os.path.join(place, inside)
+
+
+def free_name(folder: int, name: str) -> str:
+    """A name in an open folder that nothing has."""
+    names = set(os.listdir(folder))
+    return next(free for number in range(1, 100_000) if (free := f"{name}-{number}") not in names)

@@ -1,0 +1,178 @@
+# ruff: noqa: PTH112, PTH114, PTH115, PTH118, PTH120, PTH119
+"""Finds what git would take for a repository in a folder. A leaf: the launcher loads it as a file.
+
+git looks for ``.git``, a folder or a file that leads to one, and takes any folder with ``HEAD``, ``objects`` and ``refs`` for a repository
+without files of its own; one with ``commondir`` in the place of the last two is a linked one (gitrepository-layout(5), setup.c).
+"""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Collection, Iterator
+from typing import Any
+
+if __package__:
+    from atelier_desk.workspace.processes.file_trees import FOLDER, Identity, open_folder
+else:
+    from file_trees import FOLDER, Identity, open_folder  # type: ignore[import-not-found,no-redef]
+
+MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
+_FOLDS = sys.platform == "darwin"
+"""Whether letter case does not count in names of files."""
+_LINKS = 40
+"""Links that one path may lead through (path_resolution(7))."""
+
+
+class Scan:
+    """What was found, by absolute path. Not a dataclass: to import those takes longer than all the rest.
+
+    Attributes:
+        repositories: folders that git takes for repositories, and all called ``.git``; of ``searched`` ones wherever they are now.
+        pointers: files and links called ``.git``.
+        entries: files and folders that were looked at.
+        unreadable: folders that could not be looked into.
+    """
+
+    def __init__(self) -> None:
+        self.repositories: dict[str, Identity] = {}
+        self.pointers: list[str] = []
+        self.entries = 0
+        self.unreadable: list[str] = []
+
+
+class _Level:
+    """A folder that is open, with its folders that are still to be looked into."""
+
+    def __init__(self, handle: int, path: str, scan: Scan, searched: Collection[Identity], inodes: Collection[int]) -> None:
+        self.handle, self.path = handle, path
+        info = os.fstat(handle)
+        self.closed = stat.S_IMODE(info.st_mode) if info.st_uid == os.geteuid() and info.st_mode & 0o500 != 0o500 else None
+        """The mode of a folder whose owner took their own rights away: for a moment they have them."""
+        if self.closed is not None:
+            os.fchmod(handle, self.closed | 0o500)
+        self.folders: list[str] = []
+        marks: dict[str, Any] = {}
+        with os.scandir(handle) as entries:
+            for entry in entries:
+                scan.entries += 1
+                name = entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    self.folders.append(name)
+                if _FOLDS:
+                    name = {"head": "HEAD"}.get(name.lower(), name.lower())
+                if name in MARKS:
+                    marks[name] = entry
+        git = marks.get(".git")
+        if git is not None and not git.is_dir(follow_symlinks=False):
+            scan.pointers.append(f"{path}/{git.name}")
+        named = os.path.basename(path)
+        is_named = (named.lower() if _FOLDS else named) == ".git"
+        if is_named or is_layout(marks) or (info.st_ino in inodes and (info.st_dev, info.st_ino) in searched):
+            scan.repositories[path] = (info.st_dev, info.st_ino)
+
+    def close(self) -> None:
+        if self.closed is not None:
+            os.fchmod(self.handle, self.closed)
+        os.close(self.handle)
+
+
+def is_layout(names: Collection[str]) -> bool:
+    """Whether a folder with these names is one that git takes for a repository."""
+    return "HEAD" in names and ("commondir" in names or ("objects" in names and "refs" in names))
+
+
+def identity(handle: int) -> Identity:
+    info = os.fstat(handle)
+    return info.st_dev, info.st_ino
+
+
+def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] = (), most: int | None = None) -> None:
+    """Look through a folder and all below, following no link.
+
+    Args:
+        handle: the folder, open; it stays open.
+        searched: folders that are found under any name.
+        most: entries, with all of ``into``, that are looked at.
+
+    Raises:
+        OSError: there are more.
+    """
+    inodes = {inode for _device, inode in searched}
+    levels = [_Level(os.dup(handle), root, into, searched, inodes)]
+    try:
+        while levels:
+            level = levels[-1]
+            if not level.folders:
+                levels.pop().close()
+                continue
+            name = level.folders.pop()
+            path = f"{level.path}/{name}"
+            try:
+                opened = open_folder(name, level.handle)
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                    into.unreadable.append(path)
+                continue
+            levels.append(_Level(opened, path, into, searched, inodes))
+            if most is not None and into.entries > most:
+                raise OSError(f"{root} holds more than {most} files and folders: they cannot all be searched for repositories")
+    finally:
+        for level in levels:
+            level.close()
+
+
+def target(path: str, name: str) -> str:
+    """Where a pointer leads to: a file ``.git`` (``gitdir: …``), a file ``commondir``, or a link; empty when it leads nowhere.
+
+    ``path``: of the pointer itself; ``name``: ``.git`` or ``commondir``.
+    """
+    try:
+        if os.path.islink(path) and name == ".git" and os.path.isdir(path):
+            return path
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            text = os.fsdecode(file.read(8192)).rstrip("\r\n")
+    except OSError:
+        return ""
+    if name == ".git":
+        start, _space, text = text.partition("gitdir: ")
+        text = "" if start else text
+    return os.path.join(os.path.dirname(path), text) if text else ""
+
+
+def leads_to(path: str, name: str) -> Identity | None:
+    """The folder that a pointer leads to (see ``target``); None when there is none."""
+    try:
+        opened = os.open(target(path, name) or os.devnull, FOLDER & ~os.O_NOFOLLOW)
+    except (OSError, ValueError):
+        return None
+    try:
+        return identity(opened)
+    finally:
+        os.close(opened)
+
+
+def places_on_the_way(path: str) -> Iterator[str]:
+    """Every link that an absolute path leads through, and where it ends: what must stay as it is for the path to mean the same."""
+    waiting = [each for each in reversed(path.split("/")) if each]
+    here, followed = "", 0
+    while waiting:
+        part = waiting.pop()
+        if part == ".":
+            continue
+        if part == "..":
+            here = os.path.dirname(here) if here != "/" else ""
+            here = "" if here == "/" else here
+            continue
+        step = f"{here}/{part}"
+        if followed < _LINKS and os.path.islink(step):
+            followed += 1
+            yield step
+            target = os.readlink(step)
+            if target.startswith("/"):
+                here = ""
+            waiting += [each for each in reversed(target.split("/")) if each]
+        else:
+            here = step
+    yield here or "/"

@@ -1,0 +1,107 @@
+# ruff: noqa: PTH119
+"""What is remembered of one repository: what git runs in it, and what makes it one for git. A leaf: the launcher loads it as a file."""
+
+import os
+import re
+from typing import Any
+
+if __package__:
+    from atelier_desk.workspace.processes import file_trees, repository_scan
+    from atelier_desk.workspace.processes.file_trees import Budget, Identity, Tree
+else:
+    import file_trees  # type: ignore[import-not-found,no-redef]
+    import repository_scan  # type: ignore[import-not-found,no-redef]
+    from file_trees import Budget, Identity, Tree  # type: ignore[no-redef]
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Of hooks and settings; with more a command is not started."""
+SETTINGS = ("config", "config.worktree")
+OURS = ("hooks", "commondir", *SETTINGS)
+"""In a repository: what git runs, or what says what it runs."""
+MODES = ("HEAD", "objects", "refs")
+"""What git must be able to read, or it looks for a repository elsewhere."""
+_HEAD = re.compile(rb"ref:\s*refs/[^\n]+|[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_UNFINISHED = (
+    ("rebase-merge/git-rebase-todo", rb"(?m)^[ \t]*(?:exec|x)\s.*$"),
+    ("rebase-merge/strategy", rb"[^\n]*[/\\][^\n]*"),
+    ("sequencer/todo", rb"(?m)^[ \t]*(?:exec|x)\s.*$"),
+    ("sequencer/opts", rb"[^\n]*[/\\][^\n]*"),
+)
+"""Of an unfinished rebase or cherry-pick: the lines that run a program when a person continues it (sequencer.c). The name of a strategy is
+a part of a program's name, and may lead to any file with a slash."""
+
+
+class Repository:
+    """One before the command. It stays open until ``close``: nothing else gets its inode, should it be deleted."""
+
+    def __init__(self, path: str, handle: int) -> None:
+        self.path = path
+        self.handle = -1
+        self.identity: Identity = repository_scan.identity(handle)
+        budget = Budget(MOST_BYTES)
+        self.mode = os.fstat(handle).st_mode
+        try:
+            with file_trees.writable(handle):
+                self.trees = {name: file_trees.read(handle, name, budget) for name in OURS}
+                self.head = head_of(handle)
+                self.linked = repository_scan.leads_to(f"{path}/commondir", "commondir") if self.trees["commondir"] else None
+                self.modes = {name: info.st_mode for name in MODES if (info := file_trees.found(handle, name))}
+                self.unfinished = unfinished(handle)
+        except file_trees.TooLargeError:
+            raise OSError(f"hooks and settings of {path} are larger than {MOST_BYTES // 2**20} MB together") from None
+        self.handle = os.dup(handle)
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What another launcher needs to take over with ``believe``."""
+        return self.mode, self.trees, self.head, self.linked, self.modes, self.unfinished
+
+    def believe(self, state: tuple[Any, ...]) -> None:
+        self.mode, self.trees, self.head, self.linked, self.modes, self.unfinished = state
+
+    def close(self) -> None:
+        os.close(self.handle)
+
+    @property
+    def is_main(self) -> bool:
+        return os.path.basename(self.path) == ".git"
+
+
+def head_of(handle: int) -> Tree:
+    try:
+        return file_trees.read(handle, "HEAD", Budget(4096))
+    except OSError:
+        return ("other", 0)
+
+
+def is_valid(head: Tree) -> bool:
+    """Whether git takes a folder with this ``HEAD`` for a repository (path.c, validate_headref)."""
+    match head:
+        case ("link", target):
+            return bool(target.startswith("refs/"))
+        case ("file", mode, content):
+            return bool(mode & 0o400) and _HEAD.match(content) is not None
+    return False
+
+
+def unfinished_in(handle: int) -> dict[str, frozenset[bytes]]:
+    found: dict[str, frozenset[bytes]] = {}
+    for path, pattern in _UNFINISHED:
+        name, _slash, file = path.partition("/")
+        if file_trees.found(handle, name) is None:
+            continue
+        try:
+            inner = file_trees.open_folder(name, handle)
+            try:
+                tree = file_trees.read(inner, file, Budget(MOST_BYTES))
+            finally:
+                os.close(inner)
+        except OSError:
+            tree = ("other", 0)
+        if tree is not None:
+            found[path] = frozenset(re.findall(pattern, tree[2]) if tree[0] == "file" else (b"no file",))
+    return found
+
+
+def unfinished(handle: int) -> frozenset[bytes]:
+    return frozenset(line for lines in unfinished_in(handle).values() for line in lines)
