@@ -99,7 +99,7 @@ class Verdict(Model):
     Attributes:
         rule_id, rule: the rule that decided, empty when none did.
         reason: why, as a stable word: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``opaque``,
-            ``installs``, ``unconfined``, ``altered``),
+            ``installs``, ``unconfined``, ``altered``, ``denied``),
             ``outside`` (no granted folder holds it, so its tool never gets there), or what the run's mode says (``plan``, ``manual``,
             ``selective``, ``risk_high``, ``mode``).
         about: the part of the call that decided: one of its paths, commands, hosts or agents; empty for the whole call.
@@ -124,6 +124,7 @@ class Grounds(Model):
         paths: each path in all its spellings, links followed; ``redirected`` are places in it. ``roots``: the granted folders.
         commands: the words of each command; ``safe`` are places in it.
         concerns: why it is asked about though a rule allows it, and what that is about.
+        reached, taken: as ``paths``, each with its roots. also: for each command, for each of its words the other ways to say it.
         kind, changes, writes, sends, path_tools, hosts, agents, home: as in ``policy.permissions.facts.Facts``.
     """
 
@@ -138,6 +139,9 @@ class Grounds(Model):
     roots: tuple[str, ...] = ()
     redirected: tuple[int, ...] = ()
     path_tools: tuple[str, ...] = ()
+    reached: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    taken: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    also: tuple[tuple[tuple[str, ...], ...], ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
     safe: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()

@@ -25,6 +25,8 @@ class Concern(StrEnum):
     """It is a command that is to run without the sandbox, or with the network."""
     REPAIRED = "repaired"
     """Its arguments were mended to parse."""
+    DENIED = "denied"
+    """It is a command that could reach what a rule denies, and nothing can keep that from it."""
     TAINTED = "tainted"
     """The team read something from outside, and the call sends data out or writes outside the workspace."""
 
@@ -52,10 +54,12 @@ class Command:
     """One simple command of a line: its words without quotes.
 
     ``safe``: the table of commands knows that it only reads, or changes only the files it names, all of them in the workspace.
+    ``also``: for each word that is a path the other ways to say it, links followed; empty when there are none.
     """
 
     words: tuple[str, ...]
     safe: bool = False
+    also: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class Facts:
             cover them.
         path_tools: other tools and sections whose rules against paths hold for the paths of this call too: a command that reads a file is
             a reading of it.
+        reached: besides ``paths``, paths whose content the call may tell, and ``taken`` those it takes along with a folder or puts into one:
+            what is denied there is denied here, no yes must cover them.
         home: the person's home folder, absolute; where ``~/`` of a rule starts.
         about: for each concern the part of the call it is about, in words that are shown.
         reads: what comes in from outside with its result: a host, a server, a path, a command; empty for nothing.
@@ -103,6 +109,8 @@ class Facts:
     paths: tuple[Path, ...] = ()
     redirected: tuple[Path, ...] = ()
     path_tools: tuple[str, ...] = ()
+    reached: tuple[Path, ...] = ()
+    taken: tuple[Path, ...] = ()
     commands: tuple[Command, ...] = ()
     hosts: tuple[Host, ...] = ()
     agents: tuple[Target, ...] = ()

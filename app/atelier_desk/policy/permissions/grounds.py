@@ -33,6 +33,9 @@ def grounds(facts: Facts, level: Level, *, unread: bool = False) -> Grounds:
         roots=facts.paths[0].roots if facts.paths else (),
         redirected=tuple(facts.paths.index(path) for path in facts.redirected),
         path_tools=facts.path_tools,
+        reached=tuple((path.spellings, path.roots) for path in facts.reached),
+        taken=tuple((path.spellings, path.roots) for path in facts.taken),
+        also=tuple(command.also for command in facts.commands) if any(command.also for command in facts.commands) else (),
         commands=tuple(command.words for command in facts.commands),
         safe=tuple(place for place, command in enumerate(facts.commands) if command.safe),
         hosts=tuple(host.name for host in facts.hosts),
@@ -58,7 +61,11 @@ def facts(kept: Grounds, named: Named) -> Facts:
         paths=paths,
         redirected=tuple(paths[place] for place in kept.redirected),
         path_tools=kept.path_tools,
-        commands=tuple(Command(words, place in kept.safe) for place, words in enumerate(kept.commands)),
+        reached=tuple(Path(*each) for each in kept.reached),
+        taken=tuple(Path(*each) for each in kept.taken),
+        commands=tuple(
+            Command(words, place in kept.safe, kept.also[place] if kept.also else ()) for place, words in enumerate(kept.commands)
+        ),
         hosts=tuple(map(Host, kept.hosts)),
         agents=tuple(map(Target, kept.agents)),
         home=kept.home,
