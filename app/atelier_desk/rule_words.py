@@ -42,6 +42,7 @@ REASONS = {
     "installs": N_("It installs a package, whose scripts run here."),
     "altered": N_("Its server changed what it says of this tool since you approved it. See Settings, MCP servers."),
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
+    "denied": N_("It could reach what a rule denies, and nothing can hide that from it here."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
     "outside": N_("It lies outside of the granted folders, where this tool never gets, whoever allows it."),
 }

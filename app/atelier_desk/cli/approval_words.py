@@ -26,6 +26,7 @@ REASONS = {
     "installs": N_("it installs a package, whose scripts run here"),
     "altered": N_("its server changed what it says of this tool since it was approved (atelier mcp tools)"),
     "unconfined": N_("it would run outside of the sandbox, or with the network"),
+    "denied": N_("it could reach what a rule denies, and nothing can hide that from it here"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from outside"),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""

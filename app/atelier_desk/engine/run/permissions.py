@@ -1,4 +1,4 @@
-# ruff: noqa: PTH111, PTH118
+# ruff: noqa: PTH111, PTH112, PTH118
 """What a call touches, as the rules see it, and the refusal that a model reads when the verdict is no.
 
 The verdict itself is pure (``policy.permissions``); only here are links of the machine followed.
@@ -25,9 +25,9 @@ from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import denying, pattern
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
-from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
+from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target, within
 from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
@@ -35,8 +35,10 @@ from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
-from atelier_desk.workspace.commands.judge import Judgement, judge
+from atelier_desk.workspace.commands import git_denied
+from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
 from atelier_desk.workspace.commands.packages import installs
+from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)
@@ -74,6 +76,14 @@ class Judge:
         self._granted: tuple[PermissionRule, ...] = ()
         self._agent_id = ""
         self._level: Level | None = None
+        self._denials = Denials()
+
+    def denials(self, state: RunState) -> Denials:
+        """What the rules of the run deny on the disk."""
+        self._level_of(state)
+        if self._denials.roots != state.workspace:
+            self._denials = denials(state)
+        return self._denials
 
     def judged(self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()) -> Judged:
         """What is decided; ``tainted`` is what the team read from outside.
@@ -82,7 +92,7 @@ class Judge:
         """
         try:
             level = self._level_of(state)
-            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted)
+            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted, denials=self.denials(state))
             said = decide([level], about)
             # What a rule asks about, and what asks each time, no other rule allows.
             always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
@@ -101,7 +111,14 @@ class Judge:
         if level is None or not same:
             level = self._level = Level(rules(state), state.approvals)
             self._granted, self._agent_id = state.granted, state.agent_id
+            self._denials = denials(state)
         return level
+
+
+def denials(state: RunState) -> Denials:
+    """What the rules of a run deny on the disk; false without a rule that denies a path."""
+    found = (rule for rule in rules(state) if rule.action is Action.DENY and _is_readable(rule.text))
+    return Denials(denying.bans(found), state.workspace, _slashed(_home()))
 
 
 def verdict(
@@ -185,9 +202,16 @@ def _is_readable(text: str) -> bool:
 
 
 def facts(
-    state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
+    state: RunState,
+    intent: ToolCallStarted,
+    described: Call,
+    *,
+    repaired: bool,
+    own: Sequence[str] = (),
+    tainted: Sequence[str] = (),
+    denials: Denials | None = None,
 ) -> Facts:
-    """The facts of a call, from what its tool says of it."""
+    """The facts of a call, from what its tool says of it. ``denials``: what the rules deny on the disk."""
     disk = _Disk(state.workspace)
     home = _slashed(_home())
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
@@ -217,6 +241,13 @@ def facts(
         about[Concern.ALTERED] = intent.tool
     if repaired and changes:
         about[Concern.REPAIRED] = ""
+    reached: tuple[Path, ...] = ()
+    taken: tuple[Path, ...] = ()
+    if denials:
+        reached = (*_renamed((*paths, *changed), denials), *_named(judgement, described, denials, disk))
+        taken = _taken(intent.tool, paths, denials, disk)
+        if judgement is not None and (open_to := denials.unkept(judgement)):
+            about[Concern.DENIED] = open_to
     leaves = described.effect is Effect.NETWORK or (changes and any(not path.inside for path in changed))
     if tainted and leaves:
         about[Concern.TAINTED] = ", ".join(tainted)
@@ -232,7 +263,9 @@ def facts(
         paths=(*paths, *(path for path in changed if path not in paths)),
         redirected=redirected,
         path_tools=same_with_files(judgement) if judgement is not None else (),
-        commands=_commands(judgement),
+        reached=reached,
+        taken=taken,
+        commands=_commands(judgement, described, disk),
         hosts=tuple(_hosts(described.subjects)),
         agents=tuple(Target(name) for name in described.subjects.agents),
         home=home,
@@ -307,6 +340,19 @@ class _Disk:
         spellings = (_slashed(whole), self._real_of(whole), self._real_of(written if ".." in written else whole))
         return Path(tuple(dict.fromkeys(spellings)), self._roots)
 
+    def also(self, words: Sequence[str], folder: str) -> tuple[tuple[str, ...], ...]:
+        """For each word of a command the other ways to say the file it names, links followed: from the workspace on, and whole."""
+        found: list[tuple[str, ...]] = []
+        for word in words:
+            written = os.path.join(folder, word) if word and not word.startswith("-") and len(word) < limits.RULE_TEXT else ""
+            if not written or not os.path.lexists(written):
+                found.append(())
+                continue
+            spellings = (_slashed(os.path.normpath(written)), self._real_of(written))
+            below = [path[len(root.rstrip("/")) + 1 :] for path in spellings for root in self._roots if within(root, path)]
+            found.append(tuple(each for each in dict.fromkeys((*spellings, *below)) if each and each != word))
+        return tuple(found) if any(found) else ()
+
     def granted(self, folders: Sequence[str]) -> tuple[str, ...]:
         """Folders as they are spelled, and with every link followed: a granted folder may itself be reached through one."""
         return tuple(dict.fromkeys([*map(_slashed, folders), *map(self._real_of, folders)]))
@@ -326,9 +372,48 @@ def _slashed(path: str) -> str:
     return File(path).as_posix() if os.sep != "/" else path
 
 
-def _commands(judgement: Judgement | None) -> tuple[Command, ...]:
+def _commands(judgement: Judgement | None, described: Call, disk: _Disk) -> tuple[Command, ...]:
     """The simple commands of a line; none when it could not be taken apart."""
-    return tuple(Command(one.command.arguments, one.contained) for one in judgement.commands) if judgement is not None else ()
+    if judgement is None:
+        return ()
+    folder = os.path.join(disk.start, str(described.details.get("cwd", "")))
+    return tuple(Command(one.command.arguments, one.contained, disk.also(one.command.arguments, folder)) for one in judgement.commands)
+
+
+def _renamed(paths: Sequence[Path], denials: Denials) -> tuple[Path, ...]:
+    """The paths as rules spell them that begin with a link."""
+    other = ((path.roots, name) for path in paths for name in denials.other_names(path.spellings[-1]))
+    return tuple(Path((name,), roots) for roots, name in other)
+
+
+def _named(judgement: Judgement | None, described: Call, denials: Denials, disk: _Disk) -> tuple[Path, ...]:
+    """Denied paths that a command names without its files being known: the revisions of git, and words of programs that may do anything."""
+    if judgement is None:
+        return ()
+    folder = str(described.details.get("cwd", ""))
+    found: list[Path] = []
+    for one in judgement.commands:
+        program, *words = one.command.arguments
+        if program.rpartition("/")[2] == "git":
+            # A revision's path starts at the top of the repository, or with ./ at the folder it runs in.
+            top = os.path.relpath(git_denied.work_tree(File(disk.start, folder)) or disk.start, disk.start)
+            found += [disk.path(os.path.join(start, name)) for name in git_denied.named(words) for start in (top, folder)]
+        if one.kind is Kind.RUNS:
+            said = [word.partition("=")[2] if word.startswith("-") else word for word in words]
+            paths = [disk.path(os.path.join(folder, word)) for word in said if word and len(word) < limits.RULE_TEXT]
+            found += [path for path in paths if any(denials.covers(each) and os.path.lexists(each) for each in path.spellings)]
+    return tuple(dict.fromkeys(found))
+
+
+def _taken(tool: str, paths: Sequence[Path], denials: Denials, disk: _Disk) -> tuple[Path, ...]:
+    """What a call takes along with a folder, and where it puts something into one."""
+    if tool not in ("move_file", "copy_file", "delete_path"):
+        return ()
+    found = [Path((each.path, each.real), path.roots) for path in paths if os.path.isdir(path.spellings[-1])
+             for each in denials.now().below(path.spellings[-1])]  # fmt: skip
+    if len(paths) == 2 and os.path.isdir(paths[1].spellings[-1]):
+        found.append(disk.path(os.path.join(paths[1].spellings[0], paths[0].spellings[0].rpartition("/")[2])))
+    return tuple(found)
 
 
 def _changed(names: tuple[str, ...], disk: _Disk) -> tuple[list[tuple[Path, ...]], str]:

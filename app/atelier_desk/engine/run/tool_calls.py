@@ -487,6 +487,7 @@ class ToolCalls:
             allowed_hosts=lambda: host_arguments(state, prepared.intent.tool, prepared.intent.section),
             barred_host=lambda host: barred_host(state, prepared.intent.tool, prepared.intent.section, host),
             tells=telling(state, prepared.intent.tool, prepared.intent.section),
+            denied=self._judge.denials(state),
             given=self._given(prepared.call.id),
             desk=server_desk.CallDesk(env, self._handle, prepared.call.id),
             spending=CallSpending(env, self._handle, prepared.call.id),

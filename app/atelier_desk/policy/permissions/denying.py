@@ -1,8 +1,8 @@
 """Which rules deny reading a path, which changing it, whatever tool a call uses.
 
-The one place for this: a rule against a path that covers a tool of ``READING`` denies reading it to every tool and command but those of
-``NAMING``; one that covers a tool of ``WRITING`` denies changing it to every tool and command. ``file_ops(…)`` and ``*(…)`` deny both. Rules
-against other tools (``list_directory``, ``get_file_info``, ``render_3d_asset``) hold for those tools alone.
+The one place for this: a rule against a path that covers a tool of ``READING`` denies reading it to every tool and command but
+those of ``NAMING``; one that covers a tool of ``WRITING`` denies changing it to every tool and command. ``file_ops(…)`` and ``*(…)`` deny
+both. Rules against other tools (``list_directory``, ``get_file_info``, ``render_3d_asset``) hold for those tools alone.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ class Facts:
             cover them.
         path_tools: other tools and sections whose rules against paths hold for the paths of this call too: a command that reads a file is
             a reading of it.
-        reached: besides ``paths``, paths whose content the call may tell, and ``taken`` those it takes along with a folder or puts into one:
-            what is denied there is denied here, no yes must cover them.
+        reached: besides ``paths``, paths whose content the call may tell; ``taken``: those it takes along with a folder or puts into
+            one. Rules that deny are held against them, no yes must cover them.
         home: the person's home folder, absolute; where ``~/`` of a rule starts.
         about: for each concern the part of the call it is about, in words that are shown.
         reads: what comes in from outside with its result: a host, a server, a path, a command; empty for nothing.

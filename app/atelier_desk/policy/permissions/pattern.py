@@ -233,10 +233,10 @@ def _seen(path: Path, home: str, *, folded: bool) -> tuple[_Spelling, ...]:
     as_written = _folded if folded else str
     home, roots = as_written(home), [as_written(root) for root in path.roots]
     found = []
-    for spelling in map(as_written, path.spellings):
-        at_home = spelling[len(home) :].lstrip("/") if home and within(home, spelling) else None
-        below = tuple(spelling[len(root) :].lstrip("/") for root in roots if within(root, spelling))
-        found.append(_Spelling(spelling.lstrip("/"), at_home, below))
+    for each in map(as_written, path.spellings):
+        at_home = each[len(home) :].lstrip("/") if home and within(home, each) else None
+        below = tuple(each[len(root) :].lstrip("/") for root in roots if within(root, each))
+        found.append(_Spelling(each.lstrip("/"), at_home, below))
     return tuple(found)
 
 

@@ -130,9 +130,11 @@ class RunCommand(DescribedTool):
     async def run(self, input: RunCommandInput, context: ToolContext) -> ToolResult:
         place = running.where(context, input.cwd)
         judgement = judge(input.command, _home())
-        order = await running.order_of(judgement, place, interactive=input.background)
+        commands = running.commands_of(self.services)
+        order = await running.order_of(judgement, place, interactive=input.background, context=context, commands=commands)
         if not judgement.safe:
-            order = running.boxed(order, input.sandbox, place, running.commands_of(self.services), context.workflow_id)
+            kept_from = await running.hidden(context, judgement)
+            order = running.boxed(order, input.sandbox, place, commands, context.workflow_id, kept_from)
         if not input.background:
             async with noting.noted(self.services, context, place, writes=not judgement.safe) as changes:
                 kept = await running.start(self.services, context, order, input.command)

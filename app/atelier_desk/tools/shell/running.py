@@ -12,6 +12,7 @@ from typing import Any
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.parts import TextPart
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.sections import FILES
 from atelier_desk.tools.services import ToolServices
@@ -20,6 +21,7 @@ from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import Line, Simple, Word
 from atelier_desk.workspace.commands.options import UnknownOptionError
+from atelier_desk.workspace.denials import Hidden
 from atelier_desk.workspace.places import NO_WORKSPACE
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
@@ -29,6 +31,7 @@ from atelier_desk.workspace.skills.find import folders_of
 
 BUILT_IN = frozenset({"cd"})
 """Words of the shell that must stay words; every other program is named by its file."""
+NOTHING = Hidden()
 TOLD_EVERY_S = 0.2
 TOLD_LINES, TOLD_CHARACTERS = 40, 4_000
 SETTINGS_S = 10.0
@@ -69,13 +72,27 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
-def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str) -> Order:
-    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is."""
+async def hidden(context: ToolContext, judgement: Judgement | None) -> Hidden:
+    """What rules keep from a command that is started now; a program without a line has no judgement."""
+    if not context.denied or not sandbox.hides():
+        # A person was asked about it where nothing can be hidden.
+        return Hidden()
+    return await in_tool_thread(context.denied.shown, judgement)
+
+
+def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str, kept_from: Hidden = NOTHING) -> Order:
+    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is.
+
+    ``kept_from``: what rules keep from it.
+    """
     if kind not in ("workspace", "network"):
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
-    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills)
+    box = sandbox.working(
+        place.roots, temporary, hidden, network=kind == "network", shown=place.skills,
+        read_only=kept_from.read_only, masked=kept_from.masked, pinned=kept_from.pinned,
+    )  # fmt: skip
     if box is None:
         return order
     # Its own folders of the home cannot be written, nor settings with tokens be read.
@@ -97,13 +114,18 @@ def kind_of(wanted: Kind, *, safe: bool) -> Kind:
     return "reading" if safe else wanted
 
 
-async def order_of(judgement: Judgement, place: Where, *, interactive: bool = False) -> Order:
+async def order_of(
+    judgement: Judgement, place: Where, *, interactive: bool = False, context: ToolContext | None = None, commands: Commands | None = None
+) -> Order:
     """What is started for a line, without a sandbox unless it only reads; raises ``ToolError``.
 
     A line that only reads runs although nobody was asked. So what asking would have shown is made sure of here: no file of it lies
     outside through a link, its programs are the system's, and git is told to run nothing that a repository names.
     """
     safe = judgement.safe
+    reading: dict[str, Any] = {}
+    if safe and context is not None and commands is not None and (kept_from := await hidden(context, judgement)).masked:
+        reading = {"masked": kept_from.masked, "temporary": commands.temporary(context.workflow_id)}
     if safe:
         away = places.outside(judgement.files, place.root, place.folder)
         if away:
@@ -126,19 +148,22 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
             raise _not_found(name, place, safe=safe)
         words = (Word(((file, False),)), *command.words[1:])
         if judged.safe and name == "git":
-            words = _words(await hardened(file, command.arguments[1:], place), command)
+            asked = await hardened(file, command.arguments[1:], place)
+            if context is not None and context.denied:
+                asked = await in_tool_thread(context.denied.git, asked, command.arguments[1:], place.folder)
+            words = _words(asked, command)
         found.append(replace(command, words=words))
     program = found[0].arguments[0]
     if line.plain and program not in BUILT_IN:
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
         reads_git = judgement.commands[0].safe and arguments[0] == "git"
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        box = sandbox.reading(place.root, everything=reads_git) if safe else None
+        box = sandbox.reading(place.root, everything=reads_git, **reading) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] == "git")
     said = Line(tuple(found), line.operators).rendered
     has_git = any(judged.command.arguments[0] == "git" for judged in judgement.commands)
-    box = sandbox.reading(place.root, everything=has_git) if safe else None
+    box = sandbox.reading(place.root, everything=has_git, **reading) if safe else None
     return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 

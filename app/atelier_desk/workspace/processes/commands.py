@@ -19,6 +19,9 @@ MOST_AT_ONCE = 16
 MOST_KEPT = 64
 """Commands whose output can still be read; the oldest that is over is forgotten first."""
 
+FOLDERS = "atelier-commands-"
+"""What the names of the folders of commands begin with, in the system's folder for temporary files."""
+
 
 @dataclass(slots=True)
 class Kept:
@@ -58,7 +61,7 @@ class Commands:
     @property
     def folder(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="atelier-commands-"))
+            self._folder = Path(tempfile.mkdtemp(prefix=FOLDERS))
         return self._folder
 
     def temporary(self, workflow_id: str) -> Path:

@@ -88,16 +88,18 @@ def confine(order: dict[str, Any]) -> None:
     Args:
         order: ``read`` and ``write`` are lists of folders and files. With ``works``, modes and times may be changed and mounts are tried:
             ``keep`` are paths below ``write`` that stay as they are then, ``shared`` the folder that stands in for shared memory.
-            ``network``: sockets of the internet are free. ``masked`` are paths in whose place ``empty_file`` or ``empty_folder`` is seen.
+            ``pinned`` are folders below ``write`` that keep their names, ``network``: sockets of the internet are free. ``masked``, with
+            or without ``works``, are paths in whose place ``empty_file`` or ``empty_folder`` is seen.
 
     Raises:
         OSError: the system refuses; nothing must be run then.
     """
     libc = _libc()
     _check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    if order.get("works"):
+    if order.get("works") or order.get("masked"):
         masked = {path: str(order["empty_folder" if os.path.isdir(path) else "empty_file"]) for path in order.get("masked", ())}  # noqa: PTH112
-        mounted = _mounts(libc, list(order["write"]), list(order["keep"]), str(order["shared"]), masked)
+        keep, pinned = list(order.get("keep", ())), list(order.get("pinned", ()))
+        mounted = _mounts(libc, list(order["write"]), keep, str(order["shared"]), masked, pinned)
         if masked and not mounted:
             raise OSError(errno.EPERM, "the sandbox cannot hide the files that a rule denies")
     # Root reads the environment of any process by its capabilities alone, past Landlock; with no new privileges they stay gone.
@@ -106,7 +108,9 @@ def confine(order: dict[str, Any]) -> None:
     _calls(libc, works=bool(order.get("works")), network=bool(order.get("network")))
 
 
-def _mounts(libc: ctypes.CDLL, write: list[str], keep: list[str], shared: str, masked: dict[str, str]) -> bool:
+def _mounts(
+    libc: ctypes.CDLL, write: list[str], keep: list[str], shared: str, masked: dict[str, str], pinned: list[str] | None = None
+) -> bool:
     """Give the process a view of the disk of its own, in which little can be written; False where the system does not let it.
 
     ``masked``: what is seen in the place of each path, the outermost first; one that lies in a masked folder is gone with it.
@@ -127,6 +131,10 @@ def _mounts(libc: ctypes.CDLL, write: list[str], keep: list[str], shared: str, m
         _set(libc, "/", put=_READ_ONLY)
         for path in [*folders, _SHARED]:
             _set(libc, path, take=_READ_ONLY)
+        for path in sorted(pinned or ()):
+            # What something is mounted on cannot be renamed.
+            if os.path.isdir(path):  # noqa: PTH112
+                _mount(libc, path, path, _BIND | _RECURSIVE)
         for path in keep:
             _mount(libc, path, path, _BIND | _RECURSIVE)
             _set(libc, path, put=_READ_ONLY)

@@ -54,17 +54,23 @@ def means() -> str:
     return "sandbox-exec" if seatbelt.available() else f"Landlock {confine.abi()} + seccomp"
 
 
-def reading(root: Path, *, everything: bool = False) -> dict[str, Any] | None:
+def reading(root: Path, *, everything: bool = False, masked: Iterable[Path] = (), temporary: Path | None = None) -> dict[str, Any] | None:
     """A sandbox that reads the workspace and the system's programs; None where there is no sandbox.
 
-    ``everything``: it reads all files; git needs its owner's settings, and the repository may begin above the workspace.
+    Args:
+        everything: it reads all files; git needs its owner's settings, and the repository may begin above the workspace.
+        masked: as for ``working``; what is empty in their place lies in ``temporary``.
     """
     if not available():
         return None
+    empty = sorted({realpath(each) for each in masked})
     if seatbelt.available():
         read = ["/"] if everything else [*seatbelt.SYSTEM, realpath(root)]
-        return {"kind": "reading", "profile": seatbelt.profile(read, ["/dev/null", "/dev/zero"])}
-    return {"kind": "reading", "read": ["/"] if everything else [*SYSTEM, realpath(root)], "write": list(NOWHERE)}
+        return {"kind": "reading", "profile": seatbelt.profile(read, ["/dev/null", "/dev/zero"], closed=empty)}
+    masks: dict[str, Any] = _masks(empty, temporary) if temporary is not None else {}
+    if masks:
+        masks |= {"shared": masks["empty_folder"]}
+    return {"kind": "reading", "read": ["/"] if everything else [*SYSTEM, realpath(root)], "write": list(NOWHERE), **masks}
 
 
 def working(
@@ -76,6 +82,7 @@ def working(
     shown: Iterable[Path] = (),
     read_only: Iterable[Path] = (),
     masked: Iterable[Path] = (),
+    pinned: Iterable[Path] = (),
 ) -> dict[str, Any] | None:
     """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets; None where there is no sandbox.
 
@@ -85,6 +92,7 @@ def working(
         shown: folders that are read although they lie beside secrets, as those of skills do; without links.
         read_only: files and folders below ``roots`` that cannot be changed where the system has mounts (``has_mounts``).
         masked: files and folders in whose place the command sees an empty one. They need mounts: without them it does not start.
+        pinned: folders below ``roots`` that keep their names and places, and are written as before; they need mounts.
     """
     if not available():
         return None
@@ -118,6 +126,7 @@ def working(
         "read": [*_without("/", closed), *DEVICES, *opened],
         "write": [*(found for root in written for found in _without(root, closed)), realpath(temporary), *NOWHERE],
         "keep": keep,
+        "pinned": sorted({realpath(each) for each in pinned}),
         "shared": realpath(temporary / "shm"),
         **_masks(empty, temporary),
     }
@@ -127,11 +136,18 @@ def _masks(masked: list[str], temporary: Path) -> dict[str, Any]:
     """What stands in the place of masked files and folders: an empty one that nobody can write."""
     if not masked:
         return {}
-    file, folder = temporary / "empty/file", temporary / "empty/folder"
+    # Beside what the command can write: a link in their place would lead to what they stand for.
+    beside = temporary.parent / "empty"
+    file, folder = beside / "file", beside / "folder"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     file.touch(0o400)
     folder.chmod(0o500)
     return {"masked": masked, "empty_file": realpath(file), "empty_folder": realpath(folder)}
+
+
+def hides() -> bool:
+    """Whether files that a rule denies can be hidden from a command: by mounts of its own, or on macOS by its profile."""
+    return has_mounts() or seatbelt.available()
 
 
 @cache

@@ -1,0 +1,181 @@
+"""What the rules of one run deny on the disk as it is now: for judging a command, and for what it is shown while it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os.path import realpath
+from pathlib import Path
+from time import monotonic
+
+from atelier_desk.domain.denial import Ban
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.commands import git_denied
+from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
+from atelier_desk.workspace.commands.options import UnknownOptionError
+from atelier_desk.workspace.denied import Denied, above, find
+from atelier_desk.workspace.processes import sandbox
+
+_HOLDS_S = 2.0
+"""How long one look may serve for judging; what a command is shown is always looked up anew."""
+_NAMES = frozenset({"ls", "pwd", "echo", "printf", "true", "false", "cd", "basename", "dirname", "date", "whoami", "uname", "which"})
+"""Reading commands that print no file's content."""
+_FILTERS = frozenset({"head", "tail", "wc", "cat", "sort", "uniq", "cut", "tr", "grep", "less", "nl"})
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What is kept from one command: seen as empty, not written, not renamed (see ``sandbox.working``)."""
+
+    masked: tuple[Path, ...] = ()
+    read_only: tuple[Path, ...] = ()
+    pinned: tuple[Path, ...] = ()
+
+
+class Denials:
+    """The paths that rules deny, below the granted folders of a run. Without such rules it is false, and nothing is looked at.
+
+    Its methods look at the disk and ask git; what they take is bounded (``denied.SECONDS``, ``git_denied``).
+    """
+
+    def __init__(self, bans: Sequence[Ban] = (), roots: Sequence[str] = (), home: str = "") -> None:
+        self.bans, self.roots, self.home = tuple(bans), tuple(roots), home
+        self._denied: Denied | None = None
+        self._looked = 0.0
+        self._asked: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self.bans)
+
+    def now(self, *, fresh: bool = False) -> Denied:
+        """What is there now; without ``fresh`` as it was two seconds ago at most."""
+        if not self.bans:
+            return Denied()
+        if self._denied is None or fresh or monotonic() - self._looked > _HOLDS_S:
+            self._denied, self._looked = find(self.bans, self.roots, self.home), monotonic()
+        return self._denied
+
+    def other_names(self, path: str) -> list[str]:
+        """How rules spell a path (absolute, links followed) where the folder that they begin with is reached through a link."""
+        found: list[str] = []
+        for ban in self.bans:
+            if not ban.base:
+                continue
+            for start in self.roots if ban.start == "workspace" else (self.home,) if ban.start == "home" else ("/",):
+                base = os.path.join(start, ban.base)  # noqa: PTH118
+                real = realpath(base)
+                if real != base and (path == real or path.startswith(real.rstrip("/") + "/")):
+                    found.append(base + path[len(real.rstrip("/")) :])
+        return found
+
+    def covers(self, path: str) -> bool:
+        """Whether reading a path (absolute, as it is spelled) is denied."""
+        return any(
+            ban.reads and path.startswith(start.rstrip("/") + "/") and ban.matches(path[len(start.rstrip("/")) + 1 :])
+            for ban in self.bans
+            for start in (self.roots if ban.start == "workspace" else (self.home,) if ban.start == "home" else ("/",))
+        )
+
+    def repositories(self, denied: Denied) -> list[str]:
+        """git's folders of the workspace whose history or index holds a denied path."""
+        around = [above(root) for root in self.roots]
+        every = dict.fromkeys((*denied.repositories, *filter(None, around)))
+        return [each for each in every if git_denied.holds(each, self.bans, self.roots, self.home)]
+
+    # what a command is asked about ---------------------------------------------------------------------------------------------------
+
+    def unkept(self, judgement: Judgement) -> str:
+        """The denied path that nothing can keep a command from, or what nobody could look through; empty when it is kept from all."""
+        if not self.bans or judgement.line is None:
+            return ""
+        denied = self.now()
+        reads_only = judgement.safe
+        if reads_only and self._plain(judgement):
+            return ""
+        if denied.unseen:
+            return denied.unseen
+        open_git = any(_is_git(each) and not each.safe for each in judgement.commands)
+        if sandbox.hides() and not open_git:
+            return ""
+        if not sandbox.hides():
+            there = next((each.path for each in denied.found if each.ban.reads or not reads_only), "")
+            if there:
+                return there
+        if not any(ban.reads for ban in self.bans) or (reads_only and not open_git and sandbox.hides()):
+            return ""
+        held = next(iter(self.repositories(denied)), "")
+        if held and open_git:
+            self._asked.add(judgement.text)
+        return held
+
+    def _plain(self, judgement: Judgement) -> bool:
+        """Whether a reading line names every file it reads, so that the rules were held against each."""
+        start = Path(self.roots[0]) if self.roots else Path()
+        for each in judgement.commands:
+            name = each.command.arguments[0]
+            # git is told what to leave out.
+            if name in _NAMES or (_is_git(each) and each.safe):
+                continue
+            if not each.reads or any(file.globs or (start / file.name).is_dir() for file in each.reads):
+                return False
+        return True
+
+    # what a command is shown ---------------------------------------------------------------------------------------------------------
+
+    def shown(self, judgement: Judgement | None) -> Hidden:
+        """What is kept from a command that is started now. ``judgement``: its line, None for a program without one."""
+        if not self.bans:
+            return Hidden()
+        denied = self.now(fresh=True)
+        masked = list(map(Path, denied.unreadable))
+        held = self.repositories(denied) if any(ban.reads for ban in self.bans) else []
+        if judgement is not None and _only_git(judgement):
+            # git must see the files as they are, or it would take what is hidden for changed: a person was asked about that. What only
+            # reads leaves them out by their names.
+            if held and not judgement.safe and judgement.text in self._asked:
+                masked, held = [], []
+            elif judgement.safe:
+                held = []
+        masked += [Path(each) for one in held for each in git_denied.objects(one)]
+        return Hidden(tuple(masked), tuple(map(Path, denied.unwritable)), tuple(map(Path, denied.pinned)))
+
+    def git(self, words: tuple[str, ...], asked: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+        """A hardened reading command of git, with what is denied left out.
+
+        Raises:
+            ToolError: nobody can know what it would show.
+        """
+        if not self.bans:
+            return words
+        top = git_denied.work_tree(folder) or realpath(folder)
+        globs = git_denied.patterns(self.bans, top, self.roots, self.home)
+        try:
+            return git_denied.excluding(words, asked, folder, top, globs)
+        except UnknownOptionError as error:
+            raise ToolError(f"git is not asked that: {error.reason} ({error.part}).", code="denied") from error
+
+
+def _is_git(judged: Judged) -> bool:
+    return judged.command.arguments[0].rpartition("/")[2] == "git"
+
+
+def _only_git(judgement: Judgement) -> bool:
+    """Whether a line runs git and besides nothing that could open git's objects itself."""
+    found = False
+    for place, each in enumerate(judgement.commands):
+        name = each.command.arguments[0]
+        if _is_git(each):
+            found = True
+        elif name not in _NAMES and not _filters(judgement, place):
+            return False
+    return found
+
+
+def _filters(judgement: Judgement, place: int) -> bool:
+    """Whether a command only filters what the one before it prints."""
+    line, each = judgement.line, judgement.commands[place]
+    name, *rest = each.command.arguments
+    piped = line is not None and place > 0 and line.operators[place - 1] == "|"
+    recursive = name == "grep" and any(word.startswith("-") and ("r" in word.lower() or "d" in word.lower()) for word in rest)
+    return piped and name in _FILTERS and each.kind is Kind.READS and not each.reads and not each.writes and not recursive
