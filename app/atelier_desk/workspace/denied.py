@@ -67,6 +67,7 @@ class Denied:
 
 def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""
+    home = realpath(home)
     look = _Look(tuple(dict.fromkeys(realpath(root) for root in roots)), home)
     for root in look.roots:
         if not any(root != other and _within(root, other) for other in look.roots):
@@ -112,7 +113,8 @@ class _Look:
     def elsewhere(self, ban: Ban, start: str) -> None:
         """A rule about a place that is no granted folder: from the last name of it that has no pattern."""
         base = os.path.join(start, ban.base) if ban.base else start  # noqa: PTH118
-        if any(_within(realpath(base), root) for root in self.roots) or not os.path.lexists(base):
+        walked = realpath(base) == base and any(_within(base, root) for root in self.roots)
+        if walked or not os.path.lexists(base):
             return
         if ban.base and self._takes(ban, start, base, whole=True) and not self._needed(base):
             self._add(base, ban)
