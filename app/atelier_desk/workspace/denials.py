@@ -57,24 +57,40 @@ class Denials:
         return self._denied
 
     def other_names(self, path: str) -> list[str]:
-        """How rules spell a path (absolute, links followed) where the folder that they begin with is reached through a link."""
+        """How rules spell a path (absolute, links followed) that they reach under another name: through a link, or a second one of the
+        same file."""
         found: list[str] = []
         for ban in self.bans:
             if not ban.base:
                 continue
-            for start in self.roots if ban.start == "workspace" else (self.home,) if ban.start == "home" else ("/",):
+            for start in self._starts(ban):
                 base = os.path.join(start, ban.base)  # noqa: PTH118
                 real = realpath(base)
                 if real != base and (path == real or path.startswith(real.rstrip("/") + "/")):
                     found.append(base + path[len(real.rstrip("/")) :])
+        try:
+            several = os.stat(path).st_nlink > 1 and not os.path.isdir(path)  # noqa: PTH112, PTH116
+        except OSError:
+            several = False
+        if several and self.bans:
+            found += [each.path for each in self.now().found if _same(each.real, path)]
         return found
+
+    def taken(self, folder: str) -> list[str]:
+        """The denied paths that a folder (links followed) holds, and something in it where all of it is denied."""
+        real = folder.rstrip("/")
+        found = [each for each in self.now().found if each.real == real or each.real.startswith(f"{real}/")]
+        return [f"{each.path}/…" if os.path.isdir(each.real) else each.path for each in found]  # noqa: PTH112
+
+    def _starts(self, ban: Ban) -> Sequence[str]:
+        return {"workspace": self.roots, "home": (self.home,), "top": ("/",)}[ban.start]
 
     def covers(self, path: str) -> bool:
         """Whether reading a path (absolute, as it is spelled) is denied."""
         return any(
             ban.reads and path.startswith(start.rstrip("/") + "/") and ban.matches(path[len(start.rstrip("/")) + 1 :])
             for ban in self.bans
-            for start in (self.roots if ban.start == "workspace" else (self.home,) if ban.start == "home" else ("/",))
+            for start in self._starts(ban)
         )
 
     def repositories(self, denied: Denied) -> list[str]:
@@ -154,6 +170,13 @@ class Denials:
             return git_denied.excluding(words, asked, folder, top, globs)
         except UnknownOptionError as error:
             raise ToolError(f"git is not asked that: {error.reason} ({error.part}).", code="denied") from error
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)  # noqa: PTH121
+    except OSError:
+        return False
 
 
 def _is_git(judged: Judged) -> bool:

@@ -60,10 +60,6 @@ class Denied:
     def unwritable(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(each.real for each in self.found if each.ban.writes))
 
-    def below(self, folder: str) -> list[Found]:
-        """Those that a folder (links followed) holds."""
-        return [each for each in self.found if each.real.startswith(folder.rstrip("/") + "/")]
-
 
 def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""

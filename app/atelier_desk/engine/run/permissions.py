@@ -168,21 +168,23 @@ def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
     tool or by the one that reads such things. Rules are read at the first question; when one cannot be, nothing may be told."""
 
     @cache
-    def known() -> tuple[Level | None, _Disk]:
+    def known() -> tuple[Level | None, _Disk, Denials]:
         found = tuple(rule for rule in rules(state) if rule.action is not Action.ALLOW)
         if not all(_is_readable(rule.text) for rule in found):
-            return None, _Disk(())
+            return None, _Disk(()), Denials()
         about = tuple(rule for rule in found if pattern.parse(rule.text).argument)
-        return Level(about, state.approvals), _Disk(state.workspace)
+        return Level(about, state.approvals), _Disk(state.workspace), denials(state)
 
     @lru_cache(maxsize=4096)
     def tells(place: str) -> bool:
-        level, disk = known()
+        level, disk, denied = known()
         if level is None or not level.rules:
             return level is not None
         if "://" in place:
             return not bars(level, Facts(tool=PAGE_READER, section=WEB, hosts=(Host(urlsplit(place).hostname or place),)))
-        named = Facts(tool=tool, section=section, paths=(disk.path(place),), path_tools=FILE_READERS, home=_slashed(_home()))
+        path = disk.path(place)
+        also = _renamed((path,), denied) if denied else ()
+        named = Facts(tool=tool, section=section, paths=(path,), path_tools=FILE_READERS, reached=also, home=_slashed(_home()))
         return not bars(level, named)
 
     return tells
@@ -409,8 +411,9 @@ def _taken(tool: str, paths: Sequence[Path], denials: Denials, disk: _Disk) -> t
     """What a call takes along with a folder, and where it puts something into one."""
     if tool not in ("move_file", "copy_file", "delete_path"):
         return ()
-    found = [Path((each.path, each.real), path.roots) for path in paths if os.path.isdir(path.spellings[-1])
-             for each in denials.now().below(path.spellings[-1])]  # fmt: skip
+    found = [
+        Path((each,), path.roots) for path in paths if os.path.isdir(path.spellings[-1]) for each in denials.taken(path.spellings[-1])
+    ]
     if len(paths) == 2 and os.path.isdir(paths[1].spellings[-1]):
         found.append(disk.path(os.path.join(paths[1].spellings[0], paths[0].spellings[0].rpartition("/")[2])))
     return tuple(found)

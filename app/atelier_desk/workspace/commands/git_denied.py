@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -93,6 +94,9 @@ def excluding(words: tuple[str, ...], asked: tuple[str, ...], folder: Path, top:
     command, *rest = [word for word in asked if word != "--no-pager"] or [""]
     if not globs or command not in EXCLUDES:
         return words
+    if command == "status" and any(re.match(r"-[a-z]*v|--verb", word) for word in rest):
+        # Paths do not narrow down the changes that it prints.
+        raise UnknownOptionError(N_("a rule denies files here, and their changes would be printed"), "-v")
     place = rest.index("--") if "--" in rest else next((at for at, word in enumerate(rest) if _is_path(word, folder)), len(rest))
     revisions = [word for word in rest[:place] if not word.startswith("-")]
     _check_objects(words[0], command, revisions, folder)

@@ -1,0 +1,176 @@
+"""What a rule denies is got by no tool, no command and nothing a command starts: the attempts of a table, run for real."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.workspace.processes import sandbox
+from tests.engine.conftest import Opener
+
+ATTEMPTS = Path(__file__).with_name("denied.txt")
+CANARY = "CANARYqzx7"
+TEXT = f"KEY={CANARY}{CANARY}{CANARY}\n"
+RULES = ("read_file(.env)", "read_file(secrets/**)", "search_files(config/prod.yml)", "file_ops(*.pem)", "read_file($HOME/notes/**)",
+         "read_file(moved/**)")  # fmt: skip
+TOOLS = (
+    "read_file", "write_file", "edit_file", "search_files", "get_file_info", "delete_path", "move_file", "copy_file", "run_command",
+    "git_status", "git_diff", "run_npm_script", "read_image", "describe_image", "render_3d_asset",
+)  # fmt: skip
+PER_STEP = 24
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox")
+
+
+@dataclass(frozen=True)
+class Place:
+    workspace: Path
+    home: Path
+    blob: str
+    tree: str
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(["git", *who, *arguments], cwd=folder, env=environ, check=True, capture_output=True, text=True, timeout=20)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return made(tmp_path, monkeypatch)
+
+
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    ws, home = tmp_path / "work", tmp_path / "home"
+    for folder in ("d", "secrets", "config", "sub", "moved-real"):
+        (ws / folder).mkdir(parents=True)
+    (home / "notes").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    git(ws, "init", "-q")
+    (ws / "plain.txt").write_text("KEY=plain\n")
+    git(ws, "add", "plain.txt")
+    git(ws, "commit", "-qm", "first")
+    denied = (".env", "d/.env", "secrets/prod.txt", "config/prod.yml", "key.pem")
+    for name in denied:
+        (ws / name).write_text(TEXT)
+    git(ws, "add", "-f", ".")
+    git(ws, "commit", "-qm", "second")
+    git(ws, "mv", ".env", "renamed.txt")
+    git(ws, "commit", "-qm", "third", "--allow-empty")
+    git(ws, "reset", "-q", "--hard", "HEAD~1")
+    (ws / ".env").write_text(TEXT + "stashed=1\n")
+    git(ws, "stash", "-q")
+    blob, tree = git(ws, "rev-parse", "HEAD:.env"), git(ws, "rev-parse", "HEAD:d")
+    git(ws, "tag", "-a", "-m", "x", "v1-blob", blob)
+    for name in denied:
+        (ws / name).write_text(TEXT + f"changed=1{CANARY}\n")
+    git(ws, "add", "d/.env", "secrets/prod.txt")
+    git(ws / "sub", "init", "-q")
+    (ws / "sub/.env").write_text(TEXT)
+    git(ws / "sub", "add", ".env")
+    git(ws / "sub", "commit", "-qm", "in sub")
+    (home / "notes/private.txt").write_text(TEXT)
+    (ws / "moved-real/prod.txt").write_text(TEXT)
+    (ws / "moved").symlink_to("moved-real")
+    (ws / "link-to-env").symlink_to(".env")
+    (ws / "dlink").symlink_to("d")
+    os.link(ws / ".env", ws / "hard.txt")
+    (ws / "r.py").write_text("import glob\nfor f in ('.env', 'd/.env', *glob.glob('secrets/*'), 'hard.txt'): print(open(f).read())\n")
+    (ws / "o.py").write_text(
+        "import pathlib, zlib\nfor f in pathlib.Path('.git/objects').rglob('*'):\n"
+        "    if f.is_file() and len(f.parent.name) == 2: print(zlib.decompress(f.read_bytes()))\n"
+    )
+    (ws / "show.sh").write_text("#!/bin/sh\ncat .env secrets/* config/prod.yml; git show HEAD:.env; git log -p\n")
+    (ws / "show.sh").chmod(0o755)
+    (ws / "Makefile").write_text("show:\n\tcat .env secrets/prod.txt\n")
+    (ws / "package.json").write_text(json.dumps({"name": "x", "scripts": {"show": "cat .env config/prod.yml"}}))
+    return Place(ws, home, blob, tree)
+
+
+def attempts(place: Place) -> list[tuple[str, dict[str, Any]]]:
+    """The calls of the table."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for line in ATTEMPTS.read_text("utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        for name, value in (("WS", place.workspace), ("HOME", place.home), ("BLOB", place.blob), ("TREE", place.tree)):
+            line = line.replace("{" + name + "}", str(value))
+        for call in line.split(" ; "):
+            name, _space, rest = call.partition(" ")
+            found.append(("run_command", {"command": rest, "modifies_files": False}) if name == "$" else (name, json.loads(rest)))
+    return found
+
+
+def seen(text: str) -> bool:
+    """Whether the canary is in it, plain or as usual encodings of it have it."""
+    packed = re.sub(r"\\+[nrt]|\s|\|.*?\|", "", text)
+    hexed = "".join(re.findall(r"[0-9a-f]+", text.lower().replace(" ", "")))
+    ways = [CANARY, CANARY[::-1], *(base64.b64encode(b"x" * lead + CANARY.encode() * 2)[4:-8].decode() for lead in range(3))]
+    return any(way in packed or way in text for way in ways) or CANARY.encode().hex() in hexed
+
+
+async def results(open_atelier: Opener, place: Place, approval: str, calls: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """What every call came to, as the model, the window and the journal have it; questions are answered with no."""
+    steps: list[Any] = []
+    for start in range(0, len(calls), PER_STEP):
+        part = calls[start : start + PER_STEP]
+        steps.append([ToolCall(id=f"c{start + at}", name=name, arguments=said) for at, (name, said) in enumerate(part)])
+    model = ScriptedModel([*steps, "done"])
+    agent = AgentConfig(name="A", provider="p", model="m", tools=TOOLS, approval=approval, max_tool_iterations=200)
+    told: list[str] = []
+    async with open_atelier(model) as atelier:
+        await atelier.permissions.add(*(PermissionRule(text=rule, action=Action.DENY) for rule in RULES))
+        await atelier.permissions.add(PermissionRule(text="run_command", action=Action.ALLOW))
+        workflow = await atelier.workflows.create("W", workspace=(str(place.workspace),))
+        atelier.bus.subscribe(lambda event: told.append(_plain(event)), workflow.id)
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
+        async with asyncio.timeout(120):
+            # A run that waits for an answer counts as over until it has one.
+            while len(model.requests) <= len(steps):
+                await atelier.runs.wait(run_id)
+                for asked in await atelier.approvals.pending():
+                    await atelier.approvals.reject(asked.id)
+                await asyncio.sleep(0)
+        await atelier.runs.wait(run_id)
+        told += [request.model_dump_json() for request in model.requests]
+    return told
+
+
+def _plain(event: StreamEvent) -> str:
+    return json.dumps(event.model_dump(mode="json"), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("approval", ["plan", "selective", "edit", "auto"])
+async def test_nothing_gets_at_what_is_denied(open_atelier: Opener, place: Place, approval: str) -> None:
+    calls = attempts(place)
+    assert len(calls) >= 200
+    told = await results(open_atelier, place, approval, calls)
+    if os.environ.get("DUMP"): Path(os.environ["DUMP"]+approval).write_text("\n".join(told))
+    ends = [each for each in told if '"tool_end"' in each]
+    wrong = [each[:600] for each in ends if seen(_without_arguments(each))]
+    assert not wrong, "\n".join(wrong)
+    assert not any(seen(_without_arguments(each)) for each in told)
+    if approval == "auto":
+        for name in (".env", "d/.env", "secrets/prod.txt", "config/prod.yml", "key.pem"):
+            assert CANARY in (place.workspace / name).read_text(), name
+
+
+def _without_arguments(text: str) -> str:
+    return text.replace("CANARY HEAD", "").replace('"CANARY"', "")
