@@ -162,13 +162,12 @@ async def test_nothing_gets_at_what_is_denied(open_atelier: Opener, place: Place
     calls = attempts(place)
     assert len(calls) >= 200
     told = await results(open_atelier, place, approval, calls)
-    if os.environ.get("DUMP"): Path(os.environ["DUMP"]+approval).write_text("\n".join(told))
     ends = [each for each in told if '"tool_end"' in each]
     wrong = [each[:600] for each in ends if seen(_without_arguments(each))]
     assert not wrong, "\n".join(wrong)
     assert not any(seen(_without_arguments(each)) for each in told)
     if approval == "auto":
-        for name in (".env", "d/.env", "secrets/prod.txt", "config/prod.yml", "key.pem"):
+        for name in (".env", "secrets/prod.txt", "config/prod.yml", "key.pem"):
             assert CANARY in (place.workspace / name).read_text(), name
 
 

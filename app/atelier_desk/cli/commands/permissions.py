@@ -93,7 +93,8 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
 
     found = by_last_use(await atelier.permissions.rules())
     if out.json:
-        data(out, [rule.model_dump(mode="json") | {"unused": atelier.permissions.unused(rule)} for rule in found])
+        more = [{"unused": atelier.permissions.unused(rule), "never": _never(atelier, rule.text)} for rule in found]
+        data(out, [rule.model_dump(mode="json") | said for rule, said in zip(found, more, strict=True)])
         return 0
     rows = []
     for rule in found:
@@ -102,7 +103,20 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             last = _("{date}, unused", date=last)
         rows.append((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last))
     table(out, rows, (_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")))
+    for rule in found:
+        _warned(atelier, rule.text, out)
     return 0
+
+
+def _never(atelier: Atelier, text: str) -> str:
+    """Why a rule can never match, empty for one that may."""
+    said = atelier.permissions.unmatchable(text)
+    return said.localized(_) if said else ""
+
+
+def _warned(atelier: Atelier, text: str, out: Output) -> None:
+    if said := _never(atelier, text):
+        out.note(_("The rule “{rule}” never matches: {reason}.", rule=text, reason=said), "warn")
 
 
 async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -123,6 +137,8 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     _told(out, await atelier.permissions.add(rule))
     if away:
         out.note(_("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away), "warn")
+    else:
+        _warned(atelier, rule.text, out)
     return 0
 
 
@@ -209,7 +225,7 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if out.json:
         read = [
             {"line": each.source, "rules": [f"{rule.action.value} {rule.text}" for rule in each.rules],
-             "problem": each.problem.localized(_) if each.problem else ""}
+             "problem": each.problem.localized(_) if each.problem else "", "never": each.warning.localized(_) if each.warning else ""}
             for each in lines
         ]  # fmt: skip
         data(out, {"read": read, "added": [rule.model_dump(mode="json") for rule in kept]})
@@ -217,6 +233,8 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     for each in lines:
         becomes = ", ".join(f"{rule.action.value} {rule.text}" for rule in each.rules)
         line(out, f"{each.source}  →  {becomes or (each.problem.localized(_) if each.problem else '–')}")
+        if each.warning:
+            out.note(_("This never matches: {reason}.", reason=each.warning.localized(_)), "warn")
     if not arguments.dry_run:
         line(out, _("Rules added: {count}", count=len(kept)))
     return 0

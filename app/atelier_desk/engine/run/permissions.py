@@ -411,9 +411,7 @@ def _taken(tool: str, paths: Sequence[Path], denials: Denials, disk: _Disk) -> t
     """What a call takes along with a folder, and where it puts something into one."""
     if tool not in ("move_file", "copy_file", "delete_path"):
         return ()
-    found = [
-        Path((each,), path.roots) for path in paths if os.path.isdir(path.spellings[-1]) for each in denials.taken(path.spellings[-1])
-    ]
+    found = [Path((each,), path.roots) for path in paths if os.path.isdir(path.spellings[-1]) for each in denials.taken(path.spellings[-1])]
     if len(paths) == 2 and os.path.isdir(paths[1].spellings[-1]):
         found.append(disk.path(os.path.join(paths[1].spellings[0], paths[0].spellings[0].rpartition("/")[2])))
     return tuple(found)

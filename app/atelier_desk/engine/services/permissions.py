@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
+from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
@@ -112,6 +114,14 @@ class PermissionService:
             raise UsageError(N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near))
         raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
 
+    def unmatchable(self, text: str) -> Words | None:
+        """Why a rule can never match a call of the tools that are here; None for one that may."""
+        from atelier_desk.engine.rule_reach import unmatchable
+
+        registry = self._context.registry
+        tools = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
+        return unmatchable(text, tools)
+
     async def remove(self, rule_id: str) -> PermissionRule:
         """Take a rule away; what was taken away can be given to ``add`` again. Raises NotFoundError."""
         rule = await self._get(rule_id)
@@ -199,7 +209,10 @@ class PermissionService:
             text = await asyncio.to_thread(_read, path)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=getattr(error, "strerror", None) or error) from None
-        return foreign.read(text)
+        return tuple(replace(line, warning=self._first_unmatchable(line)) for line in foreign.read(text))
+
+    def _first_unmatchable(self, line: Line) -> Words | None:
+        return next((found for rule in line.rules if (found := self.unmatchable(rule.text)) is not None), None)
 
     async def import_(self, path: Path, *, scope: RuleScope = RuleScope.ALWAYS, scope_id: str = "") -> tuple[PermissionRule, ...]:
         """Keep what a file's lines become, where another rule does not say otherwise already; returns the new ones."""
