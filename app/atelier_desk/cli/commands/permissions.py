@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from atelier_desk.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.audit import AuditFilter, AuditLine
+    from atelier_desk.domain.call import Words
     from atelier_desk.domain.permission import PermissionRule, Verdict
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.engine.run.verdicts import Replayed
@@ -92,8 +94,9 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     from atelier_desk.domain.permission import by_last_use
 
     found = by_last_use(await atelier.permissions.rules())
+    never = await atelier.permissions.unmatchable(rule.text for rule in found)
     if out.json:
-        more = [{"unused": atelier.permissions.unused(rule), "never": _never(atelier, rule.text)} for rule in found]
+        more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
         data(out, [rule.model_dump(mode="json") | said for rule, said in zip(found, more, strict=True)])
         return 0
     rows = []
@@ -104,18 +107,17 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
         rows.append((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last))
     table(out, rows, (_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")))
     for rule in found:
-        _warned(atelier, rule.text, out)
+        _warned(never, rule.text, out)
     return 0
 
 
-def _never(atelier: Atelier, text: str) -> str:
+def _never(never: Mapping[str, Words], text: str) -> str:
     """Why a rule can never match, empty for one that may."""
-    said = atelier.permissions.unmatchable(text)
-    return said.localized(_) if said else ""
+    return never[text].localized(_) if text in never else ""
 
 
-def _warned(atelier: Atelier, text: str, out: Output) -> None:
-    if said := _never(atelier, text):
+def _warned(never: Mapping[str, Words], text: str, out: Output) -> None:
+    if said := _never(never, text):
         out.note(_("The rule “{rule}” never matches: {reason}.", rule=text, reason=said), "warn")
 
 
@@ -138,7 +140,7 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     if away:
         out.note(_("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away), "warn")
     else:
-        _warned(atelier, rule.text, out)
+        _warned(await atelier.permissions.unmatchable([rule.text]), rule.text, out)
     return 0
 
 

@@ -80,9 +80,9 @@ class Judge:
 
     def denials(self, state: RunState) -> Denials:
         """What the rules of the run deny on the disk."""
-        self._level_of(state)
+        level = self._level_of(state)
         if self._denials.roots != state.workspace:
-            self._denials = denials(state)
+            self._denials = denials(state, level.rules)
         return self._denials
 
     def judged(self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()) -> Judged:
@@ -111,13 +111,13 @@ class Judge:
         if level is None or not same:
             level = self._level = Level(rules(state), state.approvals)
             self._granted, self._agent_id = state.granted, state.agent_id
-            self._denials = denials(state)
+            self._denials = denials(state, level.rules)
         return level
 
 
-def denials(state: RunState) -> Denials:
-    """What the rules of a run deny on the disk; false without a rule that denies a path."""
-    found = (rule for rule in rules(state) if rule.action is Action.DENY and _is_readable(rule.text))
+def denials(state: RunState, held: Iterable[PermissionRule]) -> Denials:
+    """What these rules of a run deny on its disk; false without a rule that denies a path."""
+    found = (rule for rule in held if rule.action is Action.DENY and _is_readable(rule.text))
     return Denials(denying.bans(found), state.workspace, _slashed(_home()))
 
 
@@ -173,7 +173,7 @@ def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
         if not all(_is_readable(rule.text) for rule in found):
             return None, _Disk(()), Denials()
         about = tuple(rule for rule in found if pattern.parse(rule.text).argument)
-        return Level(about, state.approvals), _Disk(state.workspace), denials(state)
+        return Level(about, state.approvals), _Disk(state.workspace), denials(state, found)
 
     @lru_cache(maxsize=4096)
     def tells(place: str) -> bool:

@@ -114,13 +114,13 @@ class PermissionService:
             raise UsageError(N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near))
         raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
 
-    def unmatchable(self, text: str) -> Words | None:
-        """Why a rule can never match a call of the tools that are here; None for one that may."""
+    async def unmatchable(self, texts: Iterable[str]) -> dict[str, Words]:
+        """Those of the rules that can never match a call of the tools that are here, and why."""
         from atelier_desk.engine.rule_reach import unmatchable
 
         registry = self._context.registry
         tools = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
-        return unmatchable(text, tools)
+        return {text: said for text in texts if (said := unmatchable(text, tools)) is not None}
 
     async def remove(self, rule_id: str) -> PermissionRule:
         """Take a rule away; what was taken away can be given to ``add`` again. Raises NotFoundError."""
@@ -209,10 +209,9 @@ class PermissionService:
             text = await asyncio.to_thread(_read, path)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=getattr(error, "strerror", None) or error) from None
-        return tuple(replace(line, warning=self._first_unmatchable(line)) for line in foreign.read(text))
-
-    def _first_unmatchable(self, line: Line) -> Words | None:
-        return next((found for rule in line.rules if (found := self.unmatchable(rule.text)) is not None), None)
+        lines = foreign.read(text)
+        never = await self.unmatchable(rule.text for line in lines for rule in line.rules)
+        return tuple(replace(line, warning=next((never[rule.text] for rule in line.rules if rule.text in never), None)) for line in lines)
 
     async def import_(self, path: Path, *, scope: RuleScope = RuleScope.ALWAYS, scope_id: str = "") -> tuple[PermissionRule, ...]:
         """Keep what a file's lines become, where another rule does not say otherwise already; returns the new ones."""

@@ -220,7 +220,8 @@ class ApprovalsPage(RowsPage):
         workflows = await self.bridge.engine.workflows.list()
         self._workflows = {workflow.id: workflow.name for workflow in workflows}
         self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
-        never = {rule.text: said.localized(_) for rule in kept.rules if (said := self.bridge.engine.permissions.unmatchable(rule.text))}
+        found = await self.bridge.engine.permissions.unmatchable([rule.text for rule in kept.rules])
+        never = {text: said.localized(_) for text, said in found.items()}
         self.rules.show_rules(kept.rules, {**self._agents, **self._workflows}, never)
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
         await self.trail.load()
@@ -261,7 +262,7 @@ class ApprovalsPage(RowsPage):
         form.close_done()
         await self.load()
         told = _("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away) if away else ""
-        if not away and (never := self.bridge.engine.permissions.unmatchable(fields["text"])):
+        for never in () if away else (await self.bridge.engine.permissions.unmatchable([fields["text"]])).values():
             told = _("Never matches: {reason}", reason=never.localized(_))
         if rule is not None:
             before = rule.model_dump(include=set(fields))
