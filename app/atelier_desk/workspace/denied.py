@@ -15,7 +15,7 @@ from os.path import realpath
 from time import monotonic
 
 from atelier_desk.domain.denial import Ban
-from atelier_desk.workspace.processes.commands import FOLDERS
+from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 ENTRIES = 200_000
 SECONDS = 2.0

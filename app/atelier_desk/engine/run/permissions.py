@@ -117,8 +117,7 @@ class Judge:
 
 def denials(state: RunState, held: Iterable[PermissionRule]) -> Denials:
     """What these rules of a run deny on its disk; false without a rule that denies a path."""
-    found = (rule for rule in held if rule.action is Action.DENY and _is_readable(rule.text))
-    return Denials(denying.bans(found), state.workspace, _slashed(_home()))
+    return Denials(denying.bans(held), state.workspace, _slashed(_home()))
 
 
 def verdict(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from atelier_desk.domain.denial import Ban
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.permissions import glob, pattern
 from atelier_desk.policy.permissions.facts import Facts, Path
@@ -49,12 +50,15 @@ def held_for(read: Pattern, facts: Facts) -> tuple[Path, ...]:
 
 
 def bans(rules: Iterable[PermissionRule]) -> tuple[Ban, ...]:
-    """Those of the rules that deny reading or changing paths."""
+    """Those of the rules that deny reading or changing paths. One that cannot be read makes every call ask, and is none of them."""
     found: list[Ban] = []
     for rule in rules:
         if rule.action is not Action.DENY:
             continue
-        read = pattern.parse(rule.text)
+        try:
+            read = pattern.parse(rule.text)
+        except UsageError:
+            continue
         reads, writes = denies_reading(read), denies_writing(read)
         if (reads or writes) and (placed := pattern.placed(read.argument or "")) is not None:
             found.append(Ban(rule.text, placed.line, placed.start, reads, writes, placed.matches))

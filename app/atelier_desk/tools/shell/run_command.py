@@ -131,7 +131,7 @@ class RunCommand(DescribedTool):
         place = running.where(context, input.cwd)
         judgement = judge(input.command, _home())
         commands = running.commands_of(self.services)
-        order = await running.order_of(judgement, place, interactive=input.background, context=context, commands=commands)
+        order = await running.order_of(judgement, place, interactive=input.background, context=context)
         if not judgement.safe:
             kept_from = await running.hidden(context, judgement)
             order = running.boxed(order, input.sandbox, place, commands, context.workflow_id, kept_from)

@@ -114,18 +114,14 @@ def kind_of(wanted: Kind, *, safe: bool) -> Kind:
     return "reading" if safe else wanted
 
 
-async def order_of(
-    judgement: Judgement, place: Where, *, interactive: bool = False, context: ToolContext | None = None, commands: Commands | None = None
-) -> Order:
+async def order_of(judgement: Judgement, place: Where, *, interactive: bool = False, context: ToolContext | None = None) -> Order:
     """What is started for a line, without a sandbox unless it only reads; raises ``ToolError``.
 
     A line that only reads runs although nobody was asked. So what asking would have shown is made sure of here: no file of it lies
     outside through a link, its programs are the system's, and git is told to run nothing that a repository names.
     """
     safe = judgement.safe
-    reading: dict[str, Any] = {}
-    if safe and context is not None and commands is not None and (kept_from := await hidden(context, judgement)).masked:
-        reading = {"masked": kept_from.masked, "temporary": commands.temporary(context.workflow_id)}
+    masked = (await hidden(context, judgement)).masked if safe and context is not None else ()
     if safe:
         away = places.outside(judgement.files, place.root, place.folder)
         if away:
@@ -158,12 +154,12 @@ async def order_of(
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
         reads_git = judgement.commands[0].safe and arguments[0] == "git"
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        box = sandbox.reading(place.root, everything=reads_git, **reading) if safe else None
+        box = sandbox.reading(place.root, everything=reads_git, masked=masked) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] == "git")
     said = Line(tuple(found), line.operators).rendered
     has_git = any(judged.command.arguments[0] == "git" for judged in judgement.commands)
-    box = sandbox.reading(place.root, everything=has_git, **reading) if safe else None
+    box = sandbox.reading(place.root, everything=has_git, masked=masked) if safe else None
     return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 

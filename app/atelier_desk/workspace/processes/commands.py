@@ -13,14 +13,12 @@ from secrets import token_hex
 
 from atelier_desk.workspace.processes.output import Output
 from atelier_desk.workspace.processes.process import Order, Process
+from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 MOST_AT_ONCE = 16
 """Commands in the background of one workflow that run at once."""
 MOST_KEPT = 64
 """Commands whose output can still be read; the oldest that is over is forgotten first."""
-
-FOLDERS = "atelier-commands-"
-"""What the names of the folders of commands begin with, in the system's folder for temporary files."""
 
 
 @dataclass(slots=True)

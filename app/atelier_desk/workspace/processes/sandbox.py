@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from functools import cache
 from os.path import realpath
@@ -18,6 +19,8 @@ from typing import Any, Literal
 from atelier_desk.workspace.processes import confine, seatbelt
 from atelier_desk.workspace.processes.process import SUPERVISED
 
+FOLDERS = "atelier-commands-"
+"""What the names of the folders of commands begin with, in the system's folder for temporary files."""
 Kind = Literal["reading", "workspace", "network", "none"]
 """What a command is kept in, from the strictest on; ``none`` is no sandbox."""
 
@@ -59,7 +62,7 @@ def reading(root: Path, *, everything: bool = False, masked: Iterable[Path] = ()
 
     Args:
         everything: it reads all files; git needs its owner's settings, and the repository may begin above the workspace.
-        masked: as for ``working``; what is empty in their place lies in ``temporary``.
+        masked: as for ``working``.
     """
     if not available():
         return None
@@ -67,9 +70,9 @@ def reading(root: Path, *, everything: bool = False, masked: Iterable[Path] = ()
     if seatbelt.available():
         read = ["/"] if everything else [*seatbelt.SYSTEM, realpath(root)]
         return {"kind": "reading", "profile": seatbelt.profile(read, ["/dev/null", "/dev/zero"], closed=empty)}
-    masks: dict[str, Any] = _masks(empty, temporary) if temporary is not None else {}
+    masks = _masks(empty)
     if masks:
-        masks |= {"shared": masks["empty_folder"]}
+        masks["shared"] = masks["empty_folder"]
     return {"kind": "reading", "read": ["/"] if everything else [*SYSTEM, realpath(root)], "write": list(NOWHERE), **masks}
 
 
@@ -104,6 +107,7 @@ def working(
     keep = [path for root in written for name in KEPT if os.path.lexists(path := f"{root}/{name}")]
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
+    closed |= {realpath(_nothing())} if empty else set()
     # What a command can write it could put a link in the place of.
     opened = [str(each) for each in shown if not _below(each, written) or _below(each, closed)]
     if seatbelt.available():
@@ -128,21 +132,30 @@ def working(
         "keep": keep,
         "pinned": sorted({realpath(each) for each in pinned}),
         "shared": realpath(temporary / "shm"),
-        **_masks(empty, temporary),
+        **_masks(empty),
     }
 
 
-def _masks(masked: list[str], temporary: Path) -> dict[str, Any]:
+def _masks(masked: list[str]) -> dict[str, Any]:
     """What stands in the place of masked files and folders: an empty one that nobody can write."""
     if not masked:
         return {}
-    # Beside what the command can write: a link in their place would lead to what they stand for.
-    beside = temporary.parent / "empty"
-    file, folder = beside / "file", beside / "folder"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file.touch(0o400)
-    folder.chmod(0o500)
+    file, folder = _nothing() / "file", _nothing() / "folder"
+    folder.mkdir(exist_ok=True, mode=0o555)
+    file.touch(0o444)
     return {"masked": masked, "empty_file": realpath(file), "empty_folder": realpath(folder)}
+
+
+def _nothing() -> Path:
+    """The folder of what is empty. No command can write in it: a link there would lead to what is to be hidden."""
+    return Path(_empty().name)
+
+
+@cache
+def _empty() -> tempfile.TemporaryDirectory[str]:
+    made = tempfile.TemporaryDirectory(prefix=FOLDERS)
+    Path(made.name).chmod(0o711)
+    return made
 
 
 def hides() -> bool:
