@@ -128,10 +128,9 @@ class Denials:
     def _plain(self, judgement: Judgement) -> bool:
         """Whether a reading line names every file it reads, so that the rules were held against each."""
         start = Path(self.roots[0]) if self.roots else Path()
-        for each in judgement.commands:
-            name = each.command.arguments[0]
+        for place, each in enumerate(judgement.commands):
             # git is told what to leave out.
-            if name in _NAMES or (_is_git(each) and each.safe):
+            if each.command.arguments[0] in _NAMES or (_is_git(each) and each.safe) or _filters(judgement, place):
                 continue
             if not each.reads or any(file.globs or (start / file.name).is_dir() for file in each.reads):
                 return False

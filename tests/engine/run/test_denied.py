@@ -15,11 +15,16 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.chat import ToolCall
-from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.engine.run.permissions import verdict
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener
 
@@ -157,19 +162,144 @@ def _plain(event: StreamEvent) -> str:
     return json.dumps(event.model_dump(mode="json"), ensure_ascii=False)
 
 
-@pytest.mark.parametrize("approval", ["plan", "selective", "edit", "auto"])
-async def test_nothing_gets_at_what_is_denied(open_atelier: Opener, place: Place, approval: str) -> None:
+@pytest.mark.parametrize(
+    ("approval", "mounts", "part"), [("auto", True, None), ("plan", True, 0), ("selective", True, 1), ("edit", True, 2), ("auto", False, 0)]
+)
+async def test_nothing_gets_at_what_is_denied(
+    open_atelier: Opener, place: Place, approval: str, mounts: bool, part: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the table under the freest profile, a third of it under each other, and a third where the system has no mounts."""
+    if not mounts:
+        monkeypatch.setattr(sandbox, "has_mounts", lambda: False)
     calls = attempts(place)
     assert len(calls) >= 200
+    calls = calls if part is None else [call for at, call in enumerate(calls) if at % 3 == part]
     told = await results(open_atelier, place, approval, calls)
-    ends = [each for each in told if '"tool_end"' in each]
-    wrong = [each[:600] for each in ends if seen(_without_arguments(each))]
+    wrong = [each[:600] for each in told if seen(_without_arguments(each))]
     assert not wrong, "\n".join(wrong)
-    assert not any(seen(_without_arguments(each)) for each in told)
-    if approval == "auto":
+    ended = sum('"tool_end"' in each for each in told) + sum('"validation_response"' in each for each in told)
+    assert ended >= len(calls)
+    if part is None:
         for name in (".env", "secrets/prod.txt", "config/prod.yml", "key.pem"):
             assert CANARY in (place.workspace / name).read_text(), name
 
 
 def _without_arguments(text: str) -> str:
+    """Without what the table itself says."""
     return text.replace("CANARY HEAD", "").replace('"CANARY"', "")
+
+
+LOUD = """
+ls | head                                  | allow | allow
+cat plain.txt                              | allow | allow
+head -1 plain.txt | wc -l                  | allow | allow
+git status                                 | allow | allow
+git log -p                                 | allow | allow
+grep KEY plain.txt                         | allow | allow
+grep -r KEY .                              | allow | ask denied
+cat *.txt                                  | allow | ask denied
+python3 r.py                               | allow | ask denied
+make show                                  | allow | ask denied
+git commit -m x                            | ask denied | ask denied
+git cat-file -p HEAD                       | ask denied | ask denied
+cat .env                                   | deny rule | deny rule
+cat ./d/../.env                            | deny rule | deny rule
+cat link-to-env                            | deny rule | deny rule
+git show HEAD:.env                         | deny rule | deny rule
+git checkout HEAD -- .env                  | deny rule | deny rule
+python3 r.py secrets/prod.txt              | deny rule | deny rule
+"""
+"""A line, and what becomes of it under Free with mounts and without them."""
+
+
+@pytest.mark.parametrize("mounts", [True, False])
+def test_a_command_asks_where_nothing_can_hide_what_is_denied(place: Place, mounts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "has_mounts", lambda: mounts)
+    wrong = []
+    for line in filter(None, LOUD.splitlines()):
+        command, *cells = (cell.strip() for cell in line.rsplit("|", 2))
+        found = verdict_of(place, "run_command", {"command": command, "modifies_files": False})
+        said = found.action.value if found.action is Action.ALLOW else f"{found.action.value} {found.reason}"
+        if said != cells[0 if mounts else 1]:
+            wrong.append((command, cells, said))
+    assert not wrong
+
+
+PATHS = [
+    ("read_file", {"path": ".env"}), ("edit_file", {"path": ".env", "old_string": "a", "new_string": "b"}),
+    ("write_file", {"path": "d/.env", "content": ""}), ("delete_path", {"path": "d"}), ("delete_path", {"path": "secrets"}),
+    ("move_file", {"source": "d", "destination": "e"}), ("copy_file", {"source": "secrets", "destination": "e"}),
+    ("copy_file", {"source": "plain.txt", "destination": ".env"}), ("move_file", {"source": "plain.txt", "destination": "secrets"}),
+    ("get_file_info", {"path": "secrets/prod.txt"}), ("read_image", {"path": "secrets/prod.txt"}),
+    ("describe_image", {"path": ".env", "prompt": "?"}), ("render_3d_asset", {"model_path": ".env", "output_dir": "r"}),
+    ("git_diff", {"file": ".env"}), ("git_diff", {"file": "secrets/prod.txt"}), ("ingest_code", {"path": ".env"}),
+    ("ingest_code", {"files": ["plain.txt", ".env"]}), ("ingest_directory", {"path": "secrets/x"}),
+    ("generate_image", {"prompt": "x", "output_path": ".env"}), ("read_file", {"path": "moved-real/prod.txt"}),
+    ("read_file", {"path": "hard.txt"}), ("read_file", {"path": "config/../config/PROD.yml"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "arguments"), PATHS)
+def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(place: Place, tool: str, arguments: dict[str, Any]) -> None:
+    found = verdict_of(place, tool, arguments)
+    assert (found.action, found.reason) == (Action.DENY, "rule")
+    assert found.rule in RULES
+    assert found.about
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read_file", {"path": "plain.txt"}), ("list_directory", {"path": "d"}), ("file_exists", {"path": ".env"}),
+        ("copy_file", {"source": "plain.txt", "destination": "e"}), ("search_files", {"pattern": "x"}), ("create_directory", {"path": "d/new"}),
+        ("write_file", {"path": "d/other.txt", "content": "x"}), ("glob_files", {"pattern": "**/.env"}),
+    ],
+)  # fmt: skip
+def test_what_lies_beside_a_denied_path_is_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
+    assert verdict_of(place, tool, arguments).action is Action.ALLOW
+
+
+def verdict_of(place: Place, tool: str, arguments: dict[str, Any], *rules: str) -> Verdict:
+    registry = create_default_tool_registry()
+    found = registry.get_tool(tool)
+    assert found is not None
+    call = registry.describe(found, arguments)
+    denied = tuple(PermissionRule(text=rule, action=Action.DENY) for rule in rules or RULES)
+    agent = AgentConfig(name="A", provider="p", model="m")
+    policy = ApprovalPolicy(mode=ApprovalMode.AUTO, rules=denied)
+    run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=policy, workspace=(str(place.workspace),))
+    started = ToolCallStarted(
+        call_id="c", tool=tool, arguments=arguments, section=found.section, effect=call.effect.value, risk=call.risk.value
+    )
+    return verdict(run, started, call, repaired=False)
+
+
+COMMANDS = """
+cat ~/notes/private.txt     | cat ~/notes/private.txt
+cat ~/notes/private.txt     | cat <HOME>/notes/private.txt
+cat $HOME/notes/private.txt | cat ~/notes//private.txt
+cat ${HOME}/notes/*         | cat ~/./notes/private.txt
+cat <HOME>/notes/private.txt | cat ~/notes/PRIVATE.txt
+cat config/prod.yml         | cat ./config/prod.yml
+cat config/prod.yml         | cat config//prod.yml
+cat config/prod.yml         | cat <WS>/config/prod.yml
+cat config/prod.yml         | cat d/../config/prod.yml
+cat .env                    | cat link-to-env
+./show.sh                   | ./show.sh
+./show.sh                   | <WS>/show.sh
+show.sh:*                   | ./show.sh now
+cat d/*                     | /bin/cat ./d/.env
+"""
+"""A rule that denies a command, and a spelling of a command that it covers."""
+
+
+def test_a_rule_and_a_command_are_spelled_by_one_function(place: Place) -> None:
+    wrong = []
+    for line in filter(None, COMMANDS.splitlines()):
+        for name, value in (("<WS>", place.workspace), ("<HOME>", place.home)):
+            line = line.replace(name, str(value))
+        rule, command = (each.strip() for each in line.split(" | "))
+        found = verdict_of(place, "run_command", {"command": command, "modifies_files": False}, f"run_command({rule})")
+        if found.action is not Action.DENY:
+            wrong.append((rule, command, found))
+    assert not wrong
