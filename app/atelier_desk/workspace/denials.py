@@ -43,6 +43,8 @@ class Denials:
         self.bans, self.roots, self.home = tuple(bans), tuple(roots), home
         self._denied: Denied | None = None
         self._looked = 0.0
+        self._linked: list[tuple[str, str]] = []
+        self._followed = float("-inf")
         self._asked: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -59,15 +61,9 @@ class Denials:
     def other_names(self, path: str) -> list[str]:
         """How rules spell a path (absolute, links followed) that they reach under another name: through a link, or a second one of the
         same file."""
-        found: list[str] = []
-        for ban in self.bans:
-            if not ban.base:
-                continue
-            for start in self._starts(ban):
-                base = os.path.join(start, ban.base)  # noqa: PTH118
-                real = realpath(base)
-                if real != base and (path == real or path.startswith(real.rstrip("/") + "/")):
-                    found.append(base + path[len(real.rstrip("/")) :])
+        found = [
+            base + path[len(real.rstrip("/")) :] for base, real in self._links() if path == real or path.startswith(real.rstrip("/") + "/")
+        ]
         try:
             several = os.stat(path).st_nlink > 1 and not os.path.isdir(path)  # noqa: PTH112, PTH116
         except OSError:
@@ -75,6 +71,14 @@ class Denials:
         if several and self.bans:
             found += [each.path for each in self.now().found if _same(each.real, path)]
         return found
+
+    def _links(self) -> list[tuple[str, str]]:
+        """The places that rules begin with and that are reached through a link, and where they really lie."""
+        if monotonic() - self._followed > _HOLDS_S:
+            bases = dict.fromkeys(os.path.join(start, ban.base) for ban in self.bans if ban.base for start in self._starts(ban))  # noqa: PTH118
+            self._linked = [(base, real) for base in bases if (real := realpath(base)) != base]
+            self._followed = monotonic()
+        return self._linked
 
     def taken(self, folder: str) -> list[str]:
         """The denied paths that a folder (links followed) holds, and something in it where all of it is denied."""

@@ -90,7 +90,7 @@ class _Look:
     found: dict[tuple[str, str], Found] = field(default_factory=dict)
     repositories: dict[str, None] = field(default_factory=dict)
     unseen: str = ""
-    _left: int = ENTRIES
+    _left: int = field(default_factory=lambda: ENTRIES)
     _until: float = field(default_factory=lambda: monotonic() + SECONDS)
     _inodes: dict[tuple[int, int], Found] = field(default_factory=dict)
 

@@ -251,7 +251,8 @@ def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(place: 
     ("tool", "arguments"),
     [
         ("read_file", {"path": "plain.txt"}), ("list_directory", {"path": "d"}), ("file_exists", {"path": ".env"}),
-        ("copy_file", {"source": "plain.txt", "destination": "e"}), ("search_files", {"pattern": "x"}), ("create_directory", {"path": "d/new"}),
+        ("copy_file", {"source": "plain.txt", "destination": "e"}), ("search_files", {"pattern": "x"}),
+        ("create_directory", {"path": "d/new"}),
         ("write_file", {"path": "d/other.txt", "content": "x"}), ("glob_files", {"pattern": "**/.env"}),
     ],
 )  # fmt: skip
