@@ -26,11 +26,23 @@ _FILTERS = frozenset({"head", "tail", "wc", "cat", "sort", "uniq", "cut", "tr", 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What is kept from one command: seen as empty, not written, not renamed (see ``sandbox.working``)."""
+    """What is kept from one command: seen as empty, not written, not renamed (see ``sandbox.working``).
+
+    ``history``: git's objects are among it, so that git does not work inside of the command.
+    """
 
     masked: tuple[Path, ...] = ()
     read_only: tuple[Path, ...] = ()
     pinned: tuple[Path, ...] = ()
+    history: bool = False
+
+    @property
+    def note(self) -> str:
+        """What a model is told of a command that failed; empty when nothing was kept from it."""
+        if not self.masked and not self.read_only:
+            return ""
+        said = "Permission rules deny files here: the command saw empty ones in their place, or could not change them. Go on without them."
+        return f"{said} git's history holds such files too and was out of its reach: run git by itself." if self.history else said
 
 
 class Denials:
@@ -157,7 +169,7 @@ class Denials:
             elif judgement.safe:
                 held = []
         masked += [Path(each) for one in held for each in git_denied.objects(one)]
-        return Hidden(tuple(masked), tuple(map(Path, denied.unwritable)), tuple(map(Path, denied.pinned)))
+        return Hidden(tuple(masked), tuple(map(Path, denied.unwritable)), tuple(map(Path, denied.pinned)), bool(held))
 
     def git(self, words: tuple[str, ...], asked: tuple[str, ...], folder: Path) -> tuple[str, ...]:
         """A hardened reading command of git, with what is denied left out.

@@ -33,4 +33,4 @@ class FixedCommand(DescribedTool):
         async with noting.noted(self.services, context, place, writes=True) as changes:
             kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
             await running.until_end(kept, context, timeout_s)
-        return changes.into(running.result(kept))
+        return changes.into(running.explained(running.result(kept), kept_from))

@@ -267,6 +267,13 @@ ENDED_BY: dict[str, Callable[[Kept], str]] = {
 }
 
 
+def explained(result: ToolResult, kept_from: Hidden) -> ToolResult:
+    """The result of a command that failed, with what rules kept from it."""
+    if result.success or not kept_from.note:
+        return result
+    return replace(result, data={**result.data, "hidden": kept_from.note})
+
+
 def facts(kept: Kept) -> dict[str, Any]:
     """What every result says of a command: how it went, and its output or head and tail of it."""
     process = kept.process
