@@ -12,7 +12,6 @@ from os.path import realpath
 from pathlib import Path
 
 from atelier_desk.domain.denial import Ban
-from atelier_desk.i18n import N_
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.options import UnknownOptionError
 from atelier_desk.workspace.processes import environment
@@ -96,7 +95,7 @@ def excluding(words: tuple[str, ...], asked: tuple[str, ...], folder: Path, top:
         return words
     if command == "status" and any(re.match(r"-[a-z]*v|--verb", word) for word in rest):
         # Paths do not narrow down the changes that it prints.
-        raise UnknownOptionError(N_("a rule denies files here, and their changes would be printed"), "-v")
+        raise UnknownOptionError("a rule denies files here, and their changes would be printed", "-v")
     place = rest.index("--") if "--" in rest else next((at for at, word in enumerate(rest) if _is_path(word, folder)), len(rest))
     revisions = [word for word in rest[:place] if not word.startswith("-")]
     _check_objects(words[0], command, revisions, folder)
@@ -122,10 +121,10 @@ def _check_objects(file: str, command: str, revisions: Sequence[str], folder: Pa
             plain = ":" not in name
             if (kind == "blob" and plain) or (kind == "tree" and (command != "show" or plain)):
                 raise UnknownOptionError(
-                    N_("a rule denies files here, and nobody can tell which this object was; name it as REVISION:PATH"), word
+                    "a rule denies files here, and nobody can tell which this object was; name it as REVISION:PATH", word
                 )
             if kind == "tag" and _ask(file, folder, "rev-parse", "--verify", "-q", f"{name}^{{commit}}") == "":
-                raise UnknownOptionError(N_("a rule denies files here, and this tag is of no commit"), word)
+                raise UnknownOptionError("a rule denies files here, and this tag is of no commit", word)
 
 
 def _ask(file: str, folder: Path, *arguments: str) -> str:
