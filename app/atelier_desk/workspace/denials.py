@@ -168,7 +168,7 @@ class Denials:
                 masked, held = [], []
             elif judgement.safe:
                 held = []
-        masked += [Path(each) for one in held for each in git_denied.objects(one)]
+        masked += [Path(each) for one in held for each in git_denied.content(one)]
         return Hidden(tuple(masked), tuple(map(Path, denied.unwritable)), tuple(map(Path, denied.pinned)), bool(held))
 
     def git(self, words: tuple[str, ...], asked: tuple[str, ...], folder: Path) -> tuple[str, ...]:

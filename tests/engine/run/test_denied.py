@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,9 @@ def seen(text: str) -> bool:
     return any(way in packed or way in text for way in ways) or CANARY.encode().hex() in hexed
 
 
-async def results(open_atelier: Opener, place: Place, approval: str, calls: list[tuple[str, dict[str, Any]]]) -> list[str]:
+async def results(
+    open_atelier: Opener, place: Place, approval: str, calls: list[tuple[str, dict[str, Any]]], rules: Sequence[str] = RULES
+) -> list[str]:
     """What every call came to, as the model, the window and the journal have it; questions are answered with no."""
     steps: list[Any] = []
     for start in range(0, len(calls), PER_STEP):
@@ -141,7 +144,7 @@ async def results(open_atelier: Opener, place: Place, approval: str, calls: list
     agent = AgentConfig(name="A", provider="p", model="m", tools=TOOLS, approval=approval, max_tool_iterations=200)
     told: list[str] = []
     async with open_atelier(model) as atelier:
-        await atelier.permissions.add(*(PermissionRule(text=rule, action=Action.DENY) for rule in RULES))
+        await atelier.permissions.add(*(PermissionRule(text=rule, action=Action.DENY) for rule in rules))
         await atelier.permissions.add(PermissionRule(text="run_command", action=Action.ALLOW))
         workflow = await atelier.workflows.create("W", workspace=(str(place.workspace),))
         atelier.bus.subscribe(lambda event: told.append(_plain(event)), workflow.id)
@@ -304,3 +307,40 @@ def test_a_rule_and_a_command_are_spelled_by_one_function(place: Place) -> None:
         if found.action is not Action.DENY:
             wrong.append((rule, command, found))
     assert not wrong
+
+
+WRITES = """
+printf x > config/prod.yml
+sed -i s/KEY/x/ config/prod.yml
+cp plain.txt config/prod.yml
+mv config gone
+rm -rf vendor
+rm config/prod.yml
+touch vendor/new.txt
+python3 -c "open('config/prod.yml','w').write('x')"
+python3 -c "import os; os.rename('config','gone')"
+python3 -c "import os; os.remove('config/prod.yml')"
+python3 -c "import os; os.rename('vendor','gone')"
+python3 -c "open('vendor/new.txt','w').write('x')"
+python3 -c "open('vendor/lib.txt','a').write('x')"
+python3 -c "import os; os.chmod('vendor/lib.txt', 0)"
+python3 -c "import os; os.truncate('config/prod.yml', 0)"
+"""
+
+
+async def test_nothing_changes_what_a_rule_keeps_from_being_changed(open_atelier: Opener, place: Place) -> None:
+    ws = place.workspace
+    (ws / "vendor").mkdir()
+    (ws / "vendor/lib.txt").write_text("lib\n")
+    before = {name: (ws / name).read_text() for name in ("config/prod.yml", "vendor/lib.txt")}
+    calls = [("run_command", {"command": line, "modifies_files": True}) for line in filter(None, WRITES.splitlines())]
+    calls += [
+        ("write_file", {"path": "vendor/new.txt", "content": "x"}), ("move_file", {"source": "config", "destination": "gone"}),
+        ("delete_path", {"path": "vendor", "recursive": True}), ("copy_file", {"source": "plain.txt", "destination": "vendor"}),
+        ("run_command", {"command": "python3 -c \"open('config/other.yml','w').write('x')\"", "modifies_files": True}),
+    ]  # fmt: skip
+    await results(open_atelier, place, "auto", calls, ("edit_file(config/prod.yml)", "write_file(vendor/**)"))
+    assert {name: (ws / name).read_text() for name in before} == before
+    assert sorted(each.name for each in (ws / "vendor").iterdir()) == ["lib.txt"]
+    # A build still makes files beside it.
+    assert (ws / "config/other.yml").exists() is sandbox.has_mounts()

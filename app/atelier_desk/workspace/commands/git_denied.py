@@ -178,6 +178,17 @@ def objects(repository: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+_CONTENT = ("lfs", "rebase-merge", "rebase-apply", "sequencer", "rr-cache", "lost-found")
+
+
+def content(repository: str) -> tuple[str, ...]:
+    """All folders of a repository that hold what stands in files: its objects, those of git-lfs, and changes in the middle of a rebase."""
+    found = objects(repository)
+    folders = dict.fromkeys((repository, *(os.path.dirname(each) for each in found[:1])))  # noqa: PTH120
+    more = (f"{folder}/{name}" for folder in folders for name in _CONTENT)
+    return (*found, *(each for each in more if os.path.isdir(each)))  # noqa: PTH112
+
+
 def holds(repository: str, bans: Sequence[Ban], roots: Sequence[str], home: str) -> bool:
     """Whether a denied path occurs in a repository: in what a reference or a log of one leads to, or in its index. Blocks, for some seconds
     at most; true as well when git cannot say."""
