@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import realpath
 from pathlib import Path
 from time import monotonic
 
@@ -14,7 +13,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
 from atelier_desk.workspace.commands.options import UnknownOptionError
-from atelier_desk.workspace.denied import Denied, above, find
+from atelier_desk.workspace.denied import Denied, above, find, real, slashed
 from atelier_desk.workspace.processes import sandbox
 
 _HOLDS_S = 2.0
@@ -52,7 +51,7 @@ class Denials:
     """
 
     def __init__(self, bans: Sequence[Ban] = (), roots: Sequence[str] = (), home: str = "") -> None:
-        self.bans, self.roots, self.home = tuple(bans), tuple(roots), home
+        self.bans, self.roots, self.home = tuple(bans), tuple(map(slashed, roots)), home
         self._denied: Denied | None = None
         self._looked = 0.0
         self._linked: list[tuple[str, str]] = []
@@ -88,14 +87,14 @@ class Denials:
         """The places that rules begin with and that are reached through a link, and where they really lie."""
         if monotonic() - self._followed > _HOLDS_S:
             bases = dict.fromkeys(os.path.join(start, ban.base) for ban in self.bans if ban.base for start in self._starts(ban))  # noqa: PTH118
-            self._linked = [(base, real) for base in bases if (real := realpath(base)) != base]
+            self._linked = [(base, led) for base in bases if (led := real(base)) != base]
             self._followed = monotonic()
         return self._linked
 
     def taken(self, folder: str) -> list[str]:
         """The denied paths that a folder (links followed) holds, and something in it where all of it is denied."""
-        real = folder.rstrip("/")
-        found = [each for each in self.now().found if each.real == real or each.real.startswith(f"{real}/")]
+        whole = folder.rstrip("/")
+        found = [each for each in self.now().found if each.real == whole or each.real.startswith(f"{whole}/")]
         return [f"{each.path}/…" if os.path.isdir(each.real) else each.path for each in found]  # noqa: PTH112
 
     def _starts(self, ban: Ban) -> Sequence[str]:
@@ -179,7 +178,7 @@ class Denials:
         """
         if not self.bans:
             return words
-        top = git_denied.work_tree(folder) or realpath(folder)
+        top = git_denied.work_tree(folder) or real(folder)
         globs = git_denied.patterns(self.bans, top, self.roots, self.home)
         try:
             return git_denied.excluding(words, asked, folder, top, globs)

@@ -11,7 +11,6 @@ import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from os.path import realpath
 from time import monotonic
 
 from atelier_desk.domain.denial import Ban
@@ -61,10 +60,19 @@ class Denied:
         return tuple(dict.fromkeys(each.real for each in self.found if each.ban.writes))
 
 
+def real(path: str | os.PathLike[str]) -> str:
+    """A path with every link followed and ``/`` between its parts, as rules have it."""
+    return slashed(os.path.realpath(path))
+
+
+def slashed(path: str) -> str:
+    return path if os.sep == "/" else path.replace(os.sep, "/")
+
+
 def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""
-    home = realpath(home)
-    look = _Look(tuple(dict.fromkeys(realpath(root) for root in roots)), home)
+    home = real(home)
+    look = _Look(tuple(dict.fromkeys(real(root) for root in roots)), home)
     for root in look.roots:
         if not any(root != other and _within(root, other) for other in look.roots):
             look.walk(root, [(ban, _start(ban, root, home)) for ban in bans], repositories=True)
@@ -108,8 +116,8 @@ class _Look:
 
     def elsewhere(self, ban: Ban, start: str) -> None:
         """A rule about a place that is no granted folder: from the last name of it that has no pattern."""
-        base = os.path.join(start, ban.base) if ban.base else start  # noqa: PTH118
-        walked = realpath(base) == base and any(_within(base, root) for root in self.roots)
+        base = slashed(os.path.join(start, ban.base)) if ban.base else start  # noqa: PTH118
+        walked = real(base) == base and any(_within(base, root) for root in self.roots)
         if walked or not os.path.lexists(base):
             return
         if ban.base and self._takes(ban, start, base, whole=True) and not self._needed(base):
@@ -132,9 +140,9 @@ class _Look:
                         deep = entry.is_dir(follow_symlinks=False)
                         covering = next((ban for ban in self._covering(bans, entry, deep=deep)), None)
                         if covering is not None and not self._needed(entry.path):
-                            self._add_all(entry.path, bans, deep=deep or entry.is_symlink())
+                            self._add_all(slashed(entry.path), bans, deep=deep or entry.is_symlink())
                         elif deep and not (repositories and entry.name == "objects"):
-                            waiting.append(entry.path)
+                            waiting.append(slashed(entry.path))
             except OSError:
                 continue
             if repositories:
@@ -144,22 +152,22 @@ class _Look:
 
     def _covering(self, bans: Sequence[tuple[Ban, str]], entry: os.DirEntry[str], *, deep: bool) -> Iterable[Ban]:
         deep = deep or entry.is_symlink()
-        return (ban for ban, start in bans if self._takes(ban, start, entry.path, whole=deep))
+        return (ban for ban, start in bans if self._takes(ban, start, slashed(entry.path), whole=deep))
 
     @staticmethod
     def _takes(ban: Ban, start: str, path: str, *, whole: bool) -> bool:
         """Whether a ban covers a path, or everything in it when it is a folder."""
-        if not _within(path, start):
+        if ban.start != "top" and not _within(path, start):
             return False
-        below = path[len(start.rstrip("/")) + 1 :]
+        below = path.lstrip("/") if ban.start == "top" else path[len(start.rstrip("/")) + 1 :]
         return ban.matches(below) or (whole and (ban.matches(f"{below}/") or ban.matches(f"{below}/\1")))
 
     def _needed(self, path: str) -> bool:
         """Whether commands cannot do without a folder: what they work in, and where their own files are."""
-        real = realpath(path)
-        own = realpath(tempfile.gettempdir())
-        return any(_within(root, real) for root in self.roots) or _within(own, real) or (
-            os.path.dirname(real) == own and os.path.basename(real).startswith(FOLDERS)  # noqa: PTH119, PTH120
+        whole = real(path)
+        own = real(tempfile.gettempdir())
+        return any(_within(root, whole) for root in self.roots) or _within(own, whole) or (
+            os.path.dirname(whole) == own and os.path.basename(whole).startswith(FOLDERS)  # noqa: PTH119, PTH120
         )  # fmt: skip
 
     def _add_all(self, path: str, bans: Sequence[tuple[Ban, str]], *, deep: bool) -> None:
@@ -171,7 +179,7 @@ class _Look:
         if len(self.found) >= FOUND:
             self.unseen = self.unseen or path
             return
-        found = Found(path, realpath(path), ban)
+        found = Found(path, real(path), ban)
         self.found[(path, ban.rule)] = found
         try:
             said = os.stat(path)  # noqa: PTH116
@@ -222,17 +230,17 @@ def led_to(path: str) -> str:
     """The repository's folder that a file ``.git`` leads to; empty for anything else (gitrepository-layout(5))."""
     try:
         if os.path.isdir(path):  # noqa: PTH112
-            return realpath(path)
+            return real(path)
         with open(path, "rb") as file:  # noqa: PTH123
             said = _LEADS.match(file.read(5_000).decode("utf-8", "surrogateescape"))
     except (OSError, ValueError):
         return ""
-    return realpath(os.path.join(os.path.dirname(path), said[1].strip())) if said else ""  # noqa: PTH118, PTH120
+    return real(os.path.join(os.path.dirname(path), said[1].strip())) if said else ""  # noqa: PTH118, PTH120
 
 
 def above(folder: str) -> str:
     """The repository that a folder lies in, looked for from it upwards; empty when there is none."""
-    here = realpath(folder)
+    here = real(folder)
     while True:
         if os.path.lexists(f"{here}/.git") and (found := led_to(f"{here}/.git")):
             return found

@@ -81,7 +81,7 @@ class Judge:
     def denials(self, state: RunState) -> Denials:
         """What the rules of the run deny on the disk."""
         level = self._level_of(state)
-        if self._denials.roots != state.workspace:
+        if self._denials.roots != tuple(map(_slashed, state.workspace)):
             self._denials = denials(state, level.rules)
         return self._denials
 

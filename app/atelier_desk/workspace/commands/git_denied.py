@@ -8,12 +8,12 @@ import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from os.path import realpath
 from pathlib import Path
 
 from atelier_desk.domain.denial import Ban
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.options import UnknownOptionError
+from atelier_desk.workspace.denied import real
 from atelier_desk.workspace.processes import environment
 
 EXCLUDES = frozenset({"diff", "log", "show", "status"})
@@ -30,7 +30,7 @@ def patterns(bans: Iterable[Ban], top: str, roots: Sequence[str], home: str) -> 
     for ban in bans:
         starts = {"workspace": roots, "home": (home,), "top": ("/",)}[ban.start] if ban.reads else ()
         for start in starts:
-            for each in _below(ban, realpath(start), top):
+            for each in _below(ban, real(start), top):
                 found[each] = None
     return tuple(found)
 
@@ -146,7 +146,7 @@ def _ask(file: str, folder: Path, *arguments: str) -> str:
 
 def work_tree(folder: Path) -> str:
     """The top of the work tree that a folder lies in; empty for none."""
-    here = realpath(folder)
+    here = real(folder)
     while not os.path.lexists(f"{here}/.git"):
         parent = os.path.dirname(here)  # noqa: PTH120
         if parent == here:
@@ -160,11 +160,11 @@ def objects(repository: str) -> tuple[str, ...]:
     common = repository
     try:
         said = Path(repository, "commondir").read_text("utf-8", "surrogateescape").strip()
-        common = realpath(os.path.join(repository, said))  # noqa: PTH118
+        common = real(os.path.join(repository, said))  # noqa: PTH118
     except OSError:
         pass
     found: dict[str, None] = {}
-    waiting = [realpath(f"{common}/objects"), realpath(f"{repository}/objects")]
+    waiting = [real(f"{common}/objects"), real(f"{repository}/objects")]
     while waiting and len(found) < 20:
         one = waiting.pop()
         if one in found or not os.path.isdir(one):  # noqa: PTH112
@@ -174,7 +174,7 @@ def objects(repository: str) -> tuple[str, ...]:
             lines = Path(one, "info/alternates").read_text("utf-8", "surrogateescape").splitlines()
         except OSError:
             continue
-        waiting += [realpath(os.path.join(one, line)) for line in lines if line and not line.startswith("#")]  # noqa: PTH118
+        waiting += [real(os.path.join(one, line)) for line in lines if line and not line.startswith("#")]  # noqa: PTH118
     return tuple(found)
 
 
