@@ -35,6 +35,7 @@ REASONS = {
     "outside": N_("Outside of the granted folders"),
     "installs": N_("Installs a package"),
     "altered": N_("Changed by its server since it was approved"),
+    "denied": N_("Could reach what a rule denies"),
     "unconfined": N_("Outside of the sandbox, or with the network"),
 }
 """What asks although a rule or the profile allows it."""

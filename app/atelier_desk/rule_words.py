@@ -43,6 +43,7 @@ REASONS = {
     "altered": N_("Its server changed what it says of this tool since you approved it. See Settings, MCP servers."),
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
     "repository": N_("Settings of this git repository may run programs or use files elsewhere. A yes holds until they change."),
+    "denied": N_("It could reach what a rule denies, and nothing can hide that from it here."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
     "outside": N_("It lies outside of the granted folders, where this tool never gets, whoever allows it."),
 }

@@ -287,3 +287,18 @@ def test_a_rule_of_a_folder_is_added_and_listed(cli: Cli, tmp_path: Path) -> Non
         assert cli("permissions", "test", "run_command", call, *folder, "--json").json["action"] == action
     assert cli("permissions", "add", "x", "--action", "allow", "--scope", "folder").status == 2
     assert "folder" in cli("permissions", "list").out
+
+
+def test_a_rule_that_never_matches_is_named_when_it_is_added_imported_and_listed(cli: Cli, tmp_path: Path) -> None:
+    added = cli("permissions", "add", "run_command(cat a | grep b)", "--action", "deny")
+    assert "never matches: it holds several commands" in added.err
+    assert "never matches" not in cli("permissions", "add", "run_command(cat ~/a)", "--action", "deny").err
+    never = {rule["text"]: rule["never"] for rule in cli("permissions", "list", "--json").json}
+    assert never["run_command(cat ~/a)"] == ""
+    assert never["run_command(cat a | grep b)"].startswith("it holds several commands")
+    assert "never matches" in cli("permissions", "list").err
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"permissions": {"deny": ["Read(/etc/passwd)", "Read(//etc/passwd)"]}}))
+    read = cli("permissions", "import", str(file), "--dry-run", "--json").json["read"]
+    assert [bool(line["never"]) for line in read] == [True, False]
+    assert "one slash" in cli("permissions", "import", str(file), "--dry-run").err

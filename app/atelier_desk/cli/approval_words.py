@@ -27,6 +27,7 @@ REASONS = {
     "altered": N_("its server changed what it says of this tool since it was approved (atelier mcp tools)"),
     "unconfined": N_("it would run outside of the sandbox, or with the network"),
     "repository": N_("settings of this git repository may run programs or use files elsewhere; a yes holds until they change"),
+    "denied": N_("it could reach what a rule denies, and nothing can hide that from it here"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from outside"),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""

@@ -100,7 +100,7 @@ class Verdict(Model):
     Attributes:
         rule_id, rule: the rule that decided, empty when none did.
         reason: why, as a stable word: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``opaque``,
-            ``installs``, ``unconfined``, ``altered``, ``repository``),
+            ``installs``, ``unconfined``, ``altered``, ``repository``, ``denied``),
             ``outside`` (no granted folder holds it, so its tool never gets there), or what the run's mode says (``plan``, ``manual``,
             ``selective``, ``risk_high``, ``mode``).
         about: the part of the call that decided: one of its paths, commands, hosts or agents; empty for the whole call.
@@ -126,6 +126,7 @@ class Grounds(Model):
         commands: the words of each command; ``safe`` are places in it. ``folders``, ``spelled_out``: of each command, none when all are
             empty or 0.
         concerns: why it is asked about though a rule allows it, and what that is about.
+        reached, taken: as ``paths``, each with its roots. also: for each command, for each of its words the other ways to say it.
         kind, changes, writes, sends, path_tools, hosts, agents, home, settings: as in ``policy.permissions.facts.Facts``.
     """
 
@@ -140,6 +141,9 @@ class Grounds(Model):
     roots: tuple[str, ...] = ()
     redirected: tuple[int, ...] = ()
     path_tools: tuple[str, ...] = ()
+    reached: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    taken: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    also: tuple[tuple[tuple[str, ...], ...], ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
     safe: tuple[int, ...] = ()
     folders: tuple[str | None, ...] = ()

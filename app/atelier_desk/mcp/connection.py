@@ -22,6 +22,7 @@ from atelier_desk.mcp.resolving import Resolved
 from atelier_desk.mcp.serving import Answers, Serving, responses
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.threads import in_tool_thread
+from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.process import Order
 
@@ -72,9 +73,11 @@ class Connection:
         hidden: tuple[Path, ...] = (),
         temporary: Callable[[], Path] | None = None,
         auth: Callable[[McpServer], Awaitable[httpx2.Auth | None]] | None = None,
+        denied: Callable[[str], Awaitable[Denials]] | None = None,
     ) -> None:
         """``told`` is called when its state changed, ``listed`` when the server says that its list of tools is another. ``hidden`` is what
-        a program in the sandbox cannot read, ``temporary`` makes the folder it may write to."""
+        a program in the sandbox cannot read, ``temporary`` makes the folder it may write to, ``denied`` says what rules deny in its
+        folder."""
         self.server = server
         self._resolve = resolve
         self._clock = clock
@@ -83,6 +86,7 @@ class Connection:
         self._hidden = hidden
         self._temporary = temporary
         self._auth = auth
+        self._denied = denied
         self.state = McpState.IDLE if server.enabled else McpState.OFF
         self.reason: McpError | None = None
         self.latency_ms = self.ping_ms = 0
@@ -355,7 +359,8 @@ class Connection:
             auth = await self._auth(server) if self._auth is not None else None
             transport: Any = http.talk(values.url, values.headers, self._answered, closing.set, timeout_s=server.timeout_s, auth=auth)
         else:
-            transport = stdio.talk(await in_tool_thread(self._order, values), ended, closing.set)
+            denials = await self._denied(server.folder) if self._denied is not None and server.sandbox else Denials()
+            transport = stdio.talk(await in_tool_thread(self._order, values, denials), ended, closing.set)
         return Client(
             transport,
             mode=self.mode,
@@ -369,7 +374,7 @@ class Connection:
             log_level="info",
         )
 
-    def _order(self, values: Resolved) -> Order:
+    def _order(self, values: Resolved, denials: Denials) -> Order:
         """What is started. Raises ``McpError`` when there is no such program or folder."""
         server = self.server
         folder = Path(server.folder).expanduser() if server.folder else Path.home()
@@ -385,8 +390,14 @@ class Connection:
             if self._temporary is None or not sandbox.available():
                 raise errors.not_started(server.name, server.command, McpError(N_("this system has no sandbox")))
             temporary = self._temporary()
-            roots = (folder,) if server.folder else ()
-            box = sandbox.working(roots, temporary, self._hidden, network=True, held=sandbox.held_in(self._hidden))
+            kept_from = denials.shown(None)
+            if kept_from.masked and not sandbox.hides():
+                problem = McpError(N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0])
+                raise errors.not_started(server.name, server.command, problem)
+            box = sandbox.working(
+                (folder,) if server.folder else (), temporary, self._hidden, network=True,
+                read_only=kept_from.read_only, masked=kept_from.masked, pinned=kept_from.pinned, held=sandbox.held_in(self._hidden),
+            )  # fmt: skip
             own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box)

@@ -18,6 +18,7 @@ from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.tools.team import Team
+from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 
@@ -108,6 +109,7 @@ class ToolContext:
             behind it where that is not the usual one.
         tells: whether the rules let a result tell of a file (its absolute path) or of a page (its address) that the call does not name.
         settings_allowed: whether a person said yes to a repository's settings, by the text of the rule for it (``workspace.repository``).
+        denied: what rules deny on the disk, for who starts a program.
         given: what the call's server asked for, when the call is made again with it.
         desk: who answers its server meanwhile; None outside of a run.
         spending: the caps of the run, for a call that asks a model itself; None outside of a run.
@@ -138,6 +140,7 @@ class ToolContext:
     barred_host: Callable[[str], str] = lambda host: ""
     tells: Callable[[str], bool] = lambda place: True
     settings_allowed: Callable[[str], bool] = lambda rule: False
+    denied: Denials = field(default_factory=Denials)
     given: GivenInput | None = None
     desk: ServerDesk | None = None
     spending: Spending | None = None

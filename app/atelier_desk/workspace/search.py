@@ -64,8 +64,9 @@ def search(
     everything: bool = False,
     seconds: float = 20.0,
     stopped: Callable[[], object] = lambda: False,
+    tells: Callable[[str], bool] = lambda path: True,
 ) -> Results:
-    """The lines that hold the pattern, in the order of a walk.
+    """The lines that hold the pattern, in the order of a walk; files of which ``tells`` says no are not opened.
 
     Raises:
         ToolError: ``bad_pattern``; what a walk raises.
@@ -98,7 +99,7 @@ def search(
             helper.end()
     for path, size in paths:
         below = path[len(start) :].lstrip("/") if start and path != start else path.rpartition("/")[2] if path == start else path
-        if fits is not None and not fits.fullmatch(below):
+        if (fits is not None and not fits.fullmatch(below)) or not tells(path):
             continue
         if maybe is not None and size <= FILE and path not in maybe:
             results.searched += 1

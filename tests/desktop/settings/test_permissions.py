@@ -269,3 +269,11 @@ async def test_tab_goes_down_the_page_through_the_rules(kept: Kept, find: Find, 
     assert found[: len(rows) + 3] == ["rule-filter", *rows, "rule-add", "rule-import-file"]
     below = ("rule-test-run", "audit-text", "audit-decision", "audit-days", "safe-filter")
     assert [name for name in found if name in below] == list(below)
+
+
+async def test_a_rule_that_never_matches_says_why_below_it(kept: Kept, find: Find, window: SettingsWindow) -> None:
+    page: Any = window.page("approvals")
+    page.rules.show_rules(kept.rules, {}, {"read_file(.env*)": "it names no path"})
+    assert find("rule-never-read_file(.env*)").text() == "Never matches: it names no path"
+    with pytest.raises(AssertionError):
+        find("rule-never-section:web_ops")

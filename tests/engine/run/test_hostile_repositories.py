@@ -138,7 +138,7 @@ def tried(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setattr(sandbox, "reading", lambda *roots, shown=(): None)
+    monkeypatch.setattr(sandbox, "reading", lambda *_roots, **_more: None)
     return Tried(open_atelier, Hostile.template(tmp_path), tmp_path)
 
 

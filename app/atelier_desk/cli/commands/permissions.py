@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from atelier_desk.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.cli.output import Output
     from atelier_desk.domain.audit import AuditFilter, AuditLine
+    from atelier_desk.domain.call import Words
     from atelier_desk.domain.permission import PermissionRule, Verdict
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.engine.run.verdicts import Replayed
@@ -93,8 +95,10 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     from atelier_desk.domain.permission import by_last_use
 
     found = by_last_use(await atelier.permissions.rules())
+    never = await atelier.permissions.unmatchable(rule.text for rule in found)
     if out.json:
-        data(out, [rule.model_dump(mode="json") | {"unused": atelier.permissions.unused(rule)} for rule in found])
+        more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
+        data(out, [rule.model_dump(mode="json") | said for rule, said in zip(found, more, strict=True)])
         return 0
     rows = []
     for rule in found:
@@ -103,7 +107,19 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
             last = _("{date}, unused", date=last)
         rows.append((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last))
     table(out, rows, (_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")))
+    for rule in found:
+        _warned(never, rule.text, out)
     return 0
+
+
+def _never(never: Mapping[str, Words], text: str) -> str:
+    """Why a rule can never match, empty for one that may."""
+    return never[text].localized(_) if text in never else ""
+
+
+def _warned(never: Mapping[str, Words], text: str, out: Output) -> None:
+    if said := _never(never, text):
+        out.note(_("The rule “{rule}” never matches: {reason}.", rule=text, reason=said), "warn")
 
 
 async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
@@ -124,6 +140,8 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
     _told(out, await atelier.permissions.add(rule))
     if away:
         out.note(_("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away), "warn")
+    else:
+        _warned(await atelier.permissions.unmatchable([rule.text]), rule.text, out)
     return 0
 
 
@@ -210,7 +228,7 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     if out.json:
         read = [
             {"line": each.source, "rules": [f"{rule.action.value} {rule.text}" for rule in each.rules],
-             "problem": each.problem.localized(_) if each.problem else ""}
+             "problem": each.problem.localized(_) if each.problem else "", "never": each.warning.localized(_) if each.warning else ""}
             for each in lines
         ]  # fmt: skip
         data(out, {"read": read, "added": [rule.model_dump(mode="json") for rule in kept]})
@@ -218,6 +236,8 @@ async def import_(atelier: Atelier, arguments: argparse.Namespace, out: Output) 
     for each in lines:
         becomes = ", ".join(f"{rule.action.value} {rule.text}" for rule in each.rules)
         line(out, f"{each.source}  →  {becomes or (each.problem.localized(_) if each.problem else '–')}")
+        if each.warning:
+            out.note(_("This never matches: {reason}.", reason=each.warning.localized(_)), "warn")
     if not arguments.dry_run:
         line(out, _("Rules added: {count}", count=len(kept)))
     return 0

@@ -140,6 +140,9 @@ class RuleImport(FormDialog):
             told = becomes or (line.problem.localized(_) if line.problem else _("nothing"))
             column.addWidget(label(line.source, "small", body, wrap=True))
             column.addWidget(control(label(told, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}"))
+            if line.warning is not None:
+                never = _("This never matches: {reason}.", reason=line.warning.localized(_))
+                column.addWidget(control(label(never, "warn", body, wrap=True), f"import-never-{number}"))
         column.addStretch(1)
         area.setWidget(body)
         self.add_field(_("Each line of the file, and what it becomes here"), area)

@@ -32,12 +32,16 @@ class RuleList(QWidget):
         self.setObjectName("approval-rules")
         self._rules: tuple[PermissionRule, ...] = ()
         self._names: dict[str, str] = {}
+        self._never: dict[str, str] = {}
         self._needle = ""
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
 
-    def show_rules(self, rules: Iterable[PermissionRule], names: Mapping[str, str] | None = None) -> None:
-        """List these; ``names`` are those of workflows and agents by their ids."""
+    def show_rules(
+        self, rules: Iterable[PermissionRule], names: Mapping[str, str] | None = None, never: Mapping[str, str] | None = None
+    ) -> None:
+        """List these; ``names`` are those of workflows and agents by their ids, ``never`` says by its text why a rule never matches."""
         self._rules = by_last_use(rules)
+        self._never = dict(never or {})
         if names is not None:
             self._names = dict(names)
         self._build()
@@ -81,6 +85,9 @@ class RuleList(QWidget):
         if rule_words.unused(rule):
             old = control(label(_("Never matched in 30 days"), "warn", row, wrap=True), f"rule-unused-{rule.text}")
             texts.addWidget(old)
+        if rule.text in self._never:
+            never = _("Never matches: {reason}", reason=self._never[rule.text])
+            texts.addWidget(control(label(never, "warn", row, wrap=True), f"rule-never-{rule.text}"))
         edit = control(IconButton("pencil", parent=row), f"rule-edit-{rule.text}", tip=N_("Change this rule"))
         edit.clicked.connect(lambda *_: self.edited.emit(rule))
         edit.setAccessibleName(_("Change: {rule}", rule=rule.text))

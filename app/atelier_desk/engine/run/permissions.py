@@ -1,4 +1,4 @@
-# ruff: noqa: PTH111, PTH118
+# ruff: noqa: PTH111, PTH112, PTH118
 """What a call touches, as the rules see it, and the refusal that a model reads when the verdict is no.
 
 The verdict itself is pure (``policy.permissions``); only here are links of the machine followed.
@@ -26,7 +26,7 @@ from atelier_desk.engine.run import repositories
 from atelier_desk.engine.run.carried import carried
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import denying, pattern
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target, within
 from atelier_desk.policy.permissions.grounds import grounds
@@ -36,10 +36,12 @@ from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
+from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.commands.judge import File as NamedFile
-from atelier_desk.workspace.commands.judge import Judgement, judge
+from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
 from atelier_desk.workspace.commands.packages import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
+from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)
@@ -89,10 +91,18 @@ class Judge:
         self._agent_id = ""
         self._level: Level | None = None
         self._looked: repositories.Looked = {}
+        self._denials = Denials()
 
     def begin(self) -> None:
         """The calls that are judged from here on are judged at one moment: a repository is looked at once for all of them."""
         self._looked.clear()
+
+    def denials(self, state: RunState) -> Denials:
+        """What the rules of the run deny on the disk."""
+        level = self._level_of(state)
+        if self._denials.roots != tuple(map(_slashed, state.workspace)):
+            self._denials = denials(state, level.rules)
+        return self._denials
 
     def judged(self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()) -> Judged:
         """What is decided; ``tainted`` is what the team read from outside.
@@ -101,7 +111,10 @@ class Judge:
         """
         try:
             level = self._level_of(state)
-            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted, looked=self._looked)
+            about = facts(
+                state, intent, described,
+                repaired=repaired, own=self._own, tainted=tainted, looked=self._looked, denials=self.denials(state),
+            )  # fmt: skip
             said = decide([level], about)
             # What a rule asks about, and what asks each time, no other rule allows.
             always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
@@ -122,7 +135,13 @@ class Judge:
         if level is None or not same:
             level = self._level = Level(rules(state), state.approvals)
             self._granted, self._agent_id = state.granted, state.agent_id
+            self._denials = denials(state, level.rules)
         return level
+
+
+def denials(state: RunState, held: Iterable[PermissionRule]) -> Denials:
+    """What these rules of a run deny on its disk; false without a rule that denies a path."""
+    return Denials(denying.bans(held), state.workspace, _slashed(_home()))
 
 
 def verdict(
@@ -172,21 +191,23 @@ def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
     tool or by the one that reads such things. Rules are read at the first question; when one cannot be, nothing may be told."""
 
     @cache
-    def known() -> tuple[Level | None, _Disk]:
+    def known() -> tuple[Level | None, _Disk, Denials]:
         found = tuple(rule for rule in rules(state) if rule.action is not Action.ALLOW)
         if not all(_is_readable(rule.text) for rule in found):
-            return None, _Disk(())
+            return None, _Disk(()), Denials()
         about = tuple(rule for rule in found if pattern.parse(rule.text).argument)
-        return Level(about, state.approvals), _Disk(state.workspace)
+        return Level(about, state.approvals), _Disk(state.workspace), denials(state, found)
 
     @lru_cache(maxsize=4096)
     def tells(place: str) -> bool:
-        level, disk = known()
+        level, disk, denied = known()
         if level is None or not level.rules:
             return level is not None
         if "://" in place:
             return not bars(level, Facts(tool=PAGE_READER, section=WEB, hosts=(Host(urlsplit(place).hostname or place),)))
-        named = Facts(tool=tool, section=section, paths=(disk.path(place),), path_tools=FILE_READERS, home=_slashed(_home()))
+        path = disk.path(place)
+        also = _renamed((path,), denied) if denied else ()
+        named = Facts(tool=tool, section=section, paths=(path,), path_tools=FILE_READERS, reached=also, home=_slashed(_home()))
         return not bars(level, named)
 
     return tells
@@ -214,8 +235,10 @@ def facts(
     own: Sequence[str] = (),
     tainted: Sequence[str] = (),
     looked: repositories.Looked | None = None,
+    denials: Denials | None = None,
 ) -> Facts:
-    """The facts of a call, from what its tool says of it; ``looked``: see ``repositories.unknown``."""
+    """The facts of a call, from what its tool says of it; ``looked``: see ``repositories.unknown``. ``denials``: what the rules deny on
+    the disk."""
     disk = _Disk(state.workspace)
     home = _slashed(_home())
     risk = risk_of(state.approvals, intent.tool, described.risk.value)
@@ -248,6 +271,13 @@ def facts(
         about[Concern.ALTERED] = intent.tool
     if repaired and changes:
         about[Concern.REPAIRED] = ""
+    reached: tuple[Path, ...] = ()
+    taken: tuple[Path, ...] = ()
+    if denials:
+        reached = (*_renamed((*paths, *changed), denials), *_named(judgement, described, denials, disk))
+        taken = _taken(intent.tool, paths, denials, disk)
+        if judgement is not None and (open_to := denials.unkept(judgement)):
+            about[Concern.DENIED] = open_to
     leaves = described.effect is Effect.NETWORK or (changes and any(not path.inside for path in changed))
     if tainted and leaves:
         about[Concern.TAINTED] = ", ".join(tainted)
@@ -263,6 +293,8 @@ def facts(
         paths=(*paths, *(path for path in changed if path not in paths)),
         redirected=redirected,
         path_tools=same_with_files(judgement) if judgement is not None else (),
+        reached=reached,
+        taken=taken,
         commands=_commands(judgement, described.subjects.folder, disk),
         hosts=tuple(_hosts(described.subjects)),
         agents=tuple(Target(name) for name in described.subjects.agents),
@@ -355,6 +387,19 @@ class _Disk:
             return ""
         return real[len(home.rstrip("/")) + 1 :] if within(home, real) else real
 
+    def also(self, words: Sequence[str], folder: str) -> tuple[tuple[str, ...], ...]:
+        """For each word of a command the other ways to say the file it names, links followed: from the workspace on, and whole."""
+        found: list[tuple[str, ...]] = []
+        for word in words:
+            written = os.path.join(folder, word) if word and not word.startswith("-") and len(word) < limits.RULE_TEXT else ""
+            if not written or not os.path.lexists(written):
+                found.append(())
+                continue
+            spellings = (_slashed(os.path.normpath(written)), self._real_of(written))
+            below = [path[len(root.rstrip("/")) + 1 :] for path in spellings for root in self._roots if within(root, path)]
+            found.append(tuple(each for each in dict.fromkeys((*spellings, *below)) if each and each != word))
+        return tuple(found) if any(found) else ()
+
     def granted(self, folders: Sequence[str]) -> tuple[str, ...]:
         """Folders as they are spelled, and with every link followed: a granted folder may itself be reached through one."""
         return tuple(dict.fromkeys([*map(_slashed, folders), *map(self._real_of, folders)]))
@@ -386,7 +431,8 @@ def _commands(judgement: Judgement | None, folder: str, disk: _Disk) -> tuple[Co
         else:
             spelled = len(words) if _away(named, folder, disk) else spelled_out(one.command)
         there = None if one.folder is None else disk.folder(os.path.join(folder, one.folder))
-        found.append(Command(words, one.contained, there, spelled))
+        also = disk.also(words, os.path.join(disk.start, folder, one.folder or ""))
+        found.append(Command(words, one.contained, there, spelled, also))
     return tuple(found)
 
 
@@ -394,6 +440,41 @@ def _away(files: Iterable[NamedFile], folder: str, disk: _Disk) -> bool:
     """Whether any of these files may lie outside the granted folders."""
     named, unseen = _changed(tuple(os.path.join(folder, file.name) for file in files), disk)
     return bool(unseen) or any(not path.inside for each in named for path in each)
+
+
+def _renamed(paths: Sequence[Path], denials: Denials) -> tuple[Path, ...]:
+    """The paths as rules spell them that begin with a link."""
+    other = ((path.roots, name) for path in paths for name in denials.other_names(path.spellings[-1]))
+    return tuple(Path((name,), roots) for roots, name in other)
+
+
+def _named(judgement: Judgement | None, described: Call, denials: Denials, disk: _Disk) -> tuple[Path, ...]:
+    """Denied paths that a command names without its files being known: the revisions of git, and words of programs that may do anything."""
+    if judgement is None:
+        return ()
+    folder = str(described.details.get("cwd", ""))
+    found: list[Path] = []
+    for one in judgement.commands:
+        program, *words = one.command.arguments
+        if program.rpartition("/")[2] == "git":
+            # A revision's path starts at the top of the repository, or with ./ at the folder it runs in.
+            top = os.path.relpath(git_denied.work_tree(File(disk.start, folder)) or disk.start, disk.start)
+            found += [disk.path(os.path.join(start, name)) for name in git_denied.named(words) for start in (top, folder)]
+        if one.kind is Kind.RUNS:
+            said = [word.partition("=")[2] if word.startswith("-") else word for word in words]
+            paths = [disk.path(os.path.join(folder, word)) for word in said if word and len(word) < limits.RULE_TEXT]
+            found += [path for path in paths if any(denials.covers(each) and os.path.lexists(each) for each in path.spellings)]
+    return tuple(dict.fromkeys(found))
+
+
+def _taken(tool: str, paths: Sequence[Path], denials: Denials, disk: _Disk) -> tuple[Path, ...]:
+    """What a call takes along with a folder, and where it puts something into one."""
+    if tool not in ("move_file", "copy_file", "delete_path"):
+        return ()
+    found = [Path((each,), path.roots) for path in paths if os.path.isdir(path.spellings[-1]) for each in denials.taken(path.spellings[-1])]
+    if len(paths) == 2 and os.path.isdir(paths[1].spellings[-1]):
+        found.append(disk.path(os.path.join(paths[1].spellings[0], paths[0].spellings[0].rpartition("/")[2])))
+    return tuple(found)
 
 
 def _changed(names: tuple[str, ...], disk: _Disk) -> tuple[list[tuple[Path, ...]], str]:

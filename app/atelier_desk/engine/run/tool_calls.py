@@ -490,6 +490,7 @@ class ToolCalls:
             barred_host=lambda host: barred_host(state, prepared.intent.tool, prepared.intent.section, host),
             settings_allowed=lambda rule: settings_allowed(state, rule),
             tells=telling(state, prepared.intent.tool, prepared.intent.section),
+            denied=self._judge.denials(state),
             given=self._given(prepared.call.id),
             desk=server_desk.CallDesk(env, self._handle, prepared.call.id),
             spending=CallSpending(env, self._handle, prepared.call.id),

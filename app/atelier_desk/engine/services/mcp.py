@@ -10,6 +10,7 @@ import asyncio
 import builtins
 import logging
 import math
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +48,7 @@ from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.sections import Section, of_server
+from atelier_desk.workspace.denials import Denials
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import ToolExecution
@@ -259,7 +261,7 @@ class McpService:
         drafted = config.model_copy(update={"enabled": True})
         connection = Connection(
             drafted, lambda server: resolving.resolved(server, vault), self._context.clock,
-            hidden=(self._context.datadir.root,), temporary=self._temporary,
+            hidden=(self._context.datadir.root,), temporary=self._temporary, denied=self._denied,
         )  # fmt: skip
         try:
             tools = await connection.tools()
@@ -429,8 +431,20 @@ class McpService:
                 hidden=(self._context.datadir.root,),
                 temporary=self._temporary,
                 auth=self._sign.auth,
+                denied=self._denied,
             )
         return self._connections[name]
+
+    async def _denied(self, folder: str) -> Denials:
+        """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder, when it starts."""
+        from atelier_desk.policy.permissions import denying
+
+        place = await in_tool_thread(_whole, folder) if folder else ""
+        held = [
+            rule for rule in await self._context.repos.rules.list()
+            if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)
+        ]  # fmt: skip
+        return Denials(denying.bans(held), (place,) if place else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
 
     def _look_again(self, name: str) -> None:
         """The server says that its tools changed; many such words at once are one look."""
@@ -568,3 +582,7 @@ LOOK_MOST_S = 60.0
 """And at most, for one that says so again and again."""
 _INSTRUCTIONS = 4_000
 """Characters of what a server tells models of itself."""
+
+
+def _whole(folder: str) -> str:
+    return os.path.realpath(Path(folder).expanduser())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
+from atelier_desk.domain.call import Words
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
@@ -113,6 +115,14 @@ class PermissionService:
             raise UsageError(N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near))
         raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
 
+    async def unmatchable(self, texts: Iterable[str]) -> dict[str, Words]:
+        """Those of the rules that can never match a call of the tools that are here, and why."""
+        from atelier_desk.engine.rule_reach import unmatchable
+
+        registry = self._context.registry
+        tools = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
+        return {text: said for text in texts if (said := unmatchable(text, tools)) is not None}
+
     async def remove(self, rule_id: str) -> PermissionRule:
         """Take a rule away; what was taken away can be given to ``add`` again. Raises NotFoundError."""
         rule = await self._get(rule_id)
@@ -203,7 +213,9 @@ class PermissionService:
             text = await asyncio.to_thread(_read, path)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=getattr(error, "strerror", None) or error) from None
-        return foreign.read(text)
+        lines = foreign.read(text)
+        never = await self.unmatchable(rule.text for line in lines for rule in line.rules)
+        return tuple(replace(line, warning=next((never[rule.text] for rule in line.rules if rule.text in never), None)) for line in lines)
 
     async def import_(self, path: Path, *, scope: RuleScope = RuleScope.ALWAYS, scope_id: str = "") -> tuple[PermissionRule, ...]:
         """Keep what a file's lines become, where another rule does not say otherwise already; returns the new ones."""

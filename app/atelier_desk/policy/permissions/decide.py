@@ -15,7 +15,7 @@ from functools import cached_property
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import denying, pattern
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Part, Path, Target
 from atelier_desk.policy.permissions.pattern import Pattern
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
@@ -99,7 +99,8 @@ def _first(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
     for one in rules:
         rule, read = one.rule, one.read
         parts = every if read.names(facts) else facts.paths if read.argument and read.name in facts.path_tools else ()
-        for part in parts:
+        also = denying.held_for(read, facts) if rule.action is Action.DENY else ()
+        for part in (*parts, *also):
             if _covers(read, part, facts, strictly=False):
                 return _verdict(rule, part)
     return None
@@ -138,7 +139,7 @@ def _covers(read: Pattern, part: Part | None, facts: Facts, *, strictly: bool) -
         case Host():
             return pattern.is_about_hosts(read.argument) and pattern.covers_host(read.argument, part.name)
         case Command():
-            return pattern.covers_command(read.argument, part, strictly=strictly)
+            return pattern.covers_command(read.argument, part, facts.home, strictly=strictly)
         case Path():
             return pattern.covers_path(read.argument, part, facts.home, strictly=strictly)
         case Target():

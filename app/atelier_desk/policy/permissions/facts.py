@@ -27,6 +27,8 @@ class Concern(StrEnum):
     """It is a command that is to run without the sandbox, or with the network."""
     REPAIRED = "repaired"
     """Its arguments were mended to parse."""
+    DENIED = "denied"
+    """It is a command that could reach what a rule denies, and nothing can keep that from it."""
     TAINTED = "tainted"
     """The team read something from outside, and the call sends data out or writes outside the workspace."""
 
@@ -58,12 +60,14 @@ class Command:
         folder: where it runs, links followed: from the workspace folder on, empty for that one, absolute outside; None: not certain.
         spelled_out: how many of its words, from the first, a rule that allows it must have letter by letter. Behind them a star may
             stand: ``git log:*`` does not mean ``git log --output=x``. More than it has: no rule for its words covers what it reads.
+        also: for each word that is a path the other ways to say it, links followed; empty when there are none.
     """
 
     words: tuple[str, ...]
     safe: bool = False
     folder: str | None = ""
     spelled_out: int = 0
+    also: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,8 @@ class Facts:
             cover them.
         path_tools: other tools and sections whose rules against paths hold for the paths of this call too: a command that reads a file is
             a reading of it.
+        reached: besides ``paths``, paths whose content the call may tell; ``taken``: those it takes along with a folder or puts into
+            one. Rules that deny are held against them, no yes must cover them.
         home: the person's home folder, absolute; where ``~/`` of a rule starts.
         about: for each concern the part of the call it is about, in words that are shown.
         settings: for each repository of ``Concern.REPOSITORY`` the text of the rule that says yes to its settings as they are now.
@@ -112,6 +118,8 @@ class Facts:
     paths: tuple[Path, ...] = ()
     redirected: tuple[Path, ...] = ()
     path_tools: tuple[str, ...] = ()
+    reached: tuple[Path, ...] = ()
+    taken: tuple[Path, ...] = ()
     commands: tuple[Command, ...] = ()
     hosts: tuple[Host, ...] = ()
     agents: tuple[Target, ...] = ()

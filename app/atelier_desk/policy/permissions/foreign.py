@@ -49,11 +49,12 @@ def tools_for(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One rule of the file as it stands there, what it becomes, and in words why it becomes nothing."""
+    """One rule of the file as it stands there, what it becomes, in words why it becomes nothing, and why what it becomes never matches."""
 
     source: str
     rules: tuple[PermissionRule, ...] = ()
     problem: Words | None = None
+    warning: Words | None = None
 
 
 def read(text: str) -> tuple[Line, ...]:

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
-from atelier_desk.policy.permissions import glob
+from atelier_desk.policy.permissions import glob, spelling
 from atelier_desk.policy.permissions.facts import Command, Facts, Path, within
+from atelier_desk.policy.permissions.spelling import folded as _folded
 
 _NAME = re.compile(r"[\w.*-]+(?:\(.+\))?|section:[\w.-]+", re.DOTALL)
 _HOST = re.compile(r"(?:(?:\*\.)?(?:[\w-]+\.)*[\w-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
@@ -87,22 +88,25 @@ def _check(rule: str, argument: str) -> None:
         raise UsageError(N_("“{rule}” names nothing between its brackets. Leave them out to cover every call of the tool."), rule=rule)
 
 
-def covers_command(argument: str, command: Command, *, strictly: bool) -> bool:
+def covers_command(argument: str, command: Command, home: str = "", *, strictly: bool) -> bool:
     """Whether an argument covers one simple command.
 
     ``git log:*`` covers the words ``git log`` and any after them, ``git * main`` any words at the star, anything else the whole command.
     Allowing (``strictly``), a star stands for no word that must be spelled out (``Command.spelled_out``), and the command runs in the
     workspace folder, or in the one that the argument begins with: ``cd vendor && make``. A star alone means every command.
-    Forbidding, any folder will do when none is named, and the program is recognised by its last name too: ``/bin/rm`` is ``rm``.
+    Forbidding, any folder will do when none is named, the program is recognised by its last name too (``/bin/rm`` is ``rm``), and a word
+    that is a path by every spelling of it, in any letter case. ``~`` and ``$HOME`` of the argument are ``home``.
     """
-    wanted = _line_of(argument)
+    wanted = _line_of(_with_home(argument, home))
     if not _in_folder(wanted, command.folder, strictly=strictly):
         return False
     if _fits(wanted.words, command.words):
         return not strictly or command.spelled_out <= wanted.plain
     if strictly or not command.words:
         return False
-    return _fits(wanted.words, (*programs(command)[1:], *command.words[1:]))
+    if _fits(wanted.words, (*programs(command)[1:], *command.words[1:])):
+        return True
+    return glob.covers(_tidy(argument, home), _spellings(command, home), _is_spelled)
 
 
 def _in_folder(wanted: _Line, folder: str | None, *, strictly: bool) -> bool:
@@ -113,15 +117,58 @@ def _in_folder(wanted: _Line, folder: str | None, *, strictly: bool) -> bool:
     return folder is not None and glob.word_covers(wanted.folder, folder)
 
 
+def _with_home(argument: str, home: str) -> str:
+    if not home or ("~" not in argument and "$" not in argument):
+        return argument
+    # What stands in quotes is taken letter by letter there as in a shell, but for the variable in double quotes.
+    return _AT_HOME.sub(lambda found: found[1] + (home if '"' in found[1] else re.sub(r"([\s\\*'\"])", r"\\\1", home)), argument)
+
+
+_AT_HOME = re.compile(r"""(^|\s|\s"|=)(?:~(?=/|\s|$)|\$HOME(?![A-Za-z0-9_])|\$\{HOME\})""")
+
+
+@lru_cache(maxsize=4096)
+def _tidy(argument: str, home: str) -> tuple[object, ...]:
+    """The words of a command's pattern, as they are compared when it is about forbidding."""
+    words = _line_of(_with_home(argument, home)).words
+    return tuple(spelling.word(each, home) if isinstance(each, str) else each for each in words)
+
+
+@lru_cache(maxsize=512)
+def _spellings(command: Command, home: str) -> tuple[tuple[str, ...], ...]:
+    """For each word of a command the ways to say it; the program goes by its last name too."""
+    also = command.also or ((),) * len(command.words)
+    found = [(word, *more) for word, more in zip(command.words, also, strict=True)]
+    found[0] = tuple(name for each in found[0] for name in (each, each.rpartition("/")[2]))
+    return tuple(tuple(dict.fromkeys(spelling.word(each, home) for each in word)) for word in found)
+
+
+def _is_spelled(piece: object, said: tuple[str, ...]) -> bool:
+    if not isinstance(piece, str):
+        return False
+    # Letter case tells options and words of programs apart, and file names not everywhere.
+    files = [each for each in said if ("/" in each or "." in each) and not each.startswith("-")]
+    return any(glob.word_covers(piece, each) for each in said) or any(glob.word_covers(_folded(piece), _folded(each)) for each in files)
+
+
 def programs(command: Command) -> tuple[str, ...]:
     """The names that a command's program goes by: as it is written, and its last name. None for a command without words."""
     return (command.words[0], command.words[0].rpartition("/")[2]) if command.words else ()
 
 
 def program(argument: str) -> str:
-    """The word that every command covered by the argument begins with; empty when there is none."""
+    """The last name, in small letters, of the program that every command covered by the argument runs; empty when there is none."""
     first = next(iter(_line_of(argument).words), "")
-    return first if isinstance(first, str) and not glob.is_pattern(first) else ""
+    return _last(first) if isinstance(first, str) and not glob.is_pattern(first) else ""
+
+
+def last_names(command: Command) -> set[str]:
+    """The names of a command's program, links followed, as ``program`` spells them."""
+    return {_last(each) for each in (*command.words[:1], *(command.also[0] if command.also else ()))}
+
+
+def _last(program: str) -> str:
+    return _folded(program.rstrip("/").rpartition("/")[2])
 
 
 def _fits(wanted: tuple[object, ...], words: tuple[str, ...]) -> bool:
@@ -235,20 +282,53 @@ def _seen(path: Path, home: str, *, folded: bool) -> tuple[_Spelling, ...]:
     as_written = _folded if folded else str
     home, roots = as_written(home), [as_written(root) for root in path.roots]
     found = []
-    for spelling in map(as_written, path.spellings):
-        at_home = spelling[len(home) :].lstrip("/") if home and within(home, spelling) else None
-        below = tuple(spelling[len(root) :].lstrip("/") for root in roots if within(root, spelling))
-        found.append(_Spelling(spelling.lstrip("/"), at_home, below))
+    for each in map(as_written, path.spellings):
+        at_home = each[len(home) :].lstrip("/") if home and within(home, each) else None
+        below = tuple(each[len(root) :].lstrip("/") for root in roots if within(root, each))
+        found.append(_Spelling(each.lstrip("/"), at_home, below))
     return tuple(found)
 
 
 def _covers_spelling(argument: str, seen: _Spelling) -> bool:
-    if argument.startswith("//"):
-        return _line_covers("/" + argument.lstrip("/"), seen.whole)
-    if argument.startswith("~/"):
-        return seen.at_home is not None and _line_covers(argument[1:], seen.at_home)
-    read = _line(argument.removeprefix(".") if argument.startswith("./") else argument)
+    start, line = _placed(argument)
+    if start == "top":
+        return _line_covers(line, seen.whole)
+    if start == "home":
+        return seen.at_home is not None and _line_covers(line, seen.at_home)
+    read = _line(line)
     return read is not None and any(read.match_file(name) is not None for name in seen.below)
+
+
+@lru_cache(maxsize=4096)
+def _placed(argument: str) -> tuple[Start, str]:
+    """Where the paths of an argument begin, and the line of .gitignore that they are written as there."""
+    said = spelling.from_home(argument)
+    if said.startswith("//"):
+        return "top", spelling.tidy("/" + said.lstrip("/"))
+    if said == "~" or said.startswith("~/"):
+        return "home", spelling.tidy(said[1:]) if said.strip("~/") else "/**"
+    return "workspace", spelling.tidy(said.removeprefix(".") if said.startswith("./") else said)
+
+
+Start = Literal["workspace", "home", "top"]
+
+
+class Placed(NamedTuple):
+    """An argument about paths; ``matches`` says of a path below ``start`` whether the line covers it, in any letter case."""
+
+    start: Start
+    line: str
+    matches: Callable[[str], bool]
+
+
+def placed(argument: str) -> Placed | None:
+    """An argument about paths in its parts; None for one that names none."""
+    start, line = _placed(argument)
+    read = _line(_folded(line))
+    if read is None or read.regex is None:
+        return None
+    fits = read.regex.match
+    return Placed(start, line, lambda path: fits(_folded(path)) is not None)
 
 
 def folder(argument: str) -> str:
@@ -290,11 +370,6 @@ def _line(line: str) -> GitIgnoreSpecPattern | None:
         return GitIgnoreSpecPattern(f"\\{escaped}" if escaped.startswith("#") else escaped)
     except GitIgnorePatternError:
         return None
-
-
-@lru_cache(maxsize=4096)
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()
 
 
 def path_text(path: Path, home: str) -> str:

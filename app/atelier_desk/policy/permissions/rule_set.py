@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import denying, pattern
 from atelier_desk.policy.permissions.facts import Facts
 from atelier_desk.policy.permissions.pattern import Pattern
 
@@ -18,7 +18,7 @@ class ReadRule:
     Attributes:
         place: its number in the run's rules: of several that cover a call the first is named.
         prefix: what the names of its tools begin with.
-        program: the word that the commands it covers begin with; empty when that is not certain.
+        program: the last name of the program that the commands it covers run; empty when that is not certain.
         folder: what the paths it covers begin with, below a granted folder; empty when that is not certain.
     """
 
@@ -40,11 +40,14 @@ class RuleSet:
     def __init__(self, rules: Iterable[PermissionRule]) -> None:
         self._named: dict[tuple[Action, str], list[ReadRule]] = {}
         self._patterns: dict[Action, list[ReadRule]] = {action: [] for action in Action}
+        self._bans: list[ReadRule] = []
         for place, rule in enumerate(rules):
             read = pattern.parse(rule.text)
             prefix, star, _rest = read.name.partition("*")
             argument = read.argument or ""
             one = ReadRule(place, rule, read, prefix, pattern.program(argument), pattern.folder(argument))
+            if rule.action is Action.DENY and (denying.denies_reading(read) or denying.denies_writing(read)):
+                self._bans.append(one)
             if star:
                 self._patterns[rule.action].append(one)
             else:
@@ -55,10 +58,12 @@ class RuleSet:
         names = {facts.tool, facts.section, f"section:{facts.section}", f"mcp__{facts.server}", *facts.path_tools}
         found = [one for name in names for one in self._named.get((action, name), ())]
         found += [one for one in self._patterns[action] if facts.tool.startswith(one.prefix)]
-        if facts.commands and not (facts.paths or facts.hosts or facts.agents):
-            programs = {program for command in facts.commands for program in pattern.programs(command)}
+        if action is Action.DENY and self._bans and (facts.paths or facts.reached or facts.taken):
+            found = list({one.place: one for one in (*found, *self._bans)}.values())
+        if facts.commands and not (facts.reached or facts.taken or facts.paths or facts.hosts or facts.agents):
+            programs = {program for command in facts.commands for program in pattern.last_names(command)}
             found = [one for one in found if one.program in programs or not one.program]
         elif facts.paths and not (facts.commands or facts.hosts or facts.agents):
-            folders = {folder for path in facts.paths for folder in pattern.folders(path)}
+            folders = {folder for path in (*facts.paths, *facts.reached, *facts.taken) for folder in pattern.folders(path)}
             found = [one for one in found if one.folder in folders or not one.folder]
         return sorted(found, key=lambda one: one.place)

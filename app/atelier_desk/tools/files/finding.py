@@ -190,6 +190,7 @@ class SearchFilesTool(FileTool):
             most=input.max_results,
             seconds=SECONDS,
             stopped=lambda: context.cancelled,
+            tells=lambda path: context.tells((where.root / path).as_posix()),
         )
         rows: list[dict[str, Any]] = []
         used, cut = 0, results.cut

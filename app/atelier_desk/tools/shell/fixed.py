@@ -28,8 +28,9 @@ class FixedCommand(DescribedTool):
         if not file:
             raise running.not_found(program)
         order = Order(file, (program, *arguments), place.folder, running.environment_of(place))
-        order = running.boxed(order, box, place, running.commands_of(self.services), context.workflow_id)
+        kept_from = await running.hidden(context, None)
+        order = running.boxed(order, box, place, running.commands_of(self.services), context.workflow_id, kept_from)
         async with noting.noted(self.services, context, place, writes=True) as changes:
             kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
             await running.until_end(kept, context, timeout_s)
-        return changes.into(running.result(kept))
+        return changes.into(running.explained(running.result(kept), kept_from))

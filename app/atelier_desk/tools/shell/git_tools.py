@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
@@ -11,6 +12,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import running
@@ -32,7 +34,8 @@ class _Git(DescribedTool):
         judgement = judge(shlex.join(("git", *arguments)))
         if not judgement.safe:
             raise ToolError(f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside")
-        kept = await running.start(self.services, context, await running.order_of(judgement, place), judgement.text)
+        order = await running.order_of(judgement, place, context=context)
+        kept = await running.start(self.services, context, order, judgement.text)
         await running.until_end(kept, context, _TIMEOUT_S)
         return kept
 
@@ -107,6 +110,7 @@ class GitDiff(_Git):
     title = N_("Git diff")
     purpose = N_("Shows what was changed in the repository.")
     input = DiffInput
+    subjects: ClassVar[Mapping[str, SubjectKind]] = {"file": "paths"}
     summaries: ClassVar = {"": N_("Look at the changes {file}")}
     done: ClassVar = {"": N_("Looked at the changes {file}")}
     about = About(

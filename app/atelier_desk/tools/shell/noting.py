@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from atelier_desk.domain.parts import FileChange
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.services import ToolServices
@@ -52,4 +53,11 @@ async def noted(services: ToolServices, context: ToolContext, place: Where, *, w
         yield made
     finally:
         author = Author(context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id, command=True)
-        made.changed = await asyncio.shield(in_tool_thread(before.compare, author))
+        changed = await asyncio.shield(in_tool_thread(before.compare, author))
+        made.changed = replace(changed, parts=tuple(_told(each, context, place) for each in changed.parts))
+
+
+def _told(part: FileChange, context: ToolContext, place: Where) -> FileChange:
+    """A change without its text, where the rules do not let a result tell of the file."""
+    told = all(context.tells(str(place.root / path)) for path in (part.path, part.moved_to) if path)
+    return part if told else part.model_copy(update={"diff": ""})

@@ -131,10 +131,13 @@ class RunCommand(DescribedTool):
     async def run(self, input: RunCommandInput, context: ToolContext) -> ToolResult:
         place = running.where(context, input.cwd)
         judgement = judge(input.command, _home())
-        order = await running.order_of(judgement, place, interactive=input.background)
+        commands = running.commands_of(self.services)
+        order = await running.order_of(judgement, place, interactive=input.background, context=context)
+        kept_from = running.NOTHING
         if not judgement.safe:
+            kept_from = await running.hidden(context, judgement)
             order = running.boxed(
-                order, input.sandbox, place, running.commands_of(self.services), context.workflow_id,
+                order, input.sandbox, place, commands, context.workflow_id, kept_from,
                 only=running.named(judgement, place) if input.sandbox == "workspace" else None,
                 changes_repositories=repository_changes.purpose(judgement),
             )  # fmt: skip
@@ -142,7 +145,7 @@ class RunCommand(DescribedTool):
             async with noting.noted(self.services, context, place, writes=not judgement.safe) as changes:
                 kept = await running.start(self.services, context, order, input.command)
                 await running.until_end(kept, context, input.timeout_ms / 1000)
-            return changes.into(running.result(kept))
+            return changes.into(running.explained(running.result(kept), kept_from))
         kept = await running.start(self.services, context, order, input.command, background=True)
         await kept.process.wait(limits.COMMAND_BEGINS_S)
         if not kept.process.running:

@@ -22,6 +22,7 @@ from atelier_desk.workspace.commands import git, places
 from atelier_desk.workspace.commands.judge import Judged, Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import Line, Simple, Word
+from atelier_desk.workspace.denials import Hidden
 from atelier_desk.workspace.places import NO_WORKSPACE
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
@@ -31,6 +32,7 @@ from atelier_desk.workspace.skills.find import folders_of
 
 BUILT_IN = frozenset({"cd"})
 """Words of the shell that must stay words; every other program is named by its file."""
+NOTHING = Hidden()
 TOLD_EVERY_S = 0.2
 TOLD_LINES, TOLD_CHARACTERS = 40, 4_000
 
@@ -72,24 +74,39 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
+async def hidden(context: ToolContext, judgement: Judgement | None) -> Hidden:
+    """What rules keep from a command that is started now; a program without a line has no judgement."""
+    if not context.denied or not sandbox.hides():
+        # A person was asked about it where nothing can be hidden.
+        return Hidden()
+    return await in_tool_thread(context.denied.shown, judgement)
+
+
 def boxed(
     order: Order,
     kind: Kind,
     place: Where,
     commands: Commands,
     workflow_id: str,
+    kept_from: Hidden = NOTHING,
     *,
     only: tuple[Path, ...] | None = None,
     changes_repositories: bool = False,
 ) -> Order:
-    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is. ``only``: what it reads
-    besides the workspace, see ``named``."""
+    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is.
+
+    Args:
+        kept_from: what rules keep from it.
+        only: what it reads besides the workspace, see ``named``.
+        changes_repositories: see ``sandbox.working``.
+    """
     if kind not in ("workspace", "network"):
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
     box = sandbox.working(
         place.roots, temporary, hidden, network=kind == "network", shown=place.skills, only=only,
+        read_only=kept_from.read_only, masked=kept_from.masked, pinned=kept_from.pinned,
         held=sandbox.held_in(commands.hidden), changes_repositories=changes_repositories,
     )  # fmt: skip
     if box is None:
@@ -129,13 +146,14 @@ def kind_of(wanted: Kind, *, safe: bool) -> Kind:
     return "reading" if safe else wanted
 
 
-async def order_of(judgement: Judgement, place: Where, *, interactive: bool = False) -> Order:
+async def order_of(judgement: Judgement, place: Where, *, interactive: bool = False, context: ToolContext | None = None) -> Order:
     """What is started for a line, without a sandbox unless it only reads; raises ``ToolError``.
 
     A line that only reads runs although nobody was asked. So what asking would have shown is made sure of here: no file of it lies
     outside through a link, its programs are the system's, and git is told to run nothing that a repository names.
     """
     safe = judgement.safe
+    masked = (await hidden(context, judgement)).masked if safe and context is not None else ()
     if safe:
         away = places.outside(judgement.files, place.root, place.folder)
         if away:
@@ -160,7 +178,10 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
         words = (Word(((file, False),)), *command.words[1:])
         if _reads_git(judged) and judged.folder is not None:
             names, reads = await _settings(file, place, judged.folder)
-            words = _words(git.hardened((file, *command.arguments[1:]), names), command)
+            asked = git.hardened((file, *command.arguments[1:]), names)
+            if context is not None and context.denied:
+                asked = await in_tool_thread(context.denied.git, asked, command.arguments[1:], place.folder / judged.folder)
+            words = _words(asked, command)
             shown += reads
         found.append(replace(command, words=words))
     program = found[0].arguments[0]
@@ -168,11 +189,11 @@ async def order_of(judgement: Judgement, place: Where, *, interactive: bool = Fa
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
         reads_git = _reads_git(judgement.commands[0])
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        box = sandbox.reading(*place.roots, shown=shown) if safe else None
+        box = sandbox.reading(*place.roots, shown=shown, masked=masked) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(_reads_git(judged) for judged in judgement.commands if judged.command.arguments[0] == "git")
     said = Line(tuple(found), line.operators).rendered
-    box = sandbox.reading(*place.roots, shown=shown) if safe else None
+    box = sandbox.reading(*place.roots, shown=shown, masked=masked) if safe else None
     return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 
@@ -280,6 +301,13 @@ ENDED_BY: dict[str, Callable[[Kept], str]] = {
     "stopped": lambda kept: "It was stopped.",
     "user": lambda kept: "The user stopped it. Do not start it again unless they ask for it.",
 }
+
+
+def explained(result: ToolResult, kept_from: Hidden) -> ToolResult:
+    """The result of a command that failed, with what rules kept from it."""
+    if result.success or not kept_from.note:
+        return result
+    return replace(result, data={**result.data, "hidden": kept_from.note})
 
 
 def facts(kept: Kept) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from secrets import token_hex
 
 from atelier_desk.workspace.processes.output import Output
 from atelier_desk.workspace.processes.process import Order, Process
+from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 MOST_AT_ONCE = 16
 """Commands in the background of one workflow that run at once."""
@@ -58,7 +59,7 @@ class Commands:
     @property
     def folder(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="atelier-commands-"))
+            self._folder = Path(tempfile.mkdtemp(prefix=FOLDERS))
         return self._folder
 
     def temporary(self, workflow_id: str) -> Path:

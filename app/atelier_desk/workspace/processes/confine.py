@@ -49,7 +49,8 @@ def confine(order: dict[str, Any], forked: Any = None) -> None:
     Args:
         order: ``read`` and ``write`` are lists of folders and files. With ``works``, modes and times may be changed and mounts are tried:
             ``keep`` are paths below ``write`` that stay as they are then, ``shared`` the folder that stands in for shared memory.
-            ``network``: sockets of the internet are free. ``masked`` are paths in whose place ``empty_file`` or ``empty_folder`` is seen.
+            ``pinned`` are folders below ``write`` that keep their names, ``network``: sockets of the internet are free. ``masked``, with
+            or without ``works``, are paths in whose place ``empty_file`` or ``empty_folder`` is seen.
         forked: how this process was made, by ``namespaces.fork``; without it there are mounts at most. When it has namespaces of its own,
             this returns in a process that it starts: the command is not the first one in them.
 
@@ -63,9 +64,10 @@ def confine(order: dict[str, Any], forked: Any = None) -> None:
     libc = _libc()
     _check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     works, network, alone = bool(order.get("works")), bool(order.get("network")), forked is not None and forked.alone
-    if works:
+    if works or order.get("masked"):
         masked = {path: str(order["empty_folder" if os.path.isdir(path) else "empty_file"]) for path in order.get("masked", ())}  # noqa: PTH112
-        view = namespaces.View(list(order["write"]), list(order["keep"]), str(order["shared"]), masked)
+        keep, pinned = list(order.get("keep", ())), list(order.get("pinned", ()))
+        view = namespaces.View(list(order["write"]), keep, str(order["shared"]), masked, pinned)
         mounted = forked.mounts(view) if alone else namespaces.mounts(view)
         if masked and not mounted:
             raise OSError(errno.EPERM, "the sandbox cannot hide the files that a rule denies")

@@ -87,14 +87,16 @@ class View:
 
     Attributes:
         write: folders that stay writable; ``keep`` what is read-only in them; ``shared`` stands in for shared memory.
+        pinned: folders in them that keep their names.
         masked: what is seen in the place of each path, the outermost first; one in a masked folder is gone with it.
     """
 
-    def __init__(self, write: list[str], keep: list[str], shared: str, masked: dict[str, str]) -> None:
+    def __init__(self, write: list[str], keep: list[str], shared: str, masked: dict[str, str], pinned: list[str]) -> None:
         self.write = [path for path in write if os.path.isdir(path)]  # noqa: PTH112
         self.keep = keep
         self.shared = shared
         self.masked = masked
+        self.pinned = pinned
 
 
 def fork(launcher: int) -> Forked:
@@ -208,6 +210,10 @@ def _see(libc: ctypes.CDLL, view: View) -> None:
     _set(libc, "/", put=_READ_ONLY)
     for path in [*view.write, _SHARED]:
         _set(libc, path, take=_READ_ONLY)
+    for path in sorted(view.pinned):
+        # What something is mounted on cannot be renamed.
+        if os.path.isdir(path):  # noqa: PTH112
+            _mount(libc, path, path, _BIND | _RECURSIVE)
     for path in view.keep:
         _mount(libc, path, path, _BIND | _RECURSIVE)
         _set(libc, path, put=_READ_ONLY)
@@ -259,7 +265,7 @@ def try_all() -> int:
     child = fork(read)
     if child.pid == 0:
         found = PROCESSES if child.alone else 0
-        view = View([], [], _SHARED, {})
+        view = View([], [], _SHARED, {}, [])
         if child.mounts(view) if child.alone else mounts(view):
             found |= MOUNTS
         if child.alone and os.readlink("/proc/self") == str(os.getpid()):  # noqa: PTH115

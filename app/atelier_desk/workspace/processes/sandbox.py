@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from functools import cache
 from os.path import lexists, realpath
@@ -19,6 +20,8 @@ from atelier_desk.workspace.processes import confine, namespaces, seatbelt
 from atelier_desk.workspace.processes.process import SUPERVISED
 from atelier_desk.workspace.processes.secret_places import SECRETS
 
+FOLDERS = "atelier-commands-"
+"""What the names of the folders of commands begin with, in the system's folder for temporary files."""
 Kind = Literal["reading", "workspace", "network", "none"]
 """What a command is kept in, from the strictest on; ``none`` is no sandbox."""
 
@@ -51,21 +54,28 @@ def means() -> str:
     return "sandbox-exec" if seatbelt.available() else f"Landlock {confine.abi()} + seccomp"
 
 
-def reading(*roots: Path, shown: Iterable[str] = ()) -> dict[str, Any] | None:
+def reading(*roots: Path, shown: Iterable[str] = (), masked: Iterable[Path] = ()) -> dict[str, Any] | None:
     """A sandbox that reads the granted folders, the system's programs and ``shown``, but no secrets beside the granted folders; None where
     there is no sandbox.
 
-    ``shown``: files and folders besides, as git needs its owner's settings, and a repository that begins above the workspace.
+    Args:
+        shown: files and folders besides, as git needs its owner's settings, and a repository that begins above the workspace.
+        masked: as for ``working``.
     """
     if not available():
         return None
     own = [realpath(root) for root in roots]
     closed = {realpath(path) for path in [*map(Path, _CLOSED), *(Path.home() / name for name in SECRETS)]} - {"/dev"}
     more = [found for each in shown for found in _without(realpath(each), closed)]
+    empty = sorted({realpath(each) for each in masked})
     if seatbelt.available():
-        return {"kind": "reading", "profile": seatbelt.profile([*seatbelt.SYSTEM, *own, *more], ["/dev/null", "/dev/zero"])}
+        limits = seatbelt.profile([*seatbelt.SYSTEM, *own, *more], ["/dev/null", "/dev/zero"], closed=empty)
+        return {"kind": "reading", "profile": limits}
     system = [found for each in SYSTEM for found in (_without(each, closed) if each == "/etc" else (each,))]
-    return {"kind": "reading", "read": [*system, *own, *more], "write": list(NOWHERE)}
+    masks = _masks(empty)
+    if masks:
+        masks["shared"] = masks["empty_folder"]
+    return {"kind": "reading", "read": [*system, *own, *more], "write": list(NOWHERE), **masks}
 
 
 def is_of_system(program: str) -> bool:
@@ -85,6 +95,7 @@ def working(
     only: Iterable[Path] | None = None,
     held: Path | None = None,
     changes_repositories: bool = False,
+    pinned: Iterable[Path] = (),
 ) -> dict[str, Any] | None:
     """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets, or ``only`` some files; None where there is
     no sandbox.
@@ -98,6 +109,7 @@ def working(
         masked: files and folders in whose place the command sees an empty one. They need mounts: without them it does not start.
         held: where ``guarded_files`` puts what it takes away, out of the command's reach.
         changes_repositories: to change settings of repositories is what the command is for, and a person or a rule allowed it.
+        pinned: folders below ``roots`` that keep their names and places, and are written as before; they need mounts.
     """
     if not available():
         return None
@@ -114,6 +126,7 @@ def working(
     guard = {"roots": written, "held": str(held) if held is not None else "", "changes_repositories": changes_repositories}
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
+    closed |= {realpath(_nothing())} if empty else set()
     # What a command can write it could put a link in the place of.
     readable = ["/"]
     if only is not None:
@@ -139,20 +152,37 @@ def working(
         "read": [*(found for each in readable for found in _without(each, closed)), *DEVICES, *opened],
         "write": [*(found for root in written for found in _without(root, closed)), *map(realpath, own), *NOWHERE],
         "keep": keep,
+        "pinned": sorted({realpath(each) for each in pinned}),
         "shared": realpath(temporary / "shm"),
-        **_masks(empty, temporary),
+        **_masks(empty),
     }
 
 
-def _masks(masked: list[str], temporary: Path) -> dict[str, Any]:
+def _masks(masked: list[str]) -> dict[str, Any]:
     """What stands in the place of masked files and folders: an empty one that nobody can write."""
     if not masked:
         return {}
-    file, folder = temporary / "empty/file", temporary / "empty/folder"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file.touch(0o400)
-    folder.chmod(0o500)
+    file, folder = _nothing() / "file", _nothing() / "folder"
+    folder.mkdir(exist_ok=True, mode=0o555)
+    file.touch(0o444)
     return {"masked": masked, "empty_file": realpath(file), "empty_folder": realpath(folder)}
+
+
+def _nothing() -> Path:
+    """The folder of what is empty. No command can write in it: a link there would lead to what is to be hidden."""
+    return Path(_empty().name)
+
+
+@cache
+def _empty() -> tempfile.TemporaryDirectory[str]:
+    made = tempfile.TemporaryDirectory(prefix=FOLDERS)
+    Path(made.name).chmod(0o711)
+    return made
+
+
+def hides() -> bool:
+    """Whether files that a rule denies can be hidden from a command: by mounts of its own, or on macOS by its profile."""
+    return has_mounts() or seatbelt.available()
 
 
 def has_mounts() -> bool:

@@ -220,7 +220,9 @@ class ApprovalsPage(RowsPage):
         workflows = await self.bridge.engine.workflows.list()
         self._workflows = {workflow.id: workflow.name for workflow in workflows}
         self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
-        self.rules.show_rules(kept.rules, {**self._agents, **self._workflows})
+        found = await self.bridge.engine.permissions.unmatchable([rule.text for rule in kept.rules])
+        never = {text: said.localized(_) for text, said in found.items()}
+        self.rules.show_rules(kept.rules, {**self._agents, **self._workflows}, never)
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
         await self.trail.load()
 
@@ -260,6 +262,8 @@ class ApprovalsPage(RowsPage):
         form.close_done()
         await self.load()
         told = _("No server {name} with such a tool is here now; the rule holds as soon as there is one.", name=away) if away else ""
+        for never in () if away else (await self.bridge.engine.permissions.unmatchable([fields["text"]])).values():
+            told = _("Never matches: {reason}", reason=never.localized(_))
         if rule is not None:
             before = rule.model_dump(include=set(fields))
             undo = partial(self.bridge.engine.permissions.change, rule.id, **before)

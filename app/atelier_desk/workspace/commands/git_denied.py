@@ -1,0 +1,248 @@
+"""git and paths that a rule denies: what it is told to leave out, what it must not be asked, and whether its history holds them."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from atelier_desk.domain.denial import Ban
+from atelier_desk.workspace.commands import git
+from atelier_desk.workspace.commands.options import UnknownOptionError
+from atelier_desk.workspace.denied import real
+from atelier_desk.workspace.processes import environment
+
+EXCLUDES = frozenset({"diff", "log", "show", "status"})
+"""Of git's reading commands those that print what stands in files; all take paths to leave out."""
+_OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_SECONDS = 3.0
+_REFS = 2_000
+"""Files of a repository's references that are looked at to know whether something changed."""
+
+
+def patterns(bans: Iterable[Ban], top: str, roots: Sequence[str], home: str) -> tuple[str, ...]:
+    """The denied paths as globs below a folder ``top``, which may lie above or below where a rule begins; everything is ``**``."""
+    found: dict[str, None] = {}
+    for ban in bans:
+        starts = {"workspace": roots, "home": (home,), "top": ("/",)}[ban.start] if ban.reads else ()
+        for start in starts:
+            for each in _below(ban, real(start), top):
+                found[each] = None
+    return tuple(found)
+
+
+def _below(ban: Ban, start: str, top: str) -> list[str]:
+    line = ban.line.strip("/")
+    if top == start or top.startswith(start.rstrip("/") + "/"):
+        rest = [part for part in top[len(start.rstrip("/")) :].split("/") if part]
+        if rest and (ban.matches("/".join(rest)) or ban.matches("/".join(rest) + "/") or ban.matches("/".join(rest) + "/\1")):
+            return ["**"]
+        if not ban.anchored:
+            return [f"**/{line}"]
+        parts = line.split("/")
+        while rest and parts:
+            if parts[0] == "**":
+                return ["/".join(parts)]
+            if not fnmatch.fnmatchcase(rest[0].casefold(), parts[0].casefold()):
+                return []
+            rest, parts = rest[1:], parts[1:]
+        return ["/".join(parts)] if parts else ["**"]
+    if start.startswith(top.rstrip("/") + "/"):
+        lead = _escaped(start[len(top.rstrip("/")) + 1 :])
+        return [f"{lead}/{line}" if ban.anchored else f"{lead}/**/{line}"]
+    return []
+
+
+def _escaped(path: str) -> str:
+    return "".join(f"\\{letter}" if letter in "*?[\\" else letter for letter in path)
+
+
+def pathspecs(globs: Iterable[str], *, without: bool) -> tuple[str, ...]:
+    """Globs as git takes them (gitglossary(7), "pathspec"), from the top of the work tree on and in any letter case."""
+    magic = "top,exclude,icase,glob" if without else "top,icase,glob"
+    return tuple(f":({magic}){each}" for glob in globs for each in ((glob,) if glob == "**" else (glob, f"{glob}/**")))
+
+
+def named(words: Sequence[str]) -> list[str]:
+    """The paths of revisions that a git command names: ``src/a`` of ``HEAD:src/a`` and of ``:0:src/a``."""
+    found: list[str] = []
+    for word in words:
+        for part in word.split(".."):
+            _first, colon, rest = part.partition(":")
+            if not colon or word.startswith(":("):
+                continue
+            while colon:
+                found.append(rest)
+                _first, colon, rest = rest.partition(":")
+    return [each.lstrip("/") for each in found if each]
+
+
+def excluding(words: tuple[str, ...], asked: tuple[str, ...], folder: Path, top: str, globs: Sequence[str]) -> tuple[str, ...]:
+    """A hardened reading command of git that leaves denied paths out.
+
+    Args:
+        words: the hardened command; its last words are those of ``asked``, the command as it was written behind ``git``.
+
+    Raises:
+        UnknownOptionError: it names objects whose paths nobody can know.
+    """
+    command, *rest = [word for word in asked if word != "--no-pager"] or [""]
+    if not globs or command not in EXCLUDES:
+        return words
+    if command == "status" and any(re.match(r"-[a-z]*v|--verb", word) for word in rest):
+        # Paths do not narrow down the changes that it prints.
+        raise UnknownOptionError("a rule denies files here, and their changes would be printed", "-v")
+    place = rest.index("--") if "--" in rest else next((at for at, word in enumerate(rest) if _is_path(word, folder)), len(rest))
+    revisions = [word for word in rest[:place] if not word.startswith("-")]
+    _check_objects(words[0], command, revisions, folder)
+    paths = rest[place + 1 :] if place < len(rest) and rest[place] == "--" else rest[place:]
+    head = words[: len(words) - len(rest)]
+    return (*head, *rest[:place], "--", *paths, *pathspecs(globs, without=True))
+
+
+def _is_path(word: str, folder: Path) -> bool:
+    """Whether an operand is a path where none is marked as such: as git decides it for what is no revision too (gitcli(7))."""
+    if word.startswith("-"):
+        return False
+    return word.startswith((":(", ":!", ":^")) or any(mark in word for mark in "*?[") or os.path.lexists(folder / word)
+
+
+def _check_objects(file: str, command: str, revisions: Sequence[str], folder: Path) -> None:
+    for word in revisions:
+        for part in word.replace("...", "..").split(".."):
+            name = part.lstrip("^")
+            if not name or name.startswith(":/"):
+                continue
+            kind = _ask(file, folder, "cat-file", "-t", f"{name}").strip()
+            plain = ":" not in name
+            if (kind == "blob" and plain) or (kind == "tree" and (command != "show" or plain)):
+                raise UnknownOptionError(
+                    "a rule denies files here, and nobody can tell which this object was; name it as REVISION:PATH", word
+                )
+            if kind == "tag" and _ask(file, folder, "rev-parse", "--verify", "-q", f"{name}^{{commit}}") == "":
+                raise UnknownOptionError("a rule denies files here, and this tag is of no commit", word)
+
+
+def _ask(file: str, folder: Path, *arguments: str) -> str:
+    """What a question about objects alone comes to; empty when git does not answer. Such questions run nothing a repository names."""
+    try:
+        done = subprocess.run(
+            (file, "--no-pager", "--no-optional-locks", *_OFF, *arguments),
+            cwd=folder,
+            env={**environment.environment(folder), **git.ENVIRONMENT},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+
+
+def work_tree(folder: Path) -> str:
+    """The top of the work tree that a folder lies in; empty for none."""
+    here = real(folder)
+    while not os.path.lexists(f"{here}/.git"):
+        parent = os.path.dirname(here)  # noqa: PTH120
+        if parent == here:
+            return ""
+        here = parent
+    return here
+
+
+def objects(repository: str) -> tuple[str, ...]:
+    """The folders that hold a repository's objects, those it borrows too (gitrepository-layout(5))."""
+    common = repository
+    try:
+        said = Path(repository, "commondir").read_text("utf-8", "surrogateescape").strip()
+        common = real(os.path.join(repository, said))  # noqa: PTH118
+    except OSError:
+        pass
+    found: dict[str, None] = {}
+    waiting = [real(f"{common}/objects"), real(f"{repository}/objects")]
+    while waiting and len(found) < 20:
+        one = waiting.pop()
+        if one in found or not os.path.isdir(one):  # noqa: PTH112
+            continue
+        found[one] = None
+        try:
+            lines = Path(one, "info/alternates").read_text("utf-8", "surrogateescape").splitlines()
+        except OSError:
+            continue
+        waiting += [real(os.path.join(one, line)) for line in lines if line and not line.startswith("#")]  # noqa: PTH118
+    return tuple(found)
+
+
+_CONTENT = ("lfs", "rebase-merge", "rebase-apply", "sequencer", "rr-cache", "lost-found")
+
+
+def content(repository: str) -> tuple[str, ...]:
+    """All folders of a repository that hold what stands in files: its objects, those of git-lfs, and changes in the middle of a rebase."""
+    found = objects(repository)
+    folders = dict.fromkeys((repository, *(os.path.dirname(each) for each in found[:1])))  # noqa: PTH120
+    more = (f"{folder}/{name}" for folder in folders for name in _CONTENT)
+    return (*found, *(each for each in more if os.path.isdir(each)))  # noqa: PTH112
+
+
+def holds(repository: str, bans: Sequence[Ban], roots: Sequence[str], home: str) -> bool:
+    """Whether a denied path occurs in a repository: in what a reference or a log of one leads to, or in its index. Blocks, for some seconds
+    at most; true as well when git cannot say."""
+    if not objects(repository):
+        return False
+    if repository.endswith("/.git"):
+        globs = patterns(bans, os.path.dirname(repository), roots, home)  # noqa: PTH120
+    else:
+        # Where its files lie is not known: the names count in any folder.
+        globs = tuple(f"**/{ban.line.strip('/')}" for ban in bans if ban.reads)
+    return bool(globs) and _holds(repository, globs, _state(repository))
+
+
+@lru_cache(maxsize=256)
+def _holds(repository: str, globs: tuple[str, ...], _state: tuple[object, ...]) -> bool:
+    file = environment.program("git", Path(repository), None, system=True) or environment.program("git", Path(repository), None)
+    if not file:
+        return True
+    wanted = pathspecs(globs, without=False)
+    environ = {**environment.environment(None), **git.ENVIRONMENT}
+    questions = (("rev-list", "--all", "--reflog", "--max-count=1", "--", *wanted), ("ls-files", "--cached", "--", *wanted))
+    for question in questions:
+        words = (file, "--no-pager", "--no-optional-locks", *_OFF, *question)
+        try:
+            done = subprocess.run(
+                words, cwd=repository, env={**environ, "GIT_DIR": repository, "GIT_WORK_TREE": repository}, stdin=subprocess.DEVNULL,
+                capture_output=True, timeout=_SECONDS, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return True
+        if done.returncode != 0 or done.stdout.strip():
+            return True
+    return False
+
+
+def _state(repository: str) -> tuple[object, ...]:
+    """What changes whenever a repository gets other commits or another index."""
+    said: list[object] = []
+    folders = dict.fromkeys((repository, *(os.path.dirname(each) for each in objects(repository)[:2])))  # noqa: PTH120
+    for folder in folders:
+        for name in ("HEAD", "index", "packed-refs", "logs/HEAD", "FETCH_HEAD", "ORIG_HEAD"):
+            said.append(_when(f"{folder}/{name}"))
+        for start in ("refs", "reftable", "logs/refs"):
+            for here, below, files in os.walk(f"{folder}/{start}"):
+                said += [_when(f"{here}/{name}") for name in (".", *files)]
+                if len(said) > _REFS:
+                    return (object(),)  # never the same again: git is asked
+                below.sort()
+    return tuple(said)
+
+
+def _when(path: str) -> tuple[int, int, int]:
+    try:
+        said = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return (0, 0, 0)
+    return (said.st_mtime_ns, said.st_size, said.st_ino)

@@ -1,0 +1,250 @@
+"""Which files and folders that rules deny are there now, so that a command can be kept from them.
+
+Landlock cannot take a file out of a folder it opens, so a command is shown an empty file in the place of each; for that they must be known
+by name. Looking for them is bounded in entries and time; what was not looked at counts as unknown, never as free.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+from atelier_desk.domain.denial import Ban
+from atelier_desk.workspace.processes.sandbox import FOLDERS
+
+ENTRIES = 200_000
+SECONDS = 2.0
+"""What one look takes at most: a workspace of 100 000 files takes half a second."""
+FOUND = 2_000
+"""Denied files and folders that are kept apart one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A denied file or folder with all in it: as it is spelled, links followed, and by which rule."""
+
+    path: str
+    real: str
+    ban: Ban
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """What is there that rules deny.
+
+    Attributes:
+        whole: everything was looked at; False when there is more than that in ``unseen``.
+        pinned: the folders above a denied path that must keep their names: the rule is about that place.
+        repositories: git's own folders among what was looked at, and those that lead to it from above.
+    """
+
+    found: tuple[Found, ...] = ()
+    unseen: str = ""
+    pinned: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        return not self.unseen
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.real for each in self.found if each.ban.reads))
+
+    @property
+    def unwritable(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.real for each in self.found if each.ban.writes))
+
+
+def real(path: str | os.PathLike[str]) -> str:
+    """A path with every link followed and ``/`` between its parts, as rules have it."""
+    return slashed(os.path.realpath(path))
+
+
+def slashed(path: str) -> str:
+    return path if os.sep == "/" else path.replace(os.sep, "/")
+
+
+def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
+    """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""
+    home = real(home)
+    look = _Look(tuple(dict.fromkeys(real(root) for root in roots)), home)
+    for root in look.roots:
+        if not any(root != other and _within(root, other) for other in look.roots):
+            look.walk(root, [(ban, _start(ban, root, home)) for ban in bans], repositories=True)
+    for ban in bans:
+        if ban.start != "workspace":
+            look.elsewhere(ban, _start(ban, "", home))
+    look.same_files()
+    return look.denied()
+
+
+def _start(ban: Ban, root: str, home: str) -> str:
+    return {"workspace": root, "home": home, "top": "/"}[ban.start]
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+@dataclass(slots=True)
+class _Look:
+    roots: tuple[str, ...]
+    home: str
+    found: dict[tuple[str, str], Found] = field(default_factory=dict)
+    repositories: dict[str, None] = field(default_factory=dict)
+    unseen: str = ""
+    _left: int = field(default_factory=lambda: ENTRIES)
+    _until: float = field(default_factory=lambda: monotonic() + SECONDS)
+    _inodes: dict[tuple[int, int], Found] = field(default_factory=dict)
+
+    def denied(self) -> Denied:
+        pinned: dict[str, None] = {}
+        for each in self.found.values():
+            if not each.ban.anchored:
+                continue
+            for root in self.roots:
+                parent = os.path.dirname(each.real)  # noqa: PTH120
+                while _within(parent, root) and parent != root:
+                    pinned[parent] = None
+                    parent = os.path.dirname(parent)  # noqa: PTH120
+        return Denied(tuple(self.found.values()), self.unseen, tuple(sorted(pinned)), tuple(self.repositories))
+
+    def elsewhere(self, ban: Ban, start: str) -> None:
+        """A rule about a place that is no granted folder: from the last name of it that has no pattern."""
+        base = slashed(os.path.join(start, ban.base)) if ban.base else start  # noqa: PTH118
+        walked = real(base) == base and any(_within(base, root) for root in self.roots)
+        if walked or not os.path.lexists(base):
+            return
+        if ban.base and self._takes(ban, start, base, whole=True) and not self._needed(base):
+            self._add(base, ban)
+        elif os.path.isdir(base):  # noqa: PTH112
+            self.walk(base, [(ban, start)])
+
+    def walk(self, top: str, bans: Sequence[tuple[Ban, str]], *, repositories: bool = False) -> None:
+        """All below a folder that one of the bans covers; links are not entered."""
+        waiting = [top]
+        while waiting:
+            folder = waiting.pop()
+            names: set[str] = set()
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        if not self._go_on(folder):
+                            return
+                        names.add(entry.name)
+                        deep = entry.is_dir(follow_symlinks=False)
+                        covering = next((ban for ban in self._covering(bans, entry, deep=deep)), None)
+                        if covering is not None and not self._needed(entry.path):
+                            self._add_all(slashed(entry.path), bans, deep=deep or entry.is_symlink())
+                        elif deep and not (repositories and entry.name == "objects"):
+                            waiting.append(slashed(entry.path))
+            except OSError:
+                continue
+            if repositories:
+                self._repository(folder, names)
+                if "objects" in names and not {"HEAD", "refs"} <= names:
+                    waiting.append(f"{folder}/objects")
+
+    def _covering(self, bans: Sequence[tuple[Ban, str]], entry: os.DirEntry[str], *, deep: bool) -> Iterable[Ban]:
+        deep = deep or entry.is_symlink()
+        return (ban for ban, start in bans if self._takes(ban, start, slashed(entry.path), whole=deep))
+
+    @staticmethod
+    def _takes(ban: Ban, start: str, path: str, *, whole: bool) -> bool:
+        """Whether a ban covers a path, or everything in it when it is a folder."""
+        if ban.start != "top" and not _within(path, start):
+            return False
+        below = path.lstrip("/") if ban.start == "top" else path[len(start.rstrip("/")) + 1 :]
+        return ban.matches(below) or (whole and (ban.matches(f"{below}/") or ban.matches(f"{below}/\1")))
+
+    def _needed(self, path: str) -> bool:
+        """Whether commands cannot do without a folder: what they work in, and where their own files are."""
+        whole = real(path)
+        own = real(tempfile.gettempdir())
+        return any(_within(root, whole) for root in self.roots) or _within(own, whole) or (
+            os.path.dirname(whole) == own and os.path.basename(whole).startswith(FOLDERS)  # noqa: PTH119, PTH120
+        )  # fmt: skip
+
+    def _add_all(self, path: str, bans: Sequence[tuple[Ban, str]], *, deep: bool) -> None:
+        for ban, start in bans:
+            if self._takes(ban, start, path, whole=deep):
+                self._add(path, ban)
+
+    def _add(self, path: str, ban: Ban) -> None:
+        if len(self.found) >= FOUND:
+            self.unseen = self.unseen or path
+            return
+        found = Found(path, real(path), ban)
+        self.found[(path, ban.rule)] = found
+        try:
+            said = os.stat(path)  # noqa: PTH116
+        except OSError:
+            return
+        if said.st_nlink > 1 and not os.path.isdir(path):  # noqa: PTH112
+            self._inodes[(said.st_dev, said.st_ino)] = found
+
+    def same_files(self) -> None:
+        """Other names of a denied file in the granted folders: hard links."""
+        waiting = list(self.roots) if self._inodes else []
+        numbers = {number for _device, number in self._inodes}
+        while waiting:
+            folder = waiting.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        if not self._go_on(folder):
+                            return
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+                        elif entry.inode() in numbers and not entry.is_symlink():
+                            said = entry.stat()
+                            other = self._inodes.get((said.st_dev, said.st_ino))
+                            if other is not None:
+                                self.found.setdefault((entry.path, other.ban.rule), Found(entry.path, entry.path, other.ban))
+            except OSError:
+                continue
+
+    def _go_on(self, folder: str) -> bool:
+        self._left -= 1
+        if self._left < 0 or (self._left % 256 == 0 and monotonic() > self._until):
+            self.unseen = self.unseen or folder
+            return False
+        return True
+
+    def _repository(self, folder: str, names: set[str]) -> None:
+        if {"HEAD", "objects", "refs"} <= names:
+            self.repositories[folder] = None
+        if ".git" in names and (led := led_to(f"{folder}/.git")):
+            self.repositories[led] = None
+
+
+_LEADS = re.compile(r"gitdir:\s*(.+)")
+
+
+def led_to(path: str) -> str:
+    """The repository's folder that a file ``.git`` leads to; empty for anything else (gitrepository-layout(5))."""
+    try:
+        if os.path.isdir(path):  # noqa: PTH112
+            return real(path)
+        with open(path, "rb") as file:  # noqa: PTH123
+            said = _LEADS.match(file.read(5_000).decode("utf-8", "surrogateescape"))
+    except (OSError, ValueError):
+        return ""
+    return real(os.path.join(os.path.dirname(path), said[1].strip())) if said else ""  # noqa: PTH118, PTH120
+
+
+def above(folder: str) -> str:
+    """The repository that a folder lies in, looked for from it upwards; empty when there is none."""
+    here = real(folder)
+    while True:
+        if os.path.lexists(f"{here}/.git") and (found := led_to(f"{here}/.git")):
+            return found
+        parent = os.path.dirname(here)  # noqa: PTH120
+        if parent == here:
+            return ""
+        here = parent

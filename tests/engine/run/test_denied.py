@@ -1,0 +1,346 @@
+"""What a rule denies is got by no tool, no command and nothing a command starts: the attempts of a table, run for real."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalPolicy
+from atelier_desk.domain.chat import ToolCall
+from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.permission import Action, PermissionRule, Verdict
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.engine.run.permissions import verdict
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.workspace.processes import sandbox
+from tests.engine.conftest import Opener
+
+ATTEMPTS = Path(__file__).with_name("denied.txt")
+CANARY = "CANARYqzx7"
+TEXT = f"KEY={CANARY}{CANARY}{CANARY}\n"
+RULES = ("read_file(.env)", "read_file(secrets/**)", "search_files(config/prod.yml)", "file_ops(*.pem)", "read_file($HOME/notes/**)",
+         "read_file(moved/**)")  # fmt: skip
+TOOLS = (
+    "read_file", "write_file", "edit_file", "search_files", "get_file_info", "delete_path", "move_file", "copy_file", "run_command",
+    "git_status", "git_diff", "run_npm_script", "read_image", "describe_image", "render_3d_asset",
+)  # fmt: skip
+PER_STEP = 24
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox")
+
+
+@dataclass(frozen=True)
+class Place:
+    workspace: Path
+    home: Path
+    blob: str
+    tree: str
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(["git", *who, *arguments], cwd=folder, env=environ, check=True, capture_output=True, text=True, timeout=20)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    return made(tmp_path, monkeypatch)
+
+
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    ws, home = tmp_path / "work", tmp_path / "home"
+    for folder in ("d", "secrets", "config", "sub", "moved-real"):
+        (ws / folder).mkdir(parents=True)
+    (home / "notes").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    git(ws, "init", "-q")
+    (ws / "plain.txt").write_text("KEY=plain\n")
+    git(ws, "add", "plain.txt")
+    git(ws, "commit", "-qm", "first")
+    denied = (".env", "d/.env", "secrets/prod.txt", "config/prod.yml", "key.pem")
+    for name in denied:
+        (ws / name).write_text(TEXT)
+    git(ws, "add", "-f", ".")
+    git(ws, "commit", "-qm", "second")
+    git(ws, "mv", ".env", "renamed.txt")
+    git(ws, "commit", "-qm", "third", "--allow-empty")
+    git(ws, "reset", "-q", "--hard", "HEAD~1")
+    (ws / ".env").write_text(TEXT + "stashed=1\n")
+    git(ws, "stash", "-q")
+    blob, tree = git(ws, "rev-parse", "HEAD:.env"), git(ws, "rev-parse", "HEAD:d")
+    git(ws, "tag", "-a", "-m", "x", "v1-blob", blob)
+    for name in denied:
+        (ws / name).write_text(TEXT + f"changed=1{CANARY}\n")
+    git(ws, "add", "d/.env", "secrets/prod.txt")
+    git(ws / "sub", "init", "-q")
+    (ws / "sub/.env").write_text(TEXT)
+    git(ws / "sub", "add", ".env")
+    git(ws / "sub", "commit", "-qm", "in sub")
+    (home / "notes/private.txt").write_text(TEXT)
+    (ws / "moved-real/prod.txt").write_text(TEXT)
+    (ws / "moved").symlink_to("moved-real")
+    (ws / "link-to-env").symlink_to(".env")
+    (ws / "dlink").symlink_to("d")
+    os.link(ws / ".env", ws / "hard.txt")
+    (ws / "r.py").write_text("import glob\nfor f in ('.env', 'd/.env', *glob.glob('secrets/*'), 'hard.txt'): print(open(f).read())\n")
+    (ws / "o.py").write_text(
+        "import pathlib, zlib\nfor f in pathlib.Path('.git/objects').rglob('*'):\n"
+        "    if f.is_file() and len(f.parent.name) == 2: print(zlib.decompress(f.read_bytes()))\n"
+    )
+    (ws / "show.sh").write_text("#!/bin/sh\ncat .env secrets/* config/prod.yml; git show HEAD:.env; git log -p\n")
+    (ws / "show.sh").chmod(0o755)
+    (ws / "Makefile").write_text("show:\n\tcat .env secrets/prod.txt\n")
+    (ws / "package.json").write_text(json.dumps({"name": "x", "scripts": {"show": "cat .env config/prod.yml"}}))
+    return Place(ws, home, blob, tree)
+
+
+def attempts(place: Place) -> list[tuple[str, dict[str, Any]]]:
+    """The calls of the table."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for line in ATTEMPTS.read_text("utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        for name, value in (("WS", place.workspace), ("HOME", place.home), ("BLOB", place.blob), ("TREE", place.tree)):
+            line = line.replace("{" + name + "}", str(value))
+        for call in line.split(" ; "):
+            name, _space, rest = call.partition(" ")
+            found.append(("run_command", {"command": rest, "modifies_files": False}) if name == "$" else (name, json.loads(rest)))
+    return found
+
+
+def seen(text: str) -> bool:
+    """Whether the canary is in it, plain or as usual encodings of it have it."""
+    packed = re.sub(r"\\+[nrt]|\s|\|.*?\|", "", text)
+    hexed = "".join(re.findall(r"[0-9a-f]+", text.lower().replace(" ", "")))
+    ways = [CANARY, CANARY[::-1], *(base64.b64encode(b"x" * lead + CANARY.encode() * 2)[4:-8].decode() for lead in range(3))]
+    return any(way in packed or way in text for way in ways) or CANARY.encode().hex() in hexed
+
+
+async def results(
+    open_atelier: Opener, place: Place, approval: str, calls: list[tuple[str, dict[str, Any]]], rules: Sequence[str] = RULES
+) -> list[str]:
+    """What every call came to, as the model, the window and the journal have it; questions are answered with no."""
+    steps: list[Any] = []
+    for start in range(0, len(calls), PER_STEP):
+        part = calls[start : start + PER_STEP]
+        steps.append([ToolCall(id=f"c{start + at}", name=name, arguments=said) for at, (name, said) in enumerate(part)])
+    model = ScriptedModel([*steps, "done"])
+    agent = AgentConfig(name="A", provider="p", model="m", tools=TOOLS, approval=approval, max_tool_iterations=200)
+    told: list[str] = []
+    async with open_atelier(model) as atelier:
+        await atelier.permissions.add(*(PermissionRule(text=rule, action=Action.DENY) for rule in rules))
+        await atelier.permissions.add(PermissionRule(text="run_command", action=Action.ALLOW))
+        workflow = await atelier.workflows.create("W", workspace=(str(place.workspace),))
+        atelier.bus.subscribe(lambda event: told.append(_plain(event)), workflow.id)
+        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
+        async with asyncio.timeout(120):
+            # A run that waits for an answer counts as over until it has one.
+            while len(model.requests) <= len(steps):
+                await atelier.runs.wait(run_id)
+                for asked in await atelier.approvals.pending():
+                    await atelier.approvals.reject(asked.id)
+                await asyncio.sleep(0)
+        await atelier.runs.wait(run_id)
+        told += [request.model_dump_json() for request in model.requests]
+    return told
+
+
+def _plain(event: StreamEvent) -> str:
+    return json.dumps(event.model_dump(mode="json"), ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    ("approval", "mounts", "part"), [("auto", True, None), ("plan", True, 0), ("selective", True, 1), ("edit", True, 2), ("auto", False, 0)]
+)
+async def test_nothing_gets_at_what_is_denied(
+    open_atelier: Opener, place: Place, approval: str, mounts: bool, part: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the table under the freest profile, a third of it under each other, and a third where the system has no mounts."""
+    if not mounts:
+        monkeypatch.setattr(sandbox, "has_mounts", lambda: False)
+    calls = attempts(place)
+    assert len(calls) >= 300
+    calls = calls if part is None else [call for at, call in enumerate(calls) if at % 3 == part]
+    told = await results(open_atelier, place, approval, calls)
+    wrong = [each[:600] for each in told if seen(_without_arguments(each))]
+    assert not wrong, "\n".join(wrong)
+    ended = sum('"tool_end"' in each for each in told) + sum('"validation_response"' in each for each in told)
+    assert ended >= len(calls)
+    if part is None:
+        for name in (".env", "secrets/prod.txt", "config/prod.yml", "key.pem"):
+            assert CANARY in (place.workspace / name).read_text(), name
+
+
+def _without_arguments(text: str) -> str:
+    """Without what the table itself says."""
+    return text.replace("CANARY HEAD", "").replace('"CANARY"', "")
+
+
+LOUD = """
+ls | head                                  | allow | allow
+cat plain.txt                              | allow | allow
+head -1 plain.txt | wc -l                  | allow | allow
+git status                                 | allow | allow
+git log -p                                 | allow | allow
+grep KEY plain.txt                         | allow | allow
+grep -r KEY .                              | allow | ask denied
+cat *.txt                                  | allow | ask denied
+python3 r.py                               | allow | ask denied
+make show                                  | allow | ask denied
+git commit -m x                            | ask denied | ask denied
+git cat-file -p HEAD                       | ask denied | ask denied
+cat .env                                   | deny rule | deny rule
+cat ./d/../.env                            | deny rule | deny rule
+cat link-to-env                            | deny rule | deny rule
+git show HEAD:.env                         | deny rule | deny rule
+git checkout HEAD -- .env                  | deny rule | deny rule
+python3 r.py secrets/prod.txt              | deny rule | deny rule
+"""
+"""A line, and what becomes of it under Free with mounts and without them."""
+
+
+@pytest.mark.parametrize("mounts", [True, False])
+def test_a_command_asks_where_nothing_can_hide_what_is_denied(place: Place, mounts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "has_mounts", lambda: mounts)
+    wrong = []
+    for line in filter(None, LOUD.splitlines()):
+        command, *cells = (cell.strip() for cell in line.rsplit("|", 2))
+        found = verdict_of(place, "run_command", {"command": command, "modifies_files": False})
+        said = found.action.value if found.action is Action.ALLOW else f"{found.action.value} {found.reason}"
+        if said != cells[0 if mounts else 1]:
+            wrong.append((command, cells, said))
+    assert not wrong
+
+
+PATHS = [
+    ("read_file", {"path": ".env"}), ("edit_file", {"path": ".env", "old_string": "a", "new_string": "b"}),
+    ("write_file", {"path": "d/.env", "content": ""}), ("delete_path", {"path": "d"}), ("delete_path", {"path": "secrets"}),
+    ("move_file", {"source": "d", "destination": "e"}), ("copy_file", {"source": "secrets", "destination": "e"}),
+    ("copy_file", {"source": "plain.txt", "destination": ".env"}), ("move_file", {"source": "plain.txt", "destination": "secrets"}),
+    ("get_file_info", {"path": "secrets/prod.txt"}), ("read_image", {"path": "secrets/prod.txt"}),
+    ("describe_image", {"path": ".env", "prompt": "?"}), ("render_3d_asset", {"model_path": ".env", "output_dir": "r"}),
+    ("git_diff", {"file": ".env"}), ("git_diff", {"file": "secrets/prod.txt"}), ("ingest_code", {"path": ".env"}),
+    ("ingest_code", {"files": ["plain.txt", ".env"]}), ("ingest_directory", {"path": "secrets/x"}),
+    ("generate_image", {"prompt": "x", "output_path": ".env"}), ("read_file", {"path": "moved-real/prod.txt"}),
+    ("read_file", {"path": "hard.txt"}), ("read_file", {"path": "config/../config/PROD.yml"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "arguments"), PATHS)
+def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(place: Place, tool: str, arguments: dict[str, Any]) -> None:
+    found = verdict_of(place, tool, arguments)
+    assert (found.action, found.reason) == (Action.DENY, "rule")
+    assert found.rule in RULES
+    assert found.about
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read_file", {"path": "plain.txt"}), ("list_directory", {"path": "d"}), ("file_exists", {"path": ".env"}),
+        ("copy_file", {"source": "plain.txt", "destination": "e"}), ("search_files", {"pattern": "x"}),
+        ("create_directory", {"path": "d/new"}),
+        ("write_file", {"path": "d/other.txt", "content": "x"}), ("glob_files", {"pattern": "**/.env"}),
+    ],
+)  # fmt: skip
+def test_what_lies_beside_a_denied_path_is_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
+    assert verdict_of(place, tool, arguments).action is Action.ALLOW
+
+
+def verdict_of(place: Place, tool: str, arguments: dict[str, Any], *rules: str) -> Verdict:
+    registry = create_default_tool_registry()
+    found = registry.get_tool(tool)
+    assert found is not None
+    call = registry.describe(found, arguments)
+    denied = tuple(PermissionRule(text=rule, action=Action.DENY) for rule in rules or RULES)
+    agent = AgentConfig(name="A", provider="p", model="m")
+    policy = ApprovalPolicy(mode=ApprovalMode.AUTO, rules=denied)
+    run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=policy, workspace=(str(place.workspace),))
+    started = ToolCallStarted(
+        call_id="c", tool=tool, arguments=arguments, section=found.section, effect=call.effect.value, risk=call.risk.value
+    )
+    return verdict(run, started, call, repaired=False)
+
+
+COMMANDS = """
+cat ~/notes/private.txt     | cat ~/notes/private.txt
+cat ~/notes/private.txt     | cat <HOME>/notes/private.txt
+cat $HOME/notes/private.txt | cat ~/notes//private.txt
+cat ${HOME}/notes/*         | cat ~/./notes/private.txt
+cat <HOME>/notes/private.txt | cat ~/notes/PRIVATE.txt
+cat config/prod.yml         | cat ./config/prod.yml
+cat config/prod.yml         | cat config//prod.yml
+cat config/prod.yml         | cat <WS>/config/prod.yml
+cat config/prod.yml         | cat d/../config/prod.yml
+cat .env                    | cat link-to-env
+./show.sh                   | ./show.sh
+./show.sh                   | <WS>/show.sh
+show.sh:*                   | ./show.sh now
+cat d/*                     | /bin/cat ./d/.env
+"""
+"""A rule that denies a command, and a spelling of a command that it covers."""
+
+
+def test_a_rule_and_a_command_are_spelled_by_one_function(place: Place) -> None:
+    wrong = []
+    for line in filter(None, COMMANDS.splitlines()):
+        for name, value in (("<WS>", place.workspace), ("<HOME>", place.home)):
+            line = line.replace(name, str(value))
+        rule, command = (each.strip() for each in line.split(" | "))
+        found = verdict_of(place, "run_command", {"command": command, "modifies_files": False}, f"run_command({rule})")
+        if found.action is not Action.DENY:
+            wrong.append((rule, command, found))
+    assert not wrong
+
+
+WRITES = """
+printf x > config/prod.yml
+sed -i s/KEY/x/ config/prod.yml
+cp plain.txt config/prod.yml
+mv config gone
+rm -rf vendor
+rm config/prod.yml
+touch vendor/new.txt
+python3 -c "open('config/prod.yml','w').write('x')"
+python3 -c "import os; os.rename('config','gone')"
+python3 -c "import os; os.remove('config/prod.yml')"
+python3 -c "import os; os.rename('vendor','gone')"
+python3 -c "open('vendor/new.txt','w').write('x')"
+python3 -c "open('vendor/lib.txt','a').write('x')"
+python3 -c "import os; os.chmod('vendor/lib.txt', 0)"
+python3 -c "import os; os.truncate('config/prod.yml', 0)"
+"""
+
+
+async def test_nothing_changes_what_a_rule_keeps_from_being_changed(open_atelier: Opener, place: Place) -> None:
+    ws = place.workspace
+    (ws / "vendor").mkdir()
+    (ws / "vendor/lib.txt").write_text("lib\n")
+    before = {name: (ws / name).read_text() for name in ("config/prod.yml", "vendor/lib.txt")}
+    calls = [("run_command", {"command": line, "modifies_files": True}) for line in filter(None, WRITES.splitlines())]
+    calls += [
+        ("write_file", {"path": "vendor/new.txt", "content": "x"}), ("move_file", {"source": "config", "destination": "gone"}),
+        ("delete_path", {"path": "vendor", "recursive": True}), ("copy_file", {"source": "plain.txt", "destination": "vendor"}),
+        ("run_command", {"command": "python3 -c \"open('config/other.yml','w').write('x')\"", "modifies_files": True}),
+    ]  # fmt: skip
+    await results(open_atelier, place, "auto", calls, ("edit_file(config/prod.yml)", "write_file(vendor/**)"))
+    assert {name: (ws / name).read_text() for name in before} == before
+    assert sorted(each.name for each in (ws / "vendor").iterdir()) == ["lib.txt"]
+    # A build still makes files beside it.
+    assert (ws / "config/other.yml").exists() is sandbox.has_mounts()
