@@ -37,11 +37,29 @@ _HOLDERS = tuple({name.rpartition("/")[0] for name in (*_FOLDERS, *_FILES) if na
 _IN_FOLDERS = re.compile("/(?:" + "|".join(map(re.escape, _FOLDERS)) + ")/")
 _ENDS = tuple(f"/{name}/" for name in (*_FILES, *_HOLDERS))
 _LAST = frozenset(name.rpartition("/")[2] for name in (*_FOLDERS, *_FILES))
+_LAST_OF_ALL = _LAST | frozenset(name.rpartition("/")[2] for name in _HOLDERS)
+DEPENDENCIES = frozenset({"node_modules", "bower_components", "site-packages", "dist-packages", "__pycache__", ".tox", ".nox"})
+"""Folders of installed packages: what lies in them is obeyed by nobody, and packages bring such names by the hundred."""
 
 
 def may_be(name: str) -> bool:
     """Whether a file or folder called so can be one of them in some place: for whoever looks through many."""
-    return _folded(name) in _LAST
+    return _plainly(name) in _LAST
+
+
+def may_stand_for(name: str) -> bool:
+    """The same of a file or a link, which can also take the place of a folder that holds such names (``.github``)."""
+    return _plainly(name) in _LAST_OF_ALL
+
+
+def is_protected(path: str) -> bool:
+    """Whether this path is such a name, or lies in a folder all of whose files are."""
+    return _named(_folded(path))
+
+
+def all_below(folder: str) -> bool:
+    """Whether everything in the folder is protected."""
+    return _IN_FOLDERS.search(f"/{_folded(folder).strip('/')}/") is not None
 
 
 def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
@@ -66,3 +84,8 @@ def _folded(path: str) -> str:
     """As the most forgiving file system compares names: macOS and Windows ignore letter case, Windows dots and spaces at a name's end."""
     parts = unicodedata.normalize("NFKC", path).casefold().split("/")
     return "/".join(part if part in ("", ".", "..") else part.rstrip(". ").partition("::$")[0] for part in parts)
+
+
+def _plainly(name: str) -> str:
+    """``_folded`` of one name; nearly all are spared the long way."""
+    return name.lower() if name.isascii() and name[-1:] not in ". " and ":" not in name else _folded(name)

@@ -131,14 +131,19 @@ class RunCommand(DescribedTool):
         place = running.where(context, input.cwd)
         judgement = judge(input.command, _home())
         order = await running.order_of(judgement, place, interactive=input.background)
+        protected = None
         if not judgement.safe:
-            order = running.boxed(order, input.sandbox, place, running.commands_of(self.services), context.workflow_id)
+            protected = await noting.protecting(self.services, place, judgement, input.cwd)
+            commands = running.commands_of(self.services)
+            order = running.boxed(order, input.sandbox, place, commands, context.workflow_id, read_only=protected.read_only())
         if not input.background:
-            async with noting.noted(self.services, context, place, writes=not judgement.safe) as changes:
+            async with noting.noted(self.services, context, place, writes=not judgement.safe, protected=protected) as changes:
                 kept = await running.start(self.services, context, order, input.command)
                 await running.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(running.result(kept))
         kept = await running.start(self.services, context, order, input.command, background=True)
+        if protected is not None:
+            noting.watch(self.services, context, kept, protected)
         await kept.process.wait(limits.COMMAND_BEGINS_S)
         if not kept.process.running:
             return running.result(kept)

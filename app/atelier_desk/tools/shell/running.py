@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,13 +69,15 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
-def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str) -> Order:
+def boxed(
+    order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str, *, read_only: Iterable[Path] = ()
+) -> Order:
     """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is."""
     if kind not in ("workspace", "network"):
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
-    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills)
+    box = sandbox.working(place.roots, temporary, hidden, network=kind == "network", shown=place.skills, read_only=read_only)
     if box is None:
         return order
     # Its own folders of the home cannot be written, nor settings with tokens be read.

@@ -55,6 +55,7 @@ class Judged:
         reason: why it is not known to only read: an English ``N_`` text, empty for one that does; ``about`` the word it is about.
         redirected: those of ``writes`` that its output goes to; its words do not name them.
         wraps: it runs other programs, so no rule for its first words means anything.
+        folder: where ``cd`` led to before it, as it is written; empty where the line began.
     """
 
     command: Simple
@@ -65,6 +66,7 @@ class Judged:
     about: str = ""
     wraps: bool = False
     redirected: tuple[File, ...] = ()
+    folder: str = ""
 
     @property
     def inside(self) -> bool:
@@ -146,7 +148,7 @@ def judge(text: str, home: str = "") -> Judgement:
     for place, command in enumerate(line.commands):
         if followed not in ("", "&&") and folder:
             # The folder is the new one or the old one: nobody can tell which files are meant.
-            judged.append(Judged(command, Kind.RUNS, reason=N_("the folder it runs in is not certain")))
+            judged.append(Judged(command, Kind.RUNS, reason=N_("the folder it runs in is not certain"), folder=folder))
         else:
             one = _judged(command, folder)
             judged.append(one)
@@ -173,6 +175,7 @@ def _judged(command: Simple, folder: str) -> Judged:
         about,
         wraps,
         redirects,
+        folder,
     )
 
 

@@ -127,7 +127,7 @@ def _mounts(libc: ctypes.CDLL, write: list[str], keep: list[str], shared: str, m
         _set(libc, "/", put=_READ_ONLY)
         for path in [*folders, _SHARED]:
             _set(libc, path, take=_READ_ONLY)
-        for path in keep:
+        for path in filter(os.path.lexists, keep):
             _mount(libc, path, path, _BIND | _RECURSIVE)
             _set(libc, path, put=_READ_ONLY)
         for path in sorted(masked):
