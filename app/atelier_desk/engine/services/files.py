@@ -84,9 +84,13 @@ class FileService:
         """The files that wait for a person in a workflow, the oldest first: protected names that programs made."""
         return await in_storage_thread(self._files.held.of, workflow_id)
 
-    async def held_text(self, workflow_id: str, id: str) -> bytes | None:
-        """What a held file holds; None for a link, a folder and a large file. Raises ``NotFoundError``: there is none such."""
-        return await in_storage_thread(lambda: self._files.held.read(self._files.held.get(workflow_id, id), _SHOWN))
+    async def held_diff(self, workflow_id: str, id: str) -> FileChange:
+        """What keeping a held file would change; without a diff for a link, a folder and a large file.
+
+        Raises:
+            NotFoundError: there is none such.
+        """
+        return await in_storage_thread(self._held_diff, workflow_id, id)
 
     async def keep(self, workflow_id: str, id: str) -> Change | None:
         """Put a held file in its place; the change, which can be undone, None for one that cannot: a link, a folder, a large file.
@@ -241,6 +245,18 @@ class FileService:
         before = kept.content(change.before) if change.before and kept.has(change.before) else None
         after = kept.content(change.after) if change.after and kept.has(change.after) else None
         return _part(change, shown, before, after)
+
+    def _held_diff(self, workflow_id: str, id: str) -> FileChange:
+        held = self._files.held.get(workflow_id, id)
+        try:
+            there = self._files.root(held.root).read(held.path, _SHOWN)
+        except AtelierError:
+            there = None
+        after = self._files.held.read(held, _SHOWN)
+        shown = held.path + ("/" if held.folder else "")
+        if after is None:
+            return FileChange(action="changed" if held.replaces else "created", path=shown, before=held.replaces, after=held.content)
+        return file_change(shown, there, after)
 
     def _undo(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> builtins.list[UndoneChange]:
         self._files.recover()
