@@ -10,6 +10,7 @@ import logging
 import math
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import httpx2
     from mcp import Client
     from mcp_types import CallToolResult, InputRequiredResult
+
+    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -72,9 +75,10 @@ class Connection:
         hidden: tuple[Path, ...] = (),
         temporary: Callable[[], Path] | None = None,
         auth: Callable[[McpServer], Awaitable[httpx2.Auth | None]] | None = None,
+        files: WorkspaceFiles | None = None,
     ) -> None:
         """``told`` is called when its state changed, ``listed`` when the server says that its list of tools is another. ``hidden`` is what
-        a program in the sandbox cannot read, ``temporary`` makes the folder it may write to."""
+        a program in the sandbox cannot read, ``temporary`` makes the folder it may write to, ``files`` hold protected files it makes."""
         self.server = server
         self._resolve = resolve
         self._clock = clock
@@ -82,6 +86,8 @@ class Connection:
         self._listed = listed
         self._hidden = hidden
         self._temporary = temporary
+        self._files = files
+        self._watch = 0
         self._auth = auth
         self.state = McpState.IDLE if server.enabled else McpState.OFF
         self.reason: McpError | None = None
@@ -338,6 +344,8 @@ class Connection:
         finally:
             if listening is not None:
                 listening.cancel()
+            if self._watch:
+                await asyncio.shield(in_tool_thread(self._settle))
             if started.done() and not started.cancelled():
                 started.exception()  # nobody may wait for it any more
 
@@ -383,10 +391,31 @@ class Connection:
             if self._temporary is None or not sandbox.available():
                 raise errors.not_started(server.name, server.command, McpError(N_("this system has no sandbox")))
             temporary = self._temporary()
-            box = sandbox.working((folder,) if server.folder else (), temporary, self._hidden, network=True)
+            roots = (folder,) if server.folder else ()
+            box = sandbox.working(roots, temporary, self._hidden, network=True, read_only=self._protect(roots))
             own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box)
+
+    def _protect(self, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+        """What a program in the sandbox finds read-only. What it does to protected files all the same is settled before they are obeyed, and
+        at its end."""
+        from atelier_desk.workspace.checkpoints.files import Author
+        from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
+
+        protected = ProtectedFiles(self._files, roots, mounted=sandbox.has_mounts())
+        if self._files is not None and roots:
+            self._watch = id(protected)
+            settle = partial(protected.settle, Author(""), by=self.server.name)
+            self._files.watches[self._watch] = lambda: [held.workflow_id for held in settle().held]
+        return protected.read_only()
+
+    def _settle(self) -> None:
+        """The program is over."""
+        settle = self._files.watches.pop(self._watch, None) if self._files is not None else None
+        self._watch = 0
+        if settle is not None:
+            settle()
 
     async def _heard(self, message: Any) -> None:
         """A notification of the server; what is none of ours is left alone."""

@@ -258,7 +258,7 @@ class McpService:
         drafted = config.model_copy(update={"enabled": True})
         connection = Connection(
             drafted, lambda server: resolving.resolved(server, vault), self._context.clock,
-            hidden=(self._context.datadir.root,), temporary=self._temporary,
+            hidden=(self._context.datadir.root,), temporary=self._temporary, files=self._context.workspace_files,
         )  # fmt: skip
         try:
             tools = await connection.tools()
@@ -428,6 +428,7 @@ class McpService:
                 hidden=(self._context.datadir.root,),
                 temporary=self._temporary,
                 auth=self._sign.auth,
+                files=self._context.workspace_files,
             )
         return self._connections[name]
 

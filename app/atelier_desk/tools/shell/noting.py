@@ -13,7 +13,7 @@ from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.services import ToolServices
 from atelier_desk.tools.shell import protected_names
-from atelier_desk.tools.shell.running import Where
+from atelier_desk.tools.shell.running import Where, commands_of
 from atelier_desk.workspace.checkpoints.around import Around, Changed
 from atelier_desk.workspace.checkpoints.files import Author
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, Settled
@@ -136,20 +136,11 @@ def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: P
 
     files.watches[id(protected)] = settle
 
-    def over() -> None:
-        async def last() -> None:
-            try:
-                for workflow_id in set(await in_tool_thread(settle)):
-                    files.told_of_held(workflow_id)
-            finally:
-                files.watches.pop(id(protected), None)
+    async def over() -> None:
+        try:
+            for workflow_id in set(await in_tool_thread(settle)):
+                files.told_of_held(workflow_id)
+        finally:
+            files.watches.pop(id(protected), None)
 
-        task = asyncio.get_running_loop().create_task(last())
-        _ending.add(task)
-        task.add_done_callback(_ending.discard)
-
-    kept.process.when_over(over)
-
-
-_ending: set[asyncio.Task[None]] = set()
-"""Kept until they are done."""
+    commands_of(services).afterwards(kept, over)

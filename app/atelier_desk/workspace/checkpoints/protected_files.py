@@ -151,8 +151,9 @@ class ProtectedFiles:
             if text is not None:
                 self._texts[key] = text
                 left -= len(text)
-        self._held_fast = {key for key in self._before.found if mounted and _GENERATED not in f"/{key[1]}"}
-        """What the command finds read-only."""
+        plain = (key for key, seen in self._before.found.items() if stat.S_ISREG(seen.mode))
+        self._held_fast = {key for key in plain if mounted and _GENERATED not in f"/{key[1]}"}
+        """What the command finds read-only; a link cannot be."""
 
     @property
     def names(self) -> tuple[str, ...]:
