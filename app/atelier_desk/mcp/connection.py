@@ -88,6 +88,7 @@ class Connection:
         self._temporary = temporary
         self._files = files
         self._watch = 0
+        self._over: Callable[[], None] = lambda: None
         self._auth = auth
         self.state = McpState.IDLE if server.enabled else McpState.OFF
         self.reason: McpError | None = None
@@ -398,16 +399,21 @@ class Connection:
         return Order(program, (command, *values.args), folder, environ, sandbox=box)
 
     def _protect(self, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-        """What a program in the sandbox finds read-only. What it does to protected files all the same is settled before they are obeyed, and
-        at its end."""
-        from atelier_desk.workspace.checkpoints.files import Author
-        from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
+        """What a program in the sandbox finds read-only.
 
+        What it does to protected files all the same is settled before they are obeyed, and at its end.
+        """
+        from atelier_desk.workspace.checkpoints.files import Author
+        from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
+
+        if self._files is not None:
+            settle_all(self._files)
         protected = ProtectedFiles(self._files, roots, mounted=sandbox.has_mounts())
         if self._files is not None and roots:
             self._watch = id(protected)
             settle = partial(protected.settle, Author(""), by=self.server.name)
             self._files.watches[self._watch] = lambda: [held.workflow_id for held in settle().held]
+            self._over = protected.close
         return protected.read_only()
 
     def _settle(self) -> None:
@@ -416,6 +422,7 @@ class Connection:
         self._watch = 0
         if settle is not None:
             settle()
+            self._over()
 
     async def _heard(self, message: Any) -> None:
         """A notification of the server; what is none of ours is left alone."""

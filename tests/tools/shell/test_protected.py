@@ -21,6 +21,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.protected import is_protected
 from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
 
@@ -133,7 +134,7 @@ async def test_what_is_there_stays_as_it_was(bench: Bench, files: WorkspaceFiles
     for what, code in ATTACKS.items():
         body = "\n".join(f"  {line}" for line in code.split("\n"))
         (bench.root / "attack.py").write_text(
-            f"import glob, os\nfor name in {names + ['guide.txt']!r}:\n try:\n  names = [name]\n{body}\n except OSError as e: print(e)\n"
+            f"import glob, os\nfor name in {[*names, 'guide.txt']!r}:\n try:\n  names = [name]\n{body}\n except OSError as e: print(e)\n"
         )
         result = await bench.run(f"{sys.executable} attack.py")
         assert result.data["exit_status"] == 0, (what, result.data)
@@ -166,7 +167,7 @@ def unmounted(monkeypatch: pytest.MonkeyPatch) -> None:
 MAKERS: tuple[Callable[[str], str], ...] = (
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > {name}",
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > evil; ln -s $PWD/evil {name}",
-    lambda name: f"mkdir -p t; echo evil > t/x; mkdir -p {name.rpartition('/')[0] or '.'}; mv t/x {name}; printf '{name.split('/')[0]}' > .gitignore",
+    lambda name: f"mkdir -p t; echo evil > t/x; mkdir -p {name.rpartition('/')[0] or '.'}; mv t/x {name}; echo '/*' > .gitignore",
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > hard; ln hard {name}; (sleep 0; echo worse > hard)",
 )
 
@@ -195,7 +196,8 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     change = answering.keep(files, "w", first.id)
     assert (bench.root / ".husky/pre-commit").read_text() == "two\n"
     assert os.access(bench.root / ".husky/pre-commit", os.X_OK)
-    assert change is not None and change.undoable
+    assert change is not None
+    assert change.undoable
     (bench.root / "AGENTS.md").write_text("of a person\n")
     with pytest.raises(Exception, match="is there by now"):
         answering.keep(files, "w", second.id)
@@ -273,7 +275,7 @@ async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
         while "begun" not in (await bench.call("command_output", command_id=command_id, offset=0)).data["output"]:
             await asyncio.sleep(0.02)
     # Whatever obeys such files looks first.
-    await asyncio.to_thread(files.sweep)
+    await asyncio.to_thread(settle_all, files)
     assert not (bench.root / "AGENTS.md").exists()
     await bench.call("command_input", command_id=command_id, text="go\n")
     async with asyncio.timeout(20):
@@ -281,6 +283,17 @@ async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
             await asyncio.sleep(0.02)
     assert {held.path for held in files.held.of("w")} >= {"AGENTS.md", ".envrc"}
     assert ((bench.root / "CLAUDE.md").read_text(), (bench.root / ".envrc").exists()) == ("ok\n", False)
+
+
+async def test_after_a_kill_what_was_new_is_held(bench: Bench, files: WorkspaceFiles) -> None:
+    fill(bench.root, ("CLAUDE.md",))
+    ProtectedFiles(files, (bench.root,), workflow_id="w")
+    fill(bench.root, ("AGENTS.md", ".vscode/tasks.json"))
+    again = WorkspaceFiles(bench.outside / "checkpoints", (bench.outside,))
+    assert settle_all(again) == {"w"}
+    assert {held.path for held in again.held.of("w")} == {"AGENTS.md", ".vscode/tasks.json"}
+    assert (bench.root / "CLAUDE.md").exists()
+    assert list(again.held.begun()) == []
 
 
 @needs_sandbox

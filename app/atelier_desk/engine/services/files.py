@@ -22,6 +22,7 @@ from atelier_desk.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, clean, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.protected_files import settle_all
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.instructions import instructions, paths
@@ -170,7 +171,7 @@ class FileService:
         """The trusted ones of the folders, and what they tell agents at this moment; a folder that cannot be read tells nothing."""
         await self.missing(folders)
         # What a program that still runs has put there waits for a person first.
-        for workflow_id in await in_tool_thread(self._files.sweep):
+        for workflow_id in await in_tool_thread(settle_all, self._files):
             self._context.bus.changed("file", workflow_id)
         decided = await self.trusted(folders)
         trusted = tuple(folder for folder in folders if decided[folder])

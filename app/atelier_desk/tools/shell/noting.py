@@ -16,7 +16,7 @@ from atelier_desk.tools.shell import protected_names
 from atelier_desk.tools.shell.running import Where, commands_of
 from atelier_desk.workspace.checkpoints.around import Around, Changed
 from atelier_desk.workspace.checkpoints.files import Author
-from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, Settled
+from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, Settled, settle_all
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.processes import sandbox
 from atelier_desk.workspace.processes.commands import Kept
@@ -80,20 +80,19 @@ _REFUSALS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY
 """What programs print when a file is read-only (Linux, node, macOS)."""
 
 
-async def protecting(services: ToolServices, place: Where, judgement: Judgement | None, cwd: str = "") -> ProtectedFiles:
-    """The protected files before a command: what it must find read-only. ``judgement``: its line; None when it names no files."""
-    return await in_tool_thread(_protecting, services, place, judgement, cwd)
+async def protecting(services: ToolServices, context: ToolContext, place: Where, judgement: Judgement, cwd: str = "") -> ProtectedFiles:
+    """The protected files before a command: what it must find read-only. ``judgement``: its line, which runs in ``cwd``."""
+    return await in_tool_thread(_protecting, services, context.workflow_id, place, judgement, cwd)
 
 
-def _protecting(services: ToolServices, place: Where, judgement: Judgement | None, cwd: str) -> ProtectedFiles:
+def _protecting(services: ToolServices, workflow_id: str, place: Where, judgement: Judgement, cwd: str) -> ProtectedFiles:
     if services.files is not None:
-        services.files.sweep()  # what another program that still runs did is not this one's
-    if judgement is None:
-        return ProtectedFiles(services.files, place.roots, mounted=sandbox.has_mounts())
+        settle_all(services.files)  # what another program that still runs did is not this one's
     folders = [str(root) for root in place.roots]
     found = protected_names.named(judgement, cwd, folders)
     allowed = partial(protected_names.may_change, found, judgement, cwd, folders)
-    return ProtectedFiles(services.files, place.roots, may_change=allowed, mounted=sandbox.has_mounts())
+    mounted = sandbox.has_mounts()
+    return ProtectedFiles(services.files, place.roots, may_change=allowed, mounted=mounted, workflow_id=workflow_id)
 
 
 def author_of(context: ToolContext) -> Author:
@@ -114,7 +113,9 @@ async def noted(
 
     def after() -> None:
         # First what is held goes: it is no change that can be undone.
-        made.settled = protected.settle(author_of(context)) if protected is not None else Settled()
+        if protected is not None:
+            made.settled = protected.settle(author_of(context))
+            protected.close()
         made.changed = before.compare(author_of(context))
 
     try:
@@ -140,6 +141,7 @@ def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: P
         try:
             for workflow_id in set(await in_tool_thread(settle)):
                 files.told_of_held(workflow_id)
+            await in_tool_thread(protected.close)
         finally:
             files.watches.pop(id(protected), None)
 

@@ -64,6 +64,8 @@ class WorkspaceFiles:
     def __init__(self, folder: Path, closed: Sequence[Path] = (), now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.kept = CheckpointFiles(folder)
         self.held = HeldFiles(folder / "held")
+        self.recovered = False
+        """Whether programs that a kill ended were settled."""
         self.told_of_held: Callable[[str], None] = lambda workflow_id: None
         """To be called with the workflow's id, in the loop's thread, when something waits for a person."""
         self._closed = tuple(closed)

@@ -2,6 +2,7 @@
 
 held/<workflow>/<id>.json      the record
 held/<workflow>/<id>/content   the file, link or folder
+held/-open/<id>.json           what was there before a program that runs: after a kill, all else is new
 
 Nothing is given up by age or size: without an answer they stay. They go with their workflow.
 """
@@ -9,10 +10,12 @@ Nothing is given up by age or size: without an answer they stay. They go with th
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 from collections.abc import Container, Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -27,6 +30,7 @@ from atelier_desk.workspace.swapping import rename_new
 _CONTENT = "content"
 _NOBODY = "-"
 """Folder of what belongs to no workflow."""
+_OPEN = "-open"
 
 
 class HeldFiles:
@@ -112,8 +116,23 @@ class HeldFiles:
         """Forget what belongs to workflows that are gone. ``workflows``: a container of the ids of those that exist."""
         with contextlib.suppress(FileNotFoundError):
             for each in list(self.folder.iterdir()):
-                if each.name != _NOBODY and each.name not in workflows:
+                if each.name not in (_NOBODY, _OPEN) and each.name not in workflows:
                     shutil.rmtree(each, ignore_errors=True)
+
+    def begin(self, id: str, about: dict[str, Any]) -> None:
+        """Remember a program that starts, so that a kill of Atelier loses nothing; not synced, a kill leaves what was written."""
+        (self.folder / _OPEN).mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.folder / _OPEN / f"{plain_name(id)}.json").write_text(json.dumps(about))
+
+    def end(self, id: str) -> None:
+        """The program is over, and what it made is settled."""
+        (self.folder / _OPEN / f"{plain_name(id)}.json").unlink(missing_ok=True)
+
+    def begun(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The programs that were not settled."""
+        for path in sorted((self.folder / _OPEN).glob("*.json")):
+            with contextlib.suppress(OSError, ValueError):
+                yield path.stem, json.loads(path.read_text())
 
     def _place(self, held: HeldFile) -> Path:
         return self.folder / plain_name(held.workflow_id or _NOBODY) / plain_name(held.id)

@@ -24,6 +24,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import NamedTuple
 
+from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.policy.permissions.protected import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
@@ -138,6 +139,7 @@ class ProtectedFiles:
         *,
         may_change: Callable[[], Callable[[str], bool]] = lambda: lambda path: False,
         mounted: bool = False,
+        workflow_id: str = "",
     ) -> None:
         self._files, self._roots, self._may_change = files, tuple(roots), may_change
         self._started = files.now() if files is not None else None
@@ -154,6 +156,10 @@ class ProtectedFiles:
         plain = (key for key, seen in self._before.found.items() if stat.S_ISREG(seen.mode))
         self._held_fast = {key for key in plain if mounted and _GENERATED not in f"/{key[1]}"}
         """What the command finds read-only; a link cannot be."""
+        self._id = new_id()
+        if files is not None:
+            names = [(str(root), path) for root, path in self._before.found]
+            files.held.begin(self._id, {"workflow_id": workflow_id, "roots": [str(root) for root in self._roots], "names": names})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -170,6 +176,11 @@ class ProtectedFiles:
         may_change = self._may_change()
         there = (path for path in self.names if _GENERATED not in path)
         return tuple(Path(path) for path in (*there, *self._led_to) if not may_change(path))
+
+    def close(self) -> None:
+        """The program is over and settled."""
+        if self._files is not None:
+            self._files.held.end(self._id)
 
     def settle(self, author: Author, *, by: str = "") -> Settled:
         """Put back what is otherwise now, and hold what is new. Can be called again; what was settled is not looked at anew.
@@ -299,6 +310,28 @@ class ProtectedFiles:
     def _shown(self, root: Path, path: str) -> str:
         path = shown_path(path)
         return path if root == self._roots[0] else f"{root.as_posix().rstrip('/')}/{path}"
+
+
+def settle_all(files: WorkspaceFiles) -> set[str]:
+    """Settle what programs that still run did, and those that a kill of Atelier ended, before anything obeys protected files.
+
+    The workflows of what is held. Blocks.
+    """
+    told: set[str] = set()
+    with files.lock:
+        left = [] if files.recovered else list(files.held.begun())
+        files.recovered = True
+        for id, about in left:
+            known = {(str(root), path) for root, path in about["names"]}
+            roots = [Path(root) for root in about["roots"] if Path(root).is_dir()]
+            for root, path in look(roots).found:
+                if (str(root), path) not in known:
+                    with contextlib.suppress(AtelierError, OSError), files.root(root).located(path, follow=False) as (folder, name):
+                        record = new_record(files, Author(about["workflow_id"]), root, shown_path(path))
+                        files.held.take(record, folder, name)
+                        told.add(record.workflow_id)
+            files.held.end(id)
+    return told | files.sweep()
 
 
 def new_record(files: WorkspaceFiles, author: Author, root: Path, path: str, *, by: str = "") -> HeldFile:
