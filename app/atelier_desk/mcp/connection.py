@@ -414,6 +414,7 @@ class Connection:
             settle = partial(protected.settle, Author(""), by=self.server.name)
             self._files.watches[self._watch] = lambda: [held.workflow_id for held in settle().held]
             self._over = protected.close
+            protected.begin("")
         return protected.read_only()
 
     def _settle(self) -> None:

@@ -183,6 +183,7 @@ async def test_new_ones_wait_for_a_person(bench: Bench, files: WorkspaceFiles) -
         assert {part.path for part in result.parts if isinstance(part, HeldPart)} == set(NAMES)
         assert not [part for part in result.data.get("changed_files", ()) if part.removeprefix("created ") in NAMES]
     waiting = files.held.of("w")
+    assert list(files.held.begun()) == []
     assert len(waiting) == len(MAKERS) * len(NAMES)
     assert all(files.held.read(held, 100) in (b"evil\n", b"worse\n", None) for held in waiting)
 
@@ -287,7 +288,7 @@ async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
 
 async def test_after_a_kill_what_was_new_is_held(bench: Bench, files: WorkspaceFiles) -> None:
     fill(bench.root, ("CLAUDE.md",))
-    ProtectedFiles(files, (bench.root,), workflow_id="w")
+    ProtectedFiles(files, (bench.root,)).begin("w")
     fill(bench.root, ("AGENTS.md", ".vscode/tasks.json"))
     again = WorkspaceFiles(bench.outside / "checkpoints", (bench.outside,))
     assert settle_all(again) == {"w"}

@@ -80,19 +80,19 @@ _REFUSALS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY
 """What programs print when a file is read-only (Linux, node, macOS)."""
 
 
-async def protecting(services: ToolServices, context: ToolContext, place: Where, judgement: Judgement, cwd: str = "") -> ProtectedFiles:
+async def protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str = "") -> ProtectedFiles:
     """The protected files before a command: what it must find read-only. ``judgement``: its line, which runs in ``cwd``."""
-    return await in_tool_thread(_protecting, services, context.workflow_id, place, judgement, cwd)
+    return await in_tool_thread(_protecting, services, place, judgement, cwd)
 
 
-def _protecting(services: ToolServices, workflow_id: str, place: Where, judgement: Judgement, cwd: str) -> ProtectedFiles:
+def _protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str) -> ProtectedFiles:
     if services.files is not None:
         settle_all(services.files)  # what another program that still runs did is not this one's
     folders = [str(root) for root in place.roots]
     found = protected_names.named(judgement, cwd, folders)
     allowed = partial(protected_names.may_change, found, judgement, cwd, folders)
     mounted = sandbox.has_mounts()
-    return ProtectedFiles(services.files, place.roots, may_change=allowed, mounted=mounted, workflow_id=workflow_id)
+    return ProtectedFiles(services.files, place.roots, may_change=allowed, mounted=mounted)
 
 
 def author_of(context: ToolContext) -> Author:
@@ -109,7 +109,9 @@ async def noted(
         yield made
         return
     before = await in_tool_thread(Around, services.files, place.roots)
-    made.read_only = protected.shown() if protected is not None else ()
+    if protected is not None:
+        made.read_only = protected.shown()
+        protected.begin(context.workflow_id)
 
     def after() -> None:
         # First what is held goes: it is no change that can be undone.
@@ -135,6 +137,7 @@ def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: P
     def settle() -> list[str]:
         return [held.workflow_id for held in protected.settle(author_of(context)).held]
 
+    protected.begin(context.workflow_id)
     files.watches[id(protected)] = settle
 
     async def over() -> None:

@@ -139,7 +139,6 @@ class ProtectedFiles:
         *,
         may_change: Callable[[], Callable[[str], bool]] = lambda: lambda path: False,
         mounted: bool = False,
-        workflow_id: str = "",
     ) -> None:
         self._files, self._roots, self._may_change = files, tuple(roots), may_change
         self._started = files.now() if files is not None else None
@@ -157,9 +156,6 @@ class ProtectedFiles:
         self._held_fast = {key for key in plain if mounted and _GENERATED not in f"/{key[1]}"}
         """What the command finds read-only; a link cannot be."""
         self._id = new_id()
-        if files is not None:
-            names = [(str(root), path) for root, path in self._before.found]
-            files.held.begin(self._id, {"workflow_id": workflow_id, "roots": [str(root) for root in self._roots], "names": names})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -176,6 +172,13 @@ class ProtectedFiles:
         may_change = self._may_change()
         there = (path for path in self.names if _GENERATED not in path)
         return tuple(Path(path) for path in (*there, *self._led_to) if not may_change(path))
+
+    def begin(self, workflow_id: str) -> None:
+        """The program starts: from now on a kill of Atelier loses nothing. ``close`` must follow."""
+        if self._files is not None:
+            names = [(str(root), path) for root, path in self._before.found]
+            about = {"workflow_id": workflow_id, "roots": [str(root) for root in self._roots], "names": names}
+            self._files.held.begin(self._id, about)
 
     def close(self) -> None:
         """The program is over and settled."""
