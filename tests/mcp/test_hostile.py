@@ -194,7 +194,7 @@ async def test_protected_files_of_its_folder_stay_and_new_ones_are_held(plain: M
     assert (own / "CLAUDE.md").read_text() == "kind"
     assert {"AGENTS.md", ".envrc"} <= {held.path for held in files.held.of("any")} <= {"AGENTS.md", ".envrc", "CLAUDE.md"}
     assert {held.author for held in files.held.of("any")} == {config.name}
-    assert files.watches == {}
+    assert files.running == []
 
 
 @asynccontextmanager

@@ -10,7 +10,6 @@ import logging
 import math
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, InputRequiredResult
 
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+    from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -87,8 +87,7 @@ class Connection:
         self._hidden = hidden
         self._temporary = temporary
         self._files = files
-        self._watch = 0
-        self._over: Callable[[], None] = lambda: None
+        self._protected: ProtectedFiles | None = None
         self._auth = auth
         self.state = McpState.IDLE if server.enabled else McpState.OFF
         self.reason: McpError | None = None
@@ -345,7 +344,7 @@ class Connection:
         finally:
             if listening is not None:
                 listening.cancel()
-            if self._watch:
+            if self._protected is not None:
                 await asyncio.shield(in_tool_thread(self._settle))
             if started.done() and not started.cancelled():
                 started.exception()  # nobody may wait for it any more
@@ -409,21 +408,17 @@ class Connection:
         if self._files is not None:
             settle_all(self._files)
         protected = ProtectedFiles(self._files, roots, mounted=sandbox.has_mounts())
-        if self._files is not None and roots:
-            self._watch = id(protected)
-            settle = partial(protected.settle, Author(""), by=self.server.name)
-            self._files.watches[self._watch] = lambda: [held.workflow_id for held in settle().held]
-            self._over = protected.close
-            protected.begin("")
+        if roots:
+            self._protected = protected
+            protected.begin(Author(""), by=self.server.name)
         return protected.read_only()
 
     def _settle(self) -> None:
         """The program is over."""
-        settle = self._files.watches.pop(self._watch, None) if self._files is not None else None
-        self._watch = 0
-        if settle is not None:
-            settle()
-            self._over()
+        protected, self._protected = self._protected, None
+        if protected is not None:
+            protected.settle()
+            protected.close()
 
     async def _heard(self, message: Any) -> None:
         """A notification of the server; what is none of ours is left alone."""

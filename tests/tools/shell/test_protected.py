@@ -20,7 +20,7 @@ from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.protected import is_protected
 from atelier_desk.workspace.checkpoints import answering
-from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
@@ -280,15 +280,40 @@ async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
     assert not (bench.root / "AGENTS.md").exists()
     await bench.call("command_input", command_id=command_id, text="go\n")
     async with asyncio.timeout(20):
-        while files.watches:
+        while files.running:
             await asyncio.sleep(0.02)
     assert {held.path for held in files.held.of("w")} >= {"AGENTS.md", ".envrc"}
     assert ((bench.root / "CLAUDE.md").read_text(), (bench.root / ".envrc").exists()) == ("ok\n", False)
 
 
+@needs_sandbox
+async def test_what_one_makes_no_other_puts_back(bench: Bench, files: WorkspaceFiles) -> None:
+    """Two commands at once, the first one making a file again and again; and one that waits until a person replaced a file."""
+    fill(bench.root, ("CLAUDE.md", ".vscode/settings.json"))
+    (bench.root / "first.sh").write_text("while ! test -e go; do echo evil > AGENTS.md; done\n")
+    (bench.root / "second.sh").write_text("echo begun; while ! test -e go2; do sleep 0.02; done; echo evil > .vscode/settings.json\n")
+    first = asyncio.create_task(bench.run("bash first.sh"))
+    async with asyncio.timeout(20):
+        while not (bench.root / "AGENTS.md").exists():
+            await asyncio.sleep(0.01)
+    second = asyncio.create_task(bench.run("bash second.sh"))
+    async with asyncio.timeout(20):
+        while not any("begun" in text for text in bench.progress):
+            await asyncio.sleep(0.02)
+    (bench.root / "new").write_text("of a person\n")
+    (bench.root / "new").replace(bench.root / ".vscode/settings.json")
+    (bench.root / "go").touch()
+    await first
+    (bench.root / "go2").touch()
+    await second
+    assert not (bench.root / "AGENTS.md").exists()
+    assert (bench.root / ".vscode/settings.json").read_text() == "ok\n"
+    assert files.running == []
+
+
 async def test_after_a_kill_what_was_new_is_held(bench: Bench, files: WorkspaceFiles) -> None:
     fill(bench.root, ("CLAUDE.md",))
-    ProtectedFiles(files, (bench.root,)).begin("w")
+    ProtectedFiles(files, (bench.root,)).begin(Author("w"))
     fill(bench.root, ("AGENTS.md", ".vscode/tasks.json"))
     again = WorkspaceFiles(bench.outside / "checkpoints", (bench.outside,))
     assert settle_all(again) == {"w"}
@@ -309,8 +334,7 @@ async def test_what_others_write_meanwhile_stays(bench: Bench, files: WorkspaceF
     written = await bench.call("write_file", replace(bench.context, roots=(bench.root,)), path="AGENTS.md", content="allowed\n")
     assert written.success, written.data
     if sandbox.has_mounts():
-        (bench.root / "new").write_text("edited\n")
-        (bench.root / "new").replace(bench.root / ".vscode/settings.json")
+        (bench.root / ".vscode/settings.json").write_text("edited\n")
     (bench.root / "go").touch()
     result = await call
     assert "held" not in result.data

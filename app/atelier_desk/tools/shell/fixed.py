@@ -31,7 +31,7 @@ class FixedCommand(DescribedTool):
         if not file:
             raise running.not_found(program)
         order = Order(file, (program, *arguments), place.folder, running.environment_of(place))
-        protected = await noting.protecting(self.services, place, judge(shlex.join((program, *arguments))))
+        protected = await noting.protecting(self.services, place, judge(shlex.join((program, *arguments))), box=box)
         commands = running.commands_of(self.services)
         order = running.boxed(order, box, place, commands, context.workflow_id, read_only=protected.read_only())
         async with noting.noted(self.services, context, place, writes=True, protected=protected) as changes:

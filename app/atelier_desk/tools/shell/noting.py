@@ -80,18 +80,23 @@ _REFUSALS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY
 """What programs print when a file is read-only (Linux, node, macOS)."""
 
 
-async def protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str = "") -> ProtectedFiles:
-    """The protected files before a command: what it must find read-only. ``judgement``: its line, which runs in ``cwd``."""
-    return await in_tool_thread(_protecting, services, place, judgement, cwd)
+async def protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str = "", *, box: str) -> ProtectedFiles:
+    """The protected files before a command: what it must find read-only.
+
+    Args:
+        judgement: its line, which runs in ``cwd``.
+        box: the sandbox it gets.
+    """
+    return await in_tool_thread(_protecting, services, place, judgement, cwd, box)
 
 
-def _protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str) -> ProtectedFiles:
+def _protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str, box: str) -> ProtectedFiles:
     if services.files is not None:
         settle_all(services.files)  # what another program that still runs did is not this one's
     folders = [str(root) for root in place.roots]
     found = protected_names.named(judgement, cwd, folders)
     allowed = partial(protected_names.may_change, found, judgement, cwd, folders)
-    mounted = sandbox.has_mounts()
+    mounted = box != "none" and sandbox.has_mounts()
     return ProtectedFiles(services.files, place.roots, may_change=allowed, mounted=mounted)
 
 
@@ -111,12 +116,12 @@ async def noted(
     before = await in_tool_thread(Around, services.files, place.roots)
     if protected is not None:
         made.read_only = protected.shown()
-        protected.begin(context.workflow_id)
+        protected.begin(author_of(context))
 
     def after() -> None:
         # First what is held goes: it is no change that can be undone.
         if protected is not None:
-            made.settled = protected.settle(author_of(context))
+            made.settled = protected.settle()
             protected.close()
         made.changed = before.compare(author_of(context))
 
@@ -133,19 +138,11 @@ def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: P
     files = services.files
     if files is None:
         return
-
-    def settle() -> list[str]:
-        return [held.workflow_id for held in protected.settle(author_of(context)).held]
-
-    protected.begin(context.workflow_id)
-    files.watches[id(protected)] = settle
+    protected.begin(author_of(context))
 
     async def over() -> None:
-        try:
-            for workflow_id in set(await in_tool_thread(settle)):
-                files.told_of_held(workflow_id)
-            await in_tool_thread(protected.close)
-        finally:
-            files.watches.pop(id(protected), None)
+        for workflow_id in set(await in_tool_thread(protected.sweep)):
+            files.told_of_held(workflow_id)
+        await in_tool_thread(protected.close)
 
     commands_of(services).afterwards(kept, over)

@@ -133,7 +133,7 @@ class RunCommand(DescribedTool):
         order = await running.order_of(judgement, place, interactive=input.background)
         protected = None
         if not judgement.safe:
-            protected = await noting.protecting(self.services, place, judgement, input.cwd)
+            protected = await noting.protecting(self.services, place, judgement, input.cwd, box=input.sandbox)
             commands = running.commands_of(self.services)
             order = running.boxed(order, input.sandbox, place, commands, context.workflow_id, read_only=protected.read_only())
         if not input.background:

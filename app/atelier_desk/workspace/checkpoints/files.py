@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ToolError
@@ -51,6 +52,14 @@ class Author:
     undoes: str = ""
 
 
+class Running(Protocol):
+    """A program that runs, and may make protected files."""
+
+    def sweep(self) -> Iterable[str]:
+        """Settle what it did so far; gives the workflows of what is held."""
+        ...
+
+
 class WorkspaceFiles:
     """The changing half of the files of all workspaces of one data folder.
 
@@ -71,13 +80,13 @@ class WorkspaceFiles:
         self._closed = tuple(closed)
         self.now = now
         self.lock = threading.RLock()
-        self.watches: dict[int, Callable[[], Iterable[str]]] = {}
-        """What settles the protected files of a program that runs on, by any number of its own; gives the workflows of what is held."""
+        self.running: list[Running] = []
+        """The programs that run, each with the protected files that were there before it."""
         self._last = 0
 
     def sweep(self) -> set[str]:
         """Settle what programs that still run did to protected files, before anything obeys those; the workflows of what is held."""
-        return {workflow_id for settle in list(self.watches.values()) for workflow_id in settle()}
+        return {workflow_id for each in list(self.running) for workflow_id in each.sweep()}
 
     def root(self, folder: Path | str) -> ConfinedRoot:
         """The granted folder, confined."""

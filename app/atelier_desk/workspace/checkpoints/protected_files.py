@@ -39,6 +39,8 @@ SECONDS = 5.0
 ONE_BYTES = 1024 * 1024
 ALL_BYTES = 32 * 1024 * 1024
 """Of files that can be put back."""
+MANY = 1_000
+"""Files that are made read-only one by one; of more, whole folders are."""
 
 
 _GENERATED = "/.husky/_/"
@@ -141,11 +143,16 @@ class ProtectedFiles:
         mounted: bool = False,
     ) -> None:
         self._files, self._roots, self._may_change = files, tuple(roots), may_change
+        self._author, self._by = Author(""), ""
+        self._settled = Settled()
         self._started = files.now() if files is not None else None
+        others = [each for each in files.running if isinstance(each, ProtectedFiles)] if files is not None else []
         first = look(self._roots)
         self._led_to = tuple(_led_to(self._roots, first))
         self._before = look(self._roots, self._led_to) if self._led_to else first
         self._texts: dict[tuple[Path, str], bytes] = {}
+        for other in others:
+            self._leave_out(other)
         left = ALL_BYTES if files is not None else 0
         for key, seen in self._before.found.items():
             text = self._read(*key, seen) if seen.size <= min(ONE_BYTES, left) else None
@@ -170,29 +177,49 @@ class ProtectedFiles:
     def read_only(self) -> tuple[Path, ...]:
         """What the command must find read-only: all that is there but what it may change, and what links lead to."""
         may_change = self._may_change()
-        there = (path for path in self.names if _GENERATED not in path)
+        there = [path for path in self.names if _GENERATED not in path]
+        if len(there) > MANY:
+            folders = ((path, os.path.dirname(path)) for path in there)  # noqa: PTH120
+            there = list(dict.fromkeys(folder if all_below(folder) else path for path, folder in folders))
         return tuple(Path(path) for path in (*there, *self._led_to) if not may_change(path))
 
-    def begin(self, workflow_id: str) -> None:
-        """The program starts: from now on a kill of Atelier loses nothing. ``close`` must follow."""
+    def _leave_out(self, other: ProtectedFiles) -> None:
+        """What a program that runs already made or changed is not there before this one: it must not be put back by it."""
+        for key in [key for key in self._before.found if key[0] in other._roots and not other._before.partly]:
+            if key not in other._before.found:
+                del self._before.found[key]
+            elif key in other._texts:
+                self._before.found[key] = other._before.found[key]
+                self._texts[key] = other._texts[key]
+
+    def begin(self, author: Author, *, by: str = "") -> None:
+        """The program starts: from now on a kill of Atelier loses nothing. ``close`` must follow.
+
+        ``by``: who it is, when it is of no agent.
+        """
+        self._author, self._by = author, by
         if self._files is not None:
             names = [(str(root), path) for root, path in self._before.found]
-            about = {"workflow_id": workflow_id, "roots": [str(root) for root in self._roots], "names": names}
+            about = {"workflow_id": author.workflow_id, "roots": [str(root) for root in self._roots], "names": names}
             self._files.held.begin(self._id, about)
+            self._files.running.append(self)
 
     def close(self) -> None:
         """The program is over and settled."""
         if self._files is not None:
             self._files.held.end(self._id)
+            self._files.running.remove(self)
 
-    def settle(self, author: Author, *, by: str = "") -> Settled:
-        """Put back what is otherwise now, and hold what is new. Can be called again; what was settled is not looked at anew.
+    def sweep(self) -> list[str]:
+        """Settle what it did so far; gives the workflows of what is held."""
+        before = len(self._settled.held)
+        return [held.workflow_id for held in self.settle().held[before:]]
 
-        ``by``: who did it, when it was no agent.
-        """
+    def settle(self) -> Settled:
+        """Put back what is otherwise now, and hold what is new; gives all since the beginning. Can be called again."""
         files = self._files
         if files is None:
-            return Settled()
+            return self._settled
         held: list[HeldFile] = []
         restored: list[str] = []
         left: list[str] = []
@@ -209,17 +236,19 @@ class ProtectedFiles:
                     self._accept(key, after)
                     continue
                 try:
-                    said = self._settled(files, author, by, key, before, after)
+                    said = self._put_right(files, key, before, after)
                 except (AtelierError, OSError):
                     log.warning("a protected file cannot be settled: %s", path, exc_info=True)
                     left.append(self._shown(*key))
                     continue
                 held += [said] if said is not None else []
                 restored += [self._shown(*key)] if before is not None else []
-        return Settled(tuple(held), tuple(restored), tuple(left), partly)
+            so_far = self._settled
+            self._settled = Settled((*so_far.held, *held), (*so_far.restored, *restored), tuple(left), partly)
+        return self._settled
 
-    def _settled(
-        self, files: WorkspaceFiles, author: Author, by: str, key: tuple[Path, str], before: Seen | None, after: Seen | None
+    def _put_right(
+        self, files: WorkspaceFiles, key: tuple[Path, str], before: Seen | None, after: Seen | None
     ) -> HeldFile | None:
         """One file put back, and held when there is something to hold."""
         root = files.root(key[0])
@@ -230,7 +259,7 @@ class ProtectedFiles:
         if before is not None and after is not None and before.mode == after.mode and self._read(*key, after) == old:
             self._before.found[key] = after
             return None
-        held = self._taken(files, author, by, key, "" if before is None or old is None else _digest(old, before))
+        held = self._taken(files, key, "" if before is None or old is None else _digest(old, before))
         if before is not None and old is not None:
             root.make_folder(key[1].rpartition("/")[0])
             if stat.S_ISLNK(before.mode):
@@ -243,7 +272,7 @@ class ProtectedFiles:
                 self._before.found[key] = again._replace(above=before.above)
         return held
 
-    def _taken(self, files: WorkspaceFiles, author: Author, by: str, key: tuple[Path, str], replaces: str) -> HeldFile | None:
+    def _taken(self, files: WorkspaceFiles, key: tuple[Path, str], replaces: str) -> HeldFile | None:
         """What stands there, moved out of the workspace; None for nothing, and for what is neither file, link nor folder, which goes."""
         root = files.root(key[0])
         try:
@@ -255,7 +284,7 @@ class ProtectedFiles:
                 if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
                     os.unlink(name, dir_fd=folder)
                     return None
-                record = new_record(files, author, key[0], shown_path(key[1]), by=by).model_copy(update={"replaces": replaces})
+                record = new_record(files, self._author, key[0], shown_path(key[1]), by=self._by).model_copy(update={"replaces": replaces})
                 return files.held.take(record, folder, name)
         except ToolError as error:
             if error.code in ("not_found", "not_a_folder"):
@@ -269,10 +298,13 @@ class ProtectedFiles:
         return after.changed < int(self._started.timestamp() * 1e9)
 
     def _by_others(self, key: tuple[Path, str], before: Seen | None, after: Seen | None) -> bool:
-        """Whether the command cannot have done it: a file tool wrote just this, or it was read-only for the command."""
-        if before is not None and key in self._held_fast and before.links == 1:
-            above = after.above if after is not None else _above(*key)
-            if above == before.above:
+        """Whether the command cannot have done it: a file tool wrote just this, or it was read-only for the command.
+
+        A file that took the place of the other is read-only no longer.
+        """
+        if before is not None and after is not None and key in self._held_fast and before.links == after.links == 1:
+            same = (before.device, before.number, before.above) == (after.device, after.number, after.above)
+            if same:
                 return True
         return after is not None and self._files is not None and self._started is not None and self._written(key, self._started)
 
@@ -358,20 +390,6 @@ def look_at(root: Path, path: str) -> Seen | None:
     with contextlib.suppress(OSError):
         _add(result, root, path, ())
     return result.found.get((root, path))
-
-
-def _above(root: Path, path: str) -> tuple[int, ...]:
-    """The folders that a path lies in, as ``look`` notes them; empty when one is not there, or a link."""
-    numbers: list[int] = []
-    parts = path.split("/")[:-1]
-    for end in range(1, len(parts) + 1):
-        try:
-            info = os.lstat(os.path.join(root, *parts[:end]))
-        except OSError:
-            return ()
-        numbers += [info.st_ino] if stat.S_ISDIR(info.st_mode) else []
-    # ``.git/info`` is noted by its repository alone.
-    return tuple(numbers[:-1] if path.endswith("/info/attributes") and "/.git/" in f"/{path}" else numbers)
 
 
 def _digest(text: bytes, seen: Seen) -> str:

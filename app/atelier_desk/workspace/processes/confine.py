@@ -127,8 +127,11 @@ def _mounts(libc: ctypes.CDLL, write: list[str], keep: list[str], shared: str, m
         _set(libc, "/", put=_READ_ONLY)
         for path in [*folders, _SHARED]:
             _set(libc, path, take=_READ_ONLY)
-        for path in filter(os.path.lexists, keep):
-            _mount(libc, path, path, _BIND | _RECURSIVE)
+        for path in keep:
+            try:
+                _mount(libc, path, path, _BIND | _RECURSIVE)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # it went a moment ago: all others stay read-only
             _set(libc, path, put=_READ_ONLY)
         for path in sorted(masked):
             if os.path.lexists(path):
