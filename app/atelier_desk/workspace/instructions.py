@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.instructions import FolderInstructions
-from atelier_desk.policy.permissions.protected import DEPENDENCIES
+from atelier_desk.domain.protected_names import DEPENDENCIES
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
 from atelier_desk.workspace.walk import Walk

@@ -16,9 +16,9 @@ from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.parts import HeldPart
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.domain.protected_names import is_protected
 from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.policy.permissions.protected import is_protected
 from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
@@ -42,9 +42,7 @@ PLAIN_READS = ("cat {}", "grep x {}", "git diff {}", "git log -- {}", "head -n 1
 
 def said(bench: Bench, command: str, mode: ApprovalMode, *rules: str, **more: object) -> Verdict:
     described = bench.call_of(command, **more)
-    held = tuple(
-        PermissionRule(id=text, text=text, action=Action.ALLOW, scope=RuleScope.ALWAYS) for text in rules
-    )
+    held = tuple(PermissionRule(id=text, text=text, action=Action.ALLOW, scope=RuleScope.ALWAYS) for text in rules)
     policy = ApprovalPolicy(mode=mode, rules=held)
     agent = AgentConfig(name="A", provider="p", model="m")
     run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=policy, workspace=(str(bench.root),))

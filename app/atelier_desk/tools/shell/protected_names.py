@@ -16,8 +16,9 @@ from functools import cache
 from os.path import normpath, realpath
 from pathlib import Path as File
 
+from atelier_desk.domain.protected_names import is_protected
 from atelier_desk.policy.permissions.facts import Path, within
-from atelier_desk.policy.permissions.protected import is_protected, protected
+from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.checkpoints.protected_files import look
 from atelier_desk.workspace.commands import git
@@ -185,9 +186,7 @@ def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
     for words in (("rev-parse", "--show-toplevel"), ("ls-files", "-z", "--full-name", ":/")):
         line = git.hardened((program, *words), ())
         try:
-            done = subprocess.run(
-                line, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_GIT_S
-            )
+            done = subprocess.run(line, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_GIT_S)
         except (OSError, subprocess.SubprocessError):
             return None
         said.append(done.stdout)

@@ -69,9 +69,7 @@ def commands_of(services: ToolServices) -> Commands:
     return services.commands
 
 
-def boxed(
-    order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str, *, read_only: Iterable[Path] = ()
-) -> Order:
+def boxed(order: Order, kind: Kind, place: Where, commands: Commands, workflow_id: str, *, read_only: Iterable[Path] = ()) -> Order:
     """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is."""
     if kind not in ("workspace", "network"):
         return order

@@ -156,5 +156,3 @@ def in_the_way(held: HeldFile) -> ConflictError:
 def shown_path(path: str) -> str:
     """A path that can be written down: bytes that are no text become question marks."""
     return path.encode("utf-8", "replace").decode("utf-8")
-
-

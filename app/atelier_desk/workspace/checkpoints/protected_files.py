@@ -27,7 +27,7 @@ from typing import NamedTuple
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.held import HeldFile
-from atelier_desk.policy.permissions.protected import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
+from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.held import shown_path
 from atelier_desk.workspace.diffs import digest
@@ -247,9 +247,7 @@ class ProtectedFiles:
             self._settled = Settled((*so_far.held, *held), (*so_far.restored, *restored), tuple(left), partly)
         return self._settled
 
-    def _put_right(
-        self, files: WorkspaceFiles, key: tuple[Path, str], before: Seen | None, after: Seen | None
-    ) -> HeldFile | None:
+    def _put_right(self, files: WorkspaceFiles, key: tuple[Path, str], before: Seen | None, after: Seen | None) -> HeldFile | None:
         """One file put back, and held when there is something to hold."""
         root = files.root(key[0])
         self._held_fast.discard(key)
@@ -406,5 +404,3 @@ def _led_to(roots: Sequence[Path], first: Look) -> list[str]:
             if os.path.lexists(real) and any(real.startswith(top) for top in tops):
                 found[real] = None
     return list(found)
-
-
