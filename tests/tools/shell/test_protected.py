@@ -187,6 +187,18 @@ async def test_new_ones_wait_for_a_person(bench: Bench, files: WorkspaceFiles) -
 
 
 @needs_sandbox
+async def test_a_folder_full_of_new_ones_is_held_as_a_whole(bench: Bench, files: WorkspaceFiles) -> None:
+    (bench.root / "make.sh").write_text("mkdir .vscode; for each in $(seq 200); do echo evil > .vscode/$each.json; done\n")
+    result = await bench.run("bash make.sh")
+    assert result.data["held"] == [".vscode"]
+    assert not (bench.root / ".vscode").exists()
+    (held,) = files.held.of("w")
+    assert answering.keep(files, "w", held.id) is None
+    assert len(list((bench.root / ".vscode").iterdir())) == 200
+    assert files.held.of("w") == []
+
+
+@needs_sandbox
 async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     (bench.root / "make.sh").write_text("echo one > AGENTS.md; mkdir .husky; echo 'two' > .husky/pre-commit; chmod +x .husky/pre-commit\n")
     await bench.run("bash make.sh")

@@ -25,7 +25,7 @@ def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
         root = files.root(held.root)
         place = Place(Path(held.root), held.path, held.path)
         there = files.digest_at(root, held.path, follow=False)
-        if there == held.content:
+        if there and there == held.content:
             files.held.forget(held)
             return None
         if there not in ("", held.replaces):

@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
@@ -54,24 +55,31 @@ class HeldFiles:
     def take(self, held: HeldFile, source: int, name: str) -> HeldFile:
         """Move what is named so in an open folder out of it; gives the record with what it holds.
 
-        It is copied, never renamed: another name of the same file, left in the workspace, must not change what is held. The record
-        comes first, so after a kill either the file is where it was, or it is listed.
+        A file is copied, never renamed: another name of the same file, left in the workspace, must not change what is held. The record
+        comes first, so after a kill either the file is where it was, or it is listed. A folder is renamed where both are on one disk,
+        however much it holds.
         """
         place = self._place(held)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:
-            transfer.copy(source, name, handle, _CONTENT)
-            held = held.model_copy(update={"content": transfer.digest_of(handle, _CONTENT), "folder": (place / _CONTENT).is_dir()})
+            moved = stat.S_ISDIR(os.stat(name, dir_fd=source, follow_symlinks=False).st_mode)
+            if moved:
+                write_atomic(place.with_suffix(".json"), held.model_copy(update={"folder": True}).model_dump_json().encode())
+                moved = _renamed(source, name, handle)
+            if not moved:
+                transfer.copy(source, name, handle, _CONTENT)
+            held = held.model_copy(update={"content": "" if moved else transfer.digest_of(handle, _CONTENT), "folder": _is_folder(handle)})
             os.fsync(handle)
         except BaseException:
-            shutil.rmtree(place, ignore_errors=True)
+            self.forget(held)
             raise
         finally:
             os.close(handle)
         write_atomic(place.with_suffix(".json"), held.model_dump_json().encode())
         sync_folder(place.parent)
-        transfer.delete(source, name)
+        if not moved:
+            transfer.delete(source, name)
         return held
 
     def read(self, held: HeldFile, most: int) -> bytes | None:
@@ -142,6 +150,18 @@ class HeldFiles:
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             with contextlib.suppress(OSError, ValidationError):
                 yield HeldFile.model_validate_json(path.read_bytes())
+
+
+def _renamed(source: int, name: str, target: int) -> bool:
+    try:
+        os.rename(name, _CONTENT, src_dir_fd=source, dst_dir_fd=target)
+    except OSError:
+        return False
+    return True
+
+
+def _is_folder(handle: int) -> bool:
+    return stat.S_ISDIR(os.stat(_CONTENT, dir_fd=handle, follow_symlinks=False).st_mode)
 
 
 def in_the_way(held: HeldFile) -> ConflictError:

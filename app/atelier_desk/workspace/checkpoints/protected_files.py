@@ -39,6 +39,8 @@ SECONDS = 5.0
 ONE_BYTES = 1024 * 1024
 ALL_BYTES = 32 * 1024 * 1024
 """Of files that can be put back."""
+MANY_NEW = 50
+"""Of so many new files in a new folder the folder is held as a whole."""
 MANY = 1_000
 """Files that are made read-only one by one; of more, whole folders are."""
 
@@ -145,6 +147,7 @@ class ProtectedFiles:
         self._files, self._roots, self._may_change = files, tuple(roots), may_change
         self._author, self._by = Author(""), ""
         self._settled = Settled()
+        self._accepted: set[tuple[Path, str]] = set()
         self._started = files.now() if files is not None else None
         others = [each for each in files.running if isinstance(each, ProtectedFiles)] if files is not None else []
         first = look(self._roots)
@@ -226,6 +229,14 @@ class ProtectedFiles:
         may_change = self._may_change()
         with files.lock:
             now = look(self._roots, self._led_to)
+            for key in self._filled(now, may_change):
+                try:
+                    taken = self._taken(files, key, "")
+                except (AtelierError, OSError):
+                    log.warning("a folder of protected files is held file by file: %s", os.path.join(*key), exc_info=True)
+                    continue
+                held += [taken] if taken is not None else []
+                now.found = {each: seen for each, seen in now.found.items() if each[0] != key[0] or not each[1].startswith(f"{key[1]}/")}
             partly = self._before.partly or now.partly
             for key in sorted({*self._before.found, *now.found}):
                 before, after = self._before.found.get(key), now.found.get(key)
@@ -246,6 +257,18 @@ class ProtectedFiles:
             so_far = self._settled
             self._settled = Settled((*so_far.held, *held), (*so_far.restored, *restored), tuple(left), partly)
         return self._settled
+
+    def _filled(self, now: Look, may_change: Callable[[str], bool]) -> list[tuple[Path, str]]:
+        """Folders with many new files and nothing else: they are held as a whole."""
+        new: dict[tuple[Path, str], int] = {}
+        for root, path in now.found.keys() - self._before.found.keys():
+            parts = path.split("/")
+            tops = ("/".join(parts[:end]) for end in range(1, len(parts)))
+            if top := next((each for each in tops if all_below(each)), ""):
+                new[root, top] = new.get((root, top), 0) + 1
+        filled = [key for key, count in new.items() if count > MANY_NEW and not may_change(os.path.join(*key))]
+        there = [key for key in (*self._before.found, *self._accepted) if filled]
+        return [key for key in filled if not any(root == key[0] and path.startswith(f"{key[1]}/") for root, path in there)]
 
     def _put_right(self, files: WorkspaceFiles, key: tuple[Path, str], before: Seen | None, after: Seen | None) -> HeldFile | None:
         """One file put back, and held when there is something to hold."""
@@ -319,6 +342,7 @@ class ProtectedFiles:
     def _accept(self, key: tuple[Path, str], after: Seen | None) -> None:
         """From now on it counts as there before."""
         self._held_fast.discard(key)
+        self._accepted.add(key)
         if after is None:
             self._before.found.pop(key, None)
             self._texts.pop(key, None)
