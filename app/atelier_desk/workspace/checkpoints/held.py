@@ -62,6 +62,7 @@ class HeldFiles:
         place = self._place(held)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        moved = False
         try:
             moved = stat.S_ISDIR(os.stat(name, dir_fd=source, follow_symlinks=False).st_mode)
             if moved:
@@ -72,7 +73,8 @@ class HeldFiles:
             held = held.model_copy(update={"content": "" if moved else transfer.digest_of(handle, _CONTENT), "folder": _is_folder(handle)})
             os.fsync(handle)
         except BaseException:
-            self.forget(held)
+            if not moved:
+                self.forget(held)
             raise
         finally:
             os.close(handle)
