@@ -10,6 +10,7 @@ from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.domain.change import Change
+    from atelier_desk.domain.held import HeldFile
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept
 
 ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
@@ -41,6 +42,12 @@ def path_words(change: Change) -> str:
 def state_words(change: Change) -> str:
     """Why a change cannot be undone; empty when it can."""
     return _("undone") if change.undone_by else _("no longer kept") if change.cleaned else ""
+
+
+def held_words(held: HeldFile) -> str:
+    """``AGENTS.md``, ``hooks/`` for a folder; and whether a file is there by that name, which stays as it is."""
+    path = held.path + ("/" if held.folder else "")
+    return _("{path} (new version)", path=path) if held.replaces else path
 
 
 def kept_words(kept: Kept) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.workspace.processes import sandbox
 from tests.cli.conftest import Cli
 
 
@@ -122,3 +123,25 @@ def test_a_turn_that_is_resumed_says_that_its_folder_is_gone(cli: Cli, project: 
     assert made.status == 5
     project.rename(project.parent / "moved")
     assert f"The folder {project} is not there" in cli("resume", "--on-approval", "allow", steps=["done"]).err
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="needs a sandbox")
+def test_held_files_are_listed_kept_and_discarded(cli: Cli, project: Path) -> None:
+    (project / "make.sh").write_text("echo Obey. > AGENTS.md; mkdir .husky; echo ls > .husky/pre-commit\n")
+    command = ToolCall(id="c1", name="run_command", arguments={"command": "bash make.sh", "modifies_files": True})
+    made = cli("run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[command], "done"])
+    workflow = str(made.events[0]["workflow_id"])
+    assert not (project / "AGENTS.md").exists()
+    listed = cli("files", "held", workflow, "--json").json
+    assert [each["path"] for each in listed] == [".husky/pre-commit", "AGENTS.md"]
+    assert "AGENTS.md" in cli("files", "held", workflow).out
+    assert cli("files", "keep", workflow).status == 2
+    assert cli("files", "discard", workflow, listed[0]["id"]).status == 0
+    (project / "AGENTS.md").write_text("mine\n")
+    left = cli("files", "keep", workflow, "AGENTS.md")
+    assert (left.status, "is there by now" in left.err) == (1, True)
+    (project / "AGENTS.md").unlink()
+    assert cli("files", "keep", workflow, "AGENTS.md").status == 0
+    assert (project / "AGENTS.md").read_text() == "Obey.\n"
+    assert cli("files", "held", workflow, "--json").json == []
+    assert [each["path"] for each in cli("files", "list", workflow, "--json").json if each["path"] == "AGENTS.md"] == ["AGENTS.md"]

@@ -15,6 +15,8 @@ from atelier_desk.llm.secrets import KeyVault, remember
 from atelier_desk.mcp import results
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.resolving import resolved
+from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.protected_files import settle_all
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, open_atelier
 from tests.engine.services.test_mcp import FREE, added, ended
@@ -168,6 +170,31 @@ async def test_in_the_sandbox_it_writes_in_its_folder_alone_and_reads_no_secrets
         finally:
             await connection.close()
     assert [each.name for each in outside.iterdir()] == ["False"]
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
+async def test_protected_files_of_its_folder_stay_and_new_ones_are_held(plain: Make, clock: ManualClock, tmp_path: Path) -> None:
+    own, temporary = tmp_path / "own", tmp_path / "temporary"
+    for folder in (own, temporary):
+        folder.mkdir()
+    (own / "CLAUDE.md").write_text("kind")
+    files = WorkspaceFiles(tmp_path / "checkpoints")
+    server = plain(tools=[tool("writes")])
+    server.say(notes=str(own / "notes.txt"))
+    config, kept = server.config(sandbox=True, folder=str(own)), KeyVault(session=True)
+    connection = Connection(config, lambda each: resolved(each, kept, {}), clock, temporary=lambda: temporary, files=files)
+    try:
+        for name in ("CLAUDE.md", "AGENTS.md", "plain.txt"):
+            await connection.call("writes", {"path": str(own / name)})
+        await asyncio.to_thread(settle_all, files)
+        assert sorted(each.name for each in own.iterdir() if each.name != "notes.txt") == ["CLAUDE.md", "plain.txt"]
+        await connection.call("writes", {"path": str(own / ".envrc")})
+    finally:
+        await connection.close()
+    assert (own / "CLAUDE.md").read_text() == "kind"
+    assert {"AGENTS.md", ".envrc"} <= {held.path for held in files.held.of("any")} <= {"AGENTS.md", ".envrc", "CLAUDE.md"}
+    assert {held.author for held in files.held.of("any")} == {config.name}
+    assert files.running == []
 
 
 @asynccontextmanager

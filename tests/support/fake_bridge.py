@@ -46,6 +46,7 @@ _DEFAULTS: dict[str, Any] = {
     "tools.list": [],
     "reports.list": [],
     "files.list": [],
+    "files.held": [],
     "commands.list": [],
     "files.by_turn": {},
     "files.kept": Kept(),

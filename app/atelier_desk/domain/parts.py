@@ -65,6 +65,16 @@ class FileChange(Model):
     size: int = 0
 
 
+class HeldPart(Model):
+    """A file with a protected name that a command made, held until a person keeps or discards it. ``replaces``: a file is there by that
+    name, which stays as it is until then."""
+
+    type: Literal["held"] = "held"
+    id: str
+    path: str
+    replaces: bool = False
+
+
 class SourcePart(Model):
     """A page of the web that the call read or found: shown under the answer that it was used for.
 
@@ -80,6 +90,6 @@ class SourcePart(Model):
     read: bool = True
 
 
-ShownPart = TextPart | PicturePart | ArtefactPart | FileChange
+ShownPart = TextPart | PicturePart | ArtefactPart | FileChange | HeldPart
 """What a call's card shows."""
-ResultPart = Annotated[TextPart | PicturePart | ArtefactPart | FileChange | SourcePart, Field(discriminator="type")]
+ResultPart = Annotated[TextPart | PicturePart | ArtefactPart | FileChange | HeldPart | SourcePart, Field(discriminator="type")]

@@ -291,7 +291,9 @@ class Atelier(Services):
         """What changes files of workspaces, and takes changes back."""
         from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
-        return WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now)
+        made = WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now)
+        made.told_of_held = lambda workflow_id: self.bus.changed("file", workflow_id)
+        return made
 
     @cached_property
     def web_pages(self) -> Web:

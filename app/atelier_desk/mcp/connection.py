@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult, InputRequiredResult
 
+    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+    from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
+
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Progress = Callable[[int, str], None]
@@ -74,10 +77,11 @@ class Connection:
         temporary: Callable[[], Path] | None = None,
         auth: Callable[[McpServer], Awaitable[httpx2.Auth | None]] | None = None,
         denied: Callable[[str], Awaitable[Denials]] | None = None,
+        files: WorkspaceFiles | None = None,
     ) -> None:
         """``told`` is called when its state changed, ``listed`` when the server says that its list of tools is another. ``hidden`` is what
         a program in the sandbox cannot read, ``temporary`` makes the folder it may write to, ``denied`` says what rules deny in its
-        folder."""
+        folder, ``files`` hold protected files it makes."""
         self.server = server
         self._resolve = resolve
         self._clock = clock
@@ -85,6 +89,8 @@ class Connection:
         self._listed = listed
         self._hidden = hidden
         self._temporary = temporary
+        self._files = files
+        self._protected: ProtectedFiles | None = None
         self._auth = auth
         self._denied = denied
         self.state = McpState.IDLE if server.enabled else McpState.OFF
@@ -344,6 +350,8 @@ class Connection:
                 listening.cancel()
             if ended.guarded:
                 self.answers.note("warning", f"{_LEFT} {ended.guarded.text}")
+            if self._protected is not None:
+                await asyncio.shield(in_tool_thread(self._settle))
             if started.done() and not started.cancelled():
                 started.exception()  # nobody may wait for it any more
 
@@ -394,13 +402,37 @@ class Connection:
             if kept_from.masked and not sandbox.hides():
                 problem = McpError(N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0])
                 raise errors.not_started(server.name, server.command, problem)
+            roots = (folder,) if server.folder else ()
             box = sandbox.working(
-                (folder,) if server.folder else (), temporary, self._hidden, network=True,
-                read_only=kept_from.read_only, masked=kept_from.masked, pinned=kept_from.pinned, held=sandbox.held_in(self._hidden),
+                roots, temporary, self._hidden, network=True, held=sandbox.held_in(self._hidden),
+                read_only=(*kept_from.read_only, *self._protect(roots)), masked=kept_from.masked, pinned=kept_from.pinned,
             )  # fmt: skip
             own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box)
+
+    def _protect(self, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+        """What a program in the sandbox finds read-only.
+
+        What it does to protected files all the same is settled before they are obeyed, and at its end.
+        """
+        from atelier_desk.workspace.checkpoints.files import Author
+        from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
+
+        if self._files is not None:
+            settle_all(self._files)
+        protected = ProtectedFiles(self._files, roots, mounted=sandbox.has_mounts())
+        if roots:
+            self._protected = protected
+            protected.begin(Author(""), by=self.server.name)
+        return protected.read_only()
+
+    def _settle(self) -> None:
+        """The program is over."""
+        protected, self._protected = self._protected, None
+        if protected is not None:
+            protected.settle()
+            protected.close()
 
     async def _heard(self, message: Any) -> None:
         """A notification of the server; what is none of ours is left alone."""

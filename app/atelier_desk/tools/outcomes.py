@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from atelier_desk.domain.events.run import TaskChanged
-from atelier_desk.domain.parts import FileChange, PicturePart, SourcePart, TextPart
+from atelier_desk.domain.parts import FileChange, HeldPart, PicturePart, SourcePart, TextPart
 from atelier_desk.domain.question import QuestionSpec
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.team import ChildPlan, TeamCall
@@ -22,7 +22,7 @@ class NewArtefact:
     media_type: str = "application/octet-stream"
 
 
-Part = TextPart | PicturePart | FileChange | SourcePart | NewArtefact
+Part = TextPart | PicturePart | FileChange | HeldPart | SourcePart | NewArtefact
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.protected_names import DEPENDENCIES
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
 from atelier_desk.workspace.walk import Walk
@@ -57,7 +58,8 @@ def instructions(root: ConfinedRoot) -> list[FolderInstructions]:
 def paths(root: ConfinedRoot) -> list[str]:
     """The files that are read, without reading them: one a folder, what ``.gitignore`` leaves out not among them."""
     names: dict[str, set[str]] = {}
-    for entry in Walk(root, seconds=SECONDS).files(depth=DEPTH):
+    # Packages bring such files, which nobody was asked about.
+    for entry in Walk(root, seconds=SECONDS, enters=lambda name: name not in DEPENDENCIES).files(depth=DEPTH):
         folder, _slash, name = entry.path.rpartition("/")
         if name in NAMES:
             names.setdefault(folder, set()).add(name)

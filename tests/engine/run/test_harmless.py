@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.events.run import ToolCallStarted
-from atelier_desk.domain.permission import Action
+from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.base import Effect
@@ -48,11 +50,11 @@ def arguments(words: list[str]) -> tuple[str, dict[str, Any]]:
     return table[does]
 
 
-def asked(folder: Path, mode: ApprovalMode) -> tuple[int, int, list[str]]:
+def asked(folder: Path, mode: ApprovalMode, *rules: PermissionRule) -> tuple[int, int, list[str]]:
     """How many calls ask, of how many, and which."""
     registry = create_default_tool_registry()
     agent = AgentConfig(name="A", provider="p", model="m")
-    run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=ApprovalPolicy(mode=mode), workspace=(str(folder),))
+    run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=ApprovalPolicy(mode=mode, rules=rules), workspace=(str(folder),))
     calls, asks = 0, []
     for line in TASKS.read_text("utf-8").splitlines():
         if " | " not in line:
@@ -81,3 +83,25 @@ def test_60_harmless_tasks(tmp_path: Path) -> None:
     assert tasks == 60
     count, calls, which = found["edit"]
     assert count * 10 <= calls, which
+
+
+@pytest.mark.skipif(not sandbox.available() or shutil.which("git") is None, reason="needs a sandbox and git")
+def test_the_same_in_a_real_clone_with_protected_files_and_a_denied_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    files = {"AGENTS.md": "Be kind.", ".github/workflows/ci.yml": "on: push", ".husky/pre-commit": "npm test", "src/app.py": "a = 1",
+             ".gitignore": ".env", "package.json": '{"scripts": {"test": "true", "prepare": "husky"}}', "README.md": "Hello."}  # fmt: skip
+    for name, text in files.items():
+        (origin / name).parent.mkdir(parents=True, exist_ok=True)
+        (origin / name).write_text(text)
+    for line in ("git init -q", "git add -A", "git -c user.name=A -c user.email=a@b commit -qm one", f"git clone -q . {clone}"):
+        subprocess.run(line.split(), cwd=origin, check=True, timeout=20)
+    (clone / ".env").write_text("KEY=1")
+    denied = [
+        PermissionRule(id=tool, text=f"{tool}(.env)", action=Action.DENY, scope=RuleScope.ALWAYS) for tool in ("read_file", "edit_file")
+    ]
+    count, calls, which = asked(clone, ApprovalMode.EDIT, *denied)
+    print(f"{count} of {calls} calls ask in a real clone")
+    assert count <= 25, which
+    free, _calls, which = asked(clone, ApprovalMode.AUTO, *denied)
+    assert free <= asked(tmp_path, ApprovalMode.AUTO)[0] + 3, which

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atelier_desk import figures
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
-from atelier_desk.file_words import ACTIONS, cleaned_words, kept_words, state_words, undo_words
+from atelier_desk.file_words import ACTIONS, cleaned_words, held_words, kept_words, state_words, undo_words
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -29,6 +29,14 @@ def register(add: Adder) -> None:
         add_id(command, "workflow", "workflow")
     diff.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; none: all that stand"))
     undo.add_argument("change", metavar="CHANGE", nargs="*", help=_("ids of changes, which can be shortened; or one of the options below"))
+    held = group.command("held", _("files that wait for you: protected names that programs made"), "files:held")
+    keep = group.command("keep", _("put held files in their place"), "files:keep")
+    discard = group.command("discard", _("delete held files for good"), "files:discard")
+    for command in (held, keep, discard):
+        add_id(command, "workflow", "workflow")
+    for command in (keep, discard):
+        command.add_argument("file", metavar="FILE", nargs="*", help=_("ids, which can be shortened, or paths as the list shows them"))
+        command.add_argument("--all", action="store_true", help=_("all held files of the workflow"))
     group.command("kept", _("how much is kept so that changes can be undone"), "files:kept")
     group.command("clean", _("give up what is older or larger than the settings checkpoint_days and checkpoint_mb allow"), "files:clean")
     for name, words in (
@@ -123,6 +131,62 @@ async def undo(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> 
         elif stays := undo_words(each.change for each in done if each.problem is None):
             out.note(stays)
     return int(any(each.problem is not None for each in done))
+
+
+async def held(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.output import data, moment, table
+
+    workflow = await atelier.workflows.get(arguments.workflow)
+    files = await atelier.files.held(workflow.id)
+    if out.json:
+        data(out, [each.model_dump(mode="json") for each in files])
+        return 0
+    rows = [(each.id, moment(each.at), held_words(each), each.author or each.agent_name) for each in files]
+    table(out, rows, (_("id"), _("date"), _("path"), _("agent")))
+    return 0
+
+
+async def keep(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _answer(atelier, arguments, out, kept=True)
+
+
+async def discard(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    return await _answer(atelier, arguments, out, kept=False)
+
+
+async def _answer(atelier: Atelier, arguments: argparse.Namespace, out: Output, *, kept: bool) -> int:
+    """Status 0 when all was done, 1 when something else stands where a file belongs."""
+    from atelier_desk.cli.output import data, line
+    from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+    from atelier_desk.tools.failure_words import in_words
+
+    workflow = await atelier.workflows.get(arguments.workflow)
+    files = await atelier.files.held(workflow.id)
+    if bool(arguments.file) == arguments.all:
+        raise UsageError(N_("Say which held files: ids, paths, or --all."))
+    chosen = list(files) if arguments.all else []
+    for name in arguments.file:
+        fitting = [each for each in files if each.path == name or each.id.startswith(name) or each.id.endswith(name)]
+        if not fitting or (len(fitting) > 1 and any(each.path != name for each in fitting)):
+            raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=name)
+        chosen += fitting[-1:]  # of two versions the newest
+    failed = []
+    done = []
+    for each in chosen:
+        try:
+            await (atelier.files.keep if kept else atelier.files.discard)(workflow.id, each.id)
+        except AtelierError as error:
+            failed.append({"id": each.id, "path": each.path, "error": in_words(error)})
+            continue
+        done.append({"id": each.id, "path": each.path, "error": ""})
+        if not out.json:
+            line(out, _("Kept: {path}", path=each.path) if kept else _("Discarded: {path}", path=each.path))
+    if out.json:
+        data(out, [*done, *failed])
+    else:
+        for problem in failed:
+            out.note(_("Left: {reason}", reason=problem["error"]), "warn")
+    return int(bool(failed))
 
 
 async def kept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

@@ -34,6 +34,7 @@ from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
 from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
+from atelier_desk.tools.shell import protected_names
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.commands import git_denied
@@ -255,13 +256,16 @@ def facts(
     redirected: tuple[Path, ...] = ()
     changed, unseen = paths, ""
     if judgement is not None:
-        named, unseen = _changed(described.subjects.writes, disk)
-        changed = tuple(dict.fromkeys(path for found in named for path in found))
-        by_output = (found for file, found in zip(judgement.writes, named, strict=False) if file in judgement.redirected)
+        written, unseen = _changed(described.subjects.writes, disk)
+        changed = tuple(dict.fromkeys(path for found in written for path in found))
+        by_output = (found for file, found in zip(judgement.writes, written, strict=False) if file in judgement.redirected)
         redirected = tuple(dict.fromkeys(path for found in by_output for path in found))
     if unseen:
         about.setdefault(Concern.UNPARSED, unseen)
-    if changes and (guarded := protected(changed, own) or carried(changed, own)):
+    guarded = (protected(changed, own) or carried(changed, own)) if changes else ""
+    if not guarded and changes and judgement is not None:
+        guarded = protected_names.named(judgement, str(described.details.get("cwd") or ""), state.workspace, own).about
+    if guarded:
         about[Concern.PROTECTED] = guarded
     if judgement is not None and any(installs(judged.command.arguments) for judged in judgement.commands):
         about[Concern.INSTALLS] = described.subjects.command

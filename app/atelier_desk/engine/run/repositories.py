@@ -40,16 +40,13 @@ def _places(tool: str, judgement: Judgement | None, cwd: str) -> Iterator[tuple[
     """The folders in which a call runs git, relative to the workspace, and whether it only reads there."""
     if tool in _TOOLS:
         yield "", True
-    commands = judgement.commands if judgement is not None else ()
-    went = [file.name for one in commands if one.command.arguments[0] == "cd" for file in one.reads]
-    for one in commands:
+    if judgement is None:
+        return
+    for one in judgement.commands:
         if one.command.arguments[0].rpartition("/")[2] != "git":
             continue
         reading = one.kind is not Kind.RUNS
-        if one.folder is not None:
-            yield str(Path(cwd) / one.folder), reading
-        if not reading and one.folder != "":
-            # Where "cd" may have failed, it is the folder before; where nobody can tell, any that the line goes to.
+        yield from ((str(Path(cwd) / folder), reading) for folder in judgement.folders(one))
+        if not reading and one.folder:
+            # Where "cd" may have failed, it is the folder before.
             yield cwd, reading
-        if one.folder is None:
-            yield from ((str(Path(cwd) / each), reading) for each in went)

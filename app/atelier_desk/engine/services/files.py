@@ -13,13 +13,16 @@ from pathlib import Path
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.i18n import N_
 from atelier_desk.threads import in_storage_thread, in_tool_thread
+from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, clean, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.protected_files import settle_all
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.instructions import instructions, paths
@@ -75,6 +78,35 @@ class FileService:
             NotFoundError: there is no such change.
         """
         done = await in_storage_thread(self._undo, workflow_id, tuple(ids), force)
+        self._context.bus.changed("file", workflow_id)
+        return done
+
+    async def held(self, workflow_id: str) -> builtins.list[HeldFile]:
+        """The files that wait for a person in a workflow, the oldest first: protected names that programs made."""
+        return await in_storage_thread(self._files.held.of, workflow_id)
+
+    async def held_diff(self, workflow_id: str, id: str) -> FileChange:
+        """What keeping a held file would change; without a diff for a link, a folder and a large file.
+
+        Raises:
+            NotFoundError: there is none such.
+        """
+        return await in_storage_thread(self._held_diff, workflow_id, id)
+
+    async def keep(self, workflow_id: str, id: str) -> Change | None:
+        """Put a held file in its place; the change, which can be undone, None for one that cannot: a link, a folder, a large file.
+
+        Raises:
+            NotFoundError: there is none such.
+            ConflictError: something else stands there by now.
+        """
+        done = await in_storage_thread(answering.keep, self._files, workflow_id, id)
+        self._context.bus.changed("file", workflow_id)
+        return done
+
+    async def discard(self, workflow_id: str, id: str) -> HeldFile:
+        """Delete a held file for good. Raises ``NotFoundError``: there is none such."""
+        done = await in_storage_thread(answering.discard, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
 
@@ -138,6 +170,9 @@ class FileService:
     async def instructions(self, folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
         """The trusted ones of the folders, and what they tell agents at this moment; a folder that cannot be read tells nothing."""
         await self.missing(folders)
+        # What a program that still runs has put there waits for a person first.
+        for workflow_id in await in_tool_thread(settle_all, self._files):
+            self._context.bus.changed("file", workflow_id)
         decided = await self.trusted(folders)
         trusted = tuple(folder for folder in folders if decided[folder])
         found: builtins.list[FolderInstructions] = []
@@ -211,6 +246,18 @@ class FileService:
         before = kept.content(change.before) if change.before and kept.has(change.before) else None
         after = kept.content(change.after) if change.after and kept.has(change.after) else None
         return _part(change, shown, before, after)
+
+    def _held_diff(self, workflow_id: str, id: str) -> FileChange:
+        held = self._files.held.get(workflow_id, id)
+        try:
+            there = self._files.root(held.root).read(held.path, _SHOWN)
+        except AtelierError:
+            there = None
+        after = self._files.held.read(held, _SHOWN)
+        shown = held.path + ("/" if held.folder else "")
+        if after is None:
+            return FileChange(action="changed" if held.replaces else "created", path=shown, before=held.replaces, after=held.content)
+        return file_change(shown, there, after)
 
     def _undo(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> builtins.list[UndoneChange]:
         self._files.recover()

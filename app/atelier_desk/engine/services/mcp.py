@@ -261,7 +261,7 @@ class McpService:
         drafted = config.model_copy(update={"enabled": True})
         connection = Connection(
             drafted, lambda server: resolving.resolved(server, vault), self._context.clock,
-            hidden=(self._context.datadir.root,), temporary=self._temporary, denied=self._denied,
+            hidden=(self._context.datadir.root,), temporary=self._temporary, denied=self._denied, files=self._context.workspace_files,
         )  # fmt: skip
         try:
             tools = await connection.tools()
@@ -432,6 +432,7 @@ class McpService:
                 temporary=self._temporary,
                 auth=self._sign.auth,
                 denied=self._denied,
+                files=self._context.workspace_files,
             )
         return self._connections[name]
 

@@ -1,47 +1,13 @@
-"""Names whose change asks a person every time: what programs run on their own, what agents obey, and the program's own data.
-
-Source: the specification, "What asks even when allowed"; the start-up files and hooks are those of the programs' manuals.
-"""
+"""Paths whose change asks a person every time: protected names, and the program's own data."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable
 
+from atelier_desk.domain.protected_names import folded, is_named, may_be
 from atelier_desk.policy.permissions.facts import Path, within
 
-_FOLDERS = (
-    ".git/hooks", ".git/info", ".git/modules", ".husky", ".ssh", ".gnupg",
-    ".github/workflows", ".github/actions", ".circleci", ".buildkite", ".woodpecker",
-    ".claude", ".cursor", ".codex", ".agents", ".gemini", ".opencode", ".continue", ".windsurf", ".goose",
-    ".vscode", ".idea", ".config/fish", ".config/autostart", ".config/systemd", "library/launchagents",
-)  # fmt: skip
-"""What lies in these, at any depth below any folder."""
-
-_FILES = (
-    ".git", ".git/config", ".git/config.worktree", ".gitmodules", ".gitconfig", ".gitattributes", ".config/git/config",
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
-    ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".envrc", ".pam_environment",
-    ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".netrc", "pip.conf",
-    "agents.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints",
-    ".mcp.json", "opencode.json", "opencode.jsonc", ".atelier.toml",
-    ".gitlab-ci.yml", ".travis.yml", ".drone.yml", "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml",
-    ".pre-commit-config.yaml",
-)  # fmt: skip
-"""These files, in any folder; ``.git`` is the file that leads a worktree to its repository."""
-
-_HOLDERS = tuple({name.rpartition("/")[0] for name in (*_FOLDERS, *_FILES) if name.startswith(".") and "/" in name})
-"""Folders that hold such names: one that is moved to this place, or away from it, takes them along."""
-
-_IN_FOLDERS = re.compile("/(?:" + "|".join(map(re.escape, _FOLDERS)) + ")/")
-_ENDS = tuple(f"/{name}/" for name in (*_FILES, *_HOLDERS))
-_LAST = frozenset(name.rpartition("/")[2] for name in (*_FOLDERS, *_FILES))
-
-
-def may_be(name: str) -> bool:
-    """Whether a file or folder called so can be one of them in some place: for whoever looks through many."""
-    return _folded(name) in _LAST
+__all__ = ["may_be", "protected"]
 
 
 def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
@@ -49,20 +15,9 @@ def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
 
     ``own``: absolute folders of the program's own data. Letter case and Unicode form do not count, links are followed.
     """
-    folders = [_folded(folder) for folder in own]
+    folders = [folded(folder) for folder in own]
     for path in paths:
-        for spelling in map(_folded, path.spellings):
-            if any(within(folder, spelling) for folder in folders) or _named(spelling):
+        for spelling in map(folded, path.spellings):
+            if any(within(folder, spelling) for folder in folders) or is_named(spelling):
                 return path.spellings[0]
     return ""
-
-
-def _named(spelling: str) -> bool:
-    padded = f"/{spelling.strip('/')}/"
-    return padded.endswith(_ENDS) or _IN_FOLDERS.search(padded) is not None
-
-
-def _folded(path: str) -> str:
-    """As the most forgiving file system compares names: macOS and Windows ignore letter case, Windows dots and spaces at a name's end."""
-    parts = unicodedata.normalize("NFKC", path).casefold().split("/")
-    return "/".join(part if part in ("", ".", "..") else part.rstrip(". ").partition("::$")[0] for part in parts)

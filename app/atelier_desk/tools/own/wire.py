@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from atelier_desk.domain.parts import FileChange, PicturePart, SourcePart, TextPart
 from atelier_desk.tools.base import NewArtefact, Tool, ToolResult
+from atelier_desk.tools.outcomes import Part
 
 PLAIN = ("section", "idempotent", "timeout_s", "awaits_external_response", "title", "icon", "summaries", "subjects")
 """What a tool says of itself in values that JSON has; the rest is in its definition, category, effect and risk."""
@@ -34,7 +35,7 @@ def result(content: dict[str, Any]) -> ToolResult:
     return ToolResult(**{**content, "output": output, "parts": tuple(_received(part) for part in content["parts"])})
 
 
-def _sent(part: TextPart | PicturePart | FileChange | SourcePart | NewArtefact) -> dict[str, Any]:
+def _sent(part: Part) -> dict[str, Any]:
     if isinstance(part, NewArtefact):
         return {"type": "artefact", "name": part.name, "data": base64.b64encode(part.data).decode(), "media_type": part.media_type}
     return part.model_dump(mode="json")

@@ -155,6 +155,10 @@ class CommandInput(_OfCommands):
     def describe(self, input: InputInput) -> Call:
         # That the command may reach the network was allowed for what it was started with, and not for all that is written to it later.
         said = super().describe(input)
+        kept = next((each for each in running.commands_of(self.services).of("") if each.id == input.command_id), None)
+        if kept is not None and kept.process.order.sandbox is None:
+            # To write to a shell without a sandbox is to run a command without one.
+            said = replace(said, subjects=said.subjects.model_copy(update={"sandbox": "none"}))
         return replace(said, effect=Effect.NETWORK) if self.network(input.command_id) else said
 
     async def run(self, input: InputInput, context: ToolContext) -> ToolResult:

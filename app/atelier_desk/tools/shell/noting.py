@@ -1,4 +1,4 @@
-"""Keeps what a command changes in the workspace, so that a person can see it as a diff and take it back."""
+"""Keeps what a command changes in the workspace, so that a person can see it as a diff and take it back, and holds protected files."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from atelier_desk.domain.parts import FileChange
+from atelier_desk.domain.parts import FileChange, HeldPart
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.services import ToolServices
-from atelier_desk.tools.shell.running import Where
+from atelier_desk.tools.shell import protected_names
+from atelier_desk.tools.shell.running import Where, commands_of
 from atelier_desk.workspace.checkpoints.around import Around, Changed
 from atelier_desk.workspace.checkpoints.files import Author
+from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, Settled, settle_all
+from atelier_desk.workspace.commands.judge import Judgement
+from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes.commands import Kept
 
 _NAMED = 20
 """Files that a result names and a card shows."""
@@ -24,11 +30,15 @@ class Noted:
     """What a command changed; empty until it is over."""
 
     changed: Changed = field(default_factory=Changed)
+    settled: Settled = field(default_factory=Settled)
+    read_only: tuple[str, ...] = ()
 
     def into(self, result: ToolResult) -> ToolResult:
         """The result with the files that were changed."""
         parts, lost = self.changed.parts, self.changed.lost
-        said: dict[str, object] = {}
+        said = settled_words(self.settled)
+        if self.read_only and not result.success and _refused(str(result.data.get("output", ""))):
+            said["read_only"] = protected_names.read_only_words(self.read_only)
         if parts:
             said |= {"changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]], "changed_total": len(parts)}
         if lost:
@@ -38,26 +48,108 @@ class Noted:
             said["folders_note"] = "These folders of the workspace are not there any more, so nothing in them can be undone. Tell the user."
         if self.changed.partly:
             said["changes_note"] = "The workspace is too large to be looked at whole: more files may have changed, and cannot be undone."
-        return replace(result, data={**result.data, **said}, parts=(*result.parts, *parts[:_NAMED])) if said else result
+        held = tuple(HeldPart(id=each.id, path=each.path, replaces=bool(each.replaces)) for each in self.settled.held[:_NAMED])
+        return replace(result, data={**result.data, **said}, parts=(*result.parts, *parts[:_NAMED], *held)) if said else result
+
+
+def settled_words(settled: Settled) -> dict[str, object]:
+    """What a result says of protected files."""
+    said: dict[str, object] = {}
+    if settled.held:
+        said["held"] = [each.path for each in settled.held[:_NAMED]]
+        said["held_note"] = (
+            "These files are obeyed by agents or run by programs, so they were moved out of the workspace until the user keeps them. "
+            "Tell the user; to write one yourself, use write_file: the user is asked."
+        )
+    if settled.restored:
+        said["restored"] = list(settled.restored[:_NAMED])
+        said["restored_note"] = "These protected files were changed without a question: they are as they were, the new versions are held."
+    if settled.left:
+        said["not_restored"] = list(settled.left[:_NAMED])
+        said["not_restored_note"] = "These protected files were changed, and could not be put back. Tell the user."
+    if settled.partly:
+        said["protected_note"] = "The workspace is too large to look everywhere for protected files. Tell the user."
+    return said
+
+
+def _refused(output: str) -> bool:
+    return any(words in output for words in _REFUSALS)
+
+
+_REFUSALS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY", "Operation not permitted")
+"""What programs print when a file is read-only (Linux, node, macOS)."""
+
+
+async def protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str = "", *, box: str) -> ProtectedFiles:
+    """The protected files before a command: what it must find read-only.
+
+    Args:
+        judgement: its line, which runs in ``cwd``.
+        box: the sandbox it gets.
+    """
+    return await in_tool_thread(_protecting, services, place, judgement, cwd, box)
+
+
+def _protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str, box: str) -> ProtectedFiles:
+    if services.files is not None:
+        settle_all(services.files)  # what another program that still runs did is not this one's
+    folders = [str(root) for root in place.roots]
+    found = protected_names.named(judgement, cwd, folders)
+    allowed = partial(protected_names.may_change, found, judgement, cwd, folders)
+    mounted = box != "none" and sandbox.has_mounts()
+    return ProtectedFiles(services.files, place.roots, may_change=allowed, mounted=mounted)
+
+
+def author_of(context: ToolContext) -> Author:
+    return Author(context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id, command=True)
 
 
 @asynccontextmanager
-async def noted(services: ToolServices, context: ToolContext, place: Where, *, writes: bool) -> AsyncIterator[Noted]:
+async def noted(
+    services: ToolServices, context: ToolContext, place: Where, *, writes: bool, protected: ProtectedFiles | None = None
+) -> AsyncIterator[Noted]:
     """Around a command: its changes are kept however it ends. ``writes``: whether it may change files at all."""
     made = Noted()
     if services.files is None or not writes:
         yield made
         return
     before = await in_tool_thread(Around, services.files, place.roots)
+    if protected is not None:
+        made.read_only = protected.shown()
+        protected.begin(author_of(context))
+
+    def after() -> None:
+        # First what is held goes: it is no change that can be undone.
+        if protected is not None:
+            made.settled = protected.settle()
+            protected.close()
+        changed = before.compare(author_of(context))
+        made.changed = replace(changed, parts=tuple(_told(each, context, place) for each in changed.parts))
+
     try:
         yield made
     finally:
-        author = Author(context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id, command=True)
-        changed = await asyncio.shield(in_tool_thread(before.compare, author))
-        made.changed = replace(changed, parts=tuple(_told(each, context, place) for each in changed.parts))
+        await asyncio.shield(in_tool_thread(after))
+        if made.settled.held:
+            services.files.told_of_held(context.workflow_id)
 
 
 def _told(part: FileChange, context: ToolContext, place: Where) -> FileChange:
     """A change without its text, where the rules do not let a result tell of the file."""
     told = all(context.tells(str(place.root / path)) for path in (part.path, part.moved_to) if path)
     return part if told else part.model_copy(update={"diff": ""})
+
+
+def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: ProtectedFiles) -> None:
+    """While a command runs in the background: its protected files are settled whenever something may obey them, and at its end."""
+    files = services.files
+    if files is None:
+        return
+    protected.begin(author_of(context))
+
+    async def over() -> None:
+        for workflow_id in set(await in_tool_thread(protected.sweep)):
+            files.told_of_held(workflow_id)
+        await in_tool_thread(protected.close)
+
+    commands_of(services).afterwards(kept, over)

@@ -133,20 +133,24 @@ class RunCommand(DescribedTool):
         judgement = judge(input.command, _home())
         commands = running.commands_of(self.services)
         order = await running.order_of(judgement, place, interactive=input.background, context=context)
-        kept_from = running.NOTHING
+        kept_from, protected = running.NOTHING, None
         if not judgement.safe:
             kept_from = await running.hidden(context, judgement)
+            protected = await noting.protecting(self.services, place, judgement, input.cwd, box=input.sandbox)
             order = running.boxed(
                 order, input.sandbox, place, commands, context.workflow_id, kept_from,
+                read_only=protected.read_only(),
                 only=running.named(judgement, place) if input.sandbox == "workspace" else None,
                 changes_repositories=repository_changes.purpose(judgement),
             )  # fmt: skip
         if not input.background:
-            async with noting.noted(self.services, context, place, writes=not judgement.safe) as changes:
+            async with noting.noted(self.services, context, place, writes=not judgement.safe, protected=protected) as changes:
                 kept = await running.start(self.services, context, order, input.command)
                 await running.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(running.explained(running.result(kept), kept_from))
         kept = await running.start(self.services, context, order, input.command, background=True)
+        if protected is not None:
+            noting.watch(self.services, context, kept, protected)
         await kept.process.wait(limits.COMMAND_BEGINS_S)
         if not kept.process.running:
             return running.result(kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,7 @@ def boxed(
     workflow_id: str,
     kept_from: Hidden = NOTHING,
     *,
+    read_only: Iterable[Path] = (),
     only: tuple[Path, ...] | None = None,
     changes_repositories: bool = False,
 ) -> Order:
@@ -97,6 +98,7 @@ def boxed(
 
     Args:
         kept_from: what rules keep from it.
+        read_only: what it must find read-only besides.
         only: what it reads besides the workspace, see ``named``.
         changes_repositories: see ``sandbox.working``.
     """
@@ -106,7 +108,7 @@ def boxed(
     hidden = (*commands.hidden, commands.folder)
     box = sandbox.working(
         place.roots, temporary, hidden, network=kind == "network", shown=place.skills, only=only,
-        read_only=kept_from.read_only, masked=kept_from.masked, pinned=kept_from.pinned,
+        read_only=(*kept_from.read_only, *read_only), masked=kept_from.masked, pinned=kept_from.pinned,
         held=sandbox.held_in(commands.hidden), changes_repositories=changes_repositories,
     )  # fmt: skip
     if box is None:

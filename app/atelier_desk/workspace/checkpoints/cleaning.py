@@ -52,6 +52,7 @@ def clean(files: WorkspaceFiles, *, before: datetime | None, most: int, workflow
         size = files.kept.size()
         files.recover()
         given_up = 0
+        files.held.drop_all_but(workflows)
         for change in _all(files.kept):
             if change.workflow_id not in workflows:
                 files.kept.remove(change)

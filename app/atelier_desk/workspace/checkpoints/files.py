@@ -14,14 +14,16 @@ import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.workspace import transfer
+from atelier_desk.workspace.checkpoints.held import HeldFiles
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import Place
@@ -50,6 +52,14 @@ class Author:
     undoes: str = ""
 
 
+class Running(Protocol):
+    """A program that runs, and may make protected files."""
+
+    def sweep(self) -> Iterable[str]:
+        """Settle what it did so far; gives the workflows of what is held."""
+        ...
+
+
 class WorkspaceFiles:
     """The changing half of the files of all workspaces of one data folder.
 
@@ -62,10 +72,21 @@ class WorkspaceFiles:
 
     def __init__(self, folder: Path, closed: Sequence[Path] = (), now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.kept = CheckpointFiles(folder)
+        self.held = HeldFiles(folder / "held")
+        self.recovered = False
+        """Whether programs that a kill ended were settled."""
+        self.told_of_held: Callable[[str], None] = lambda workflow_id: None
+        """To be called with the workflow's id, in the loop's thread, when something waits for a person."""
         self._closed = tuple(closed)
-        self._now = now
+        self.now = now
         self.lock = threading.RLock()
+        self.running: list[Running] = []
+        """The programs that run, each with the protected files that were there before it."""
         self._last = 0
+
+    def sweep(self) -> set[str]:
+        """Settle what programs that still run did to protected files, before anything obeys those; the workflows of what is held."""
+        return {workflow_id for each in list(self.running) for workflow_id in each.sweep()}
 
     def root(self, folder: Path | str) -> ConfinedRoot:
         """The granted folder, confined."""
@@ -365,7 +386,7 @@ class WorkspaceFiles:
                 "agent_name": author.agent_name,
                 "command": author.command,
                 "undoes": author.undoes,
-                "at": self._now(),
+                "at": self.now(),
                 "root": str(place.root),
                 "path": place.path,
                 **facts,

@@ -125,7 +125,9 @@ class CheckpointFiles:
 
     def size(self) -> int:
         """Bytes of all that is kept."""
-        return sum(each.stat().st_size for each in self.folder.rglob("*") if each.is_file() and not each.is_symlink())
+        held = self.folder / "held"  # waits for a person, and is given up by nobody else
+        kept = (each for each in self.folder.rglob("*") if not each.is_relative_to(held))
+        return sum(each.stat().st_size for each in kept if each.is_file() and not each.is_symlink())
 
     def size_of(self, name: str) -> int:
         """Bytes of a stored content, 0 when it is not kept."""

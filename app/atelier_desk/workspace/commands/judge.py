@@ -126,6 +126,13 @@ class Judgement:
     def writes(self) -> tuple[File, ...]:
         return tuple(dict.fromkeys(file for command in self.commands for file in command.writes))
 
+    def folders(self, command: Judged) -> tuple[str, ...]:
+        """Where one of the commands may run: its folder, or where that is not certain, each that the line goes to."""
+        if command.folder is not None:
+            return (command.folder,)
+        went = (file.name for one in self.commands if one.command.arguments[0] == "cd" for file in one.reads)
+        return tuple(dict.fromkeys(("", *went)))
+
     @property
     def redirected(self) -> tuple[File, ...]:
         return tuple(dict.fromkeys(file for command in self.commands for file in command.redirected))

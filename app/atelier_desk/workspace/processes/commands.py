@@ -6,10 +6,11 @@ import asyncio
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from atelier_desk.workspace.processes.output import Output
 from atelier_desk.workspace.processes.process import Order, Process
@@ -53,6 +54,7 @@ class Commands:
         self._told = told
         self._kept: dict[str, Kept] = {}
         self._folder: Path | None = None
+        self._endings: set[asyncio.Task[None]] = set()
         self._starting: list[str] = []
         """The workflows of commands that are being started in the background."""
 
@@ -87,6 +89,16 @@ class Commands:
             process.when_over(lambda: self._told(workflow_id))
         return kept
 
+    def afterwards(self, kept: Kept, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do this when a command is over, also when that is because the program ends."""
+
+        def over() -> None:
+            task = asyncio.get_running_loop().create_task(call())
+            self._endings.add(task)
+            task.add_done_callback(self._endings.discard)
+
+        kept.process.when_over(over)
+
     def of(self, workflow_id: str) -> list[Kept]:
         """The commands of a workflow, the oldest first; an empty id: of all."""
         return [each for each in self._kept.values() if workflow_id in ("", each.workflow_id)]
@@ -105,6 +117,7 @@ class Commands:
         """End everything that runs."""
         self._told = lambda _workflow_id: None
         await asyncio.gather(*(each.process.end() for each in self._kept.values() if each.process.running))
+        await asyncio.gather(*self._endings, return_exceptions=True)
         self._kept.clear()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -215,7 +215,10 @@ def _see(libc: ctypes.CDLL, view: View) -> None:
         if os.path.isdir(path):  # noqa: PTH112
             _mount(libc, path, path, _BIND | _RECURSIVE)
     for path in view.keep:
-        _mount(libc, path, path, _BIND | _RECURSIVE)
+        try:
+            _mount(libc, path, path, _BIND | _RECURSIVE)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # it went a moment ago: all others stay read-only
         _set(libc, path, put=_READ_ONLY)
     for path in sorted(view.masked):
         if os.path.lexists(path):

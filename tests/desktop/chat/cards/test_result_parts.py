@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk import i18n
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
-from atelier_desk.desktop.chat.cards.result_parts import PartView
+from atelier_desk.desktop.chat.cards.held_view import HeldView
+from atelier_desk.desktop.chat.cards.result_parts import PartView, ResultParts, shown
 from atelier_desk.desktop.chat.cards.team_card import TeamCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.compose.attachments import encoded
@@ -23,7 +25,9 @@ from atelier_desk.desktop.chat.transcript.messages import make_widget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.domain.chat import ImagePart
-from atelier_desk.domain.parts import ArtefactPart, FileChange, PicturePart, ResultPart, TextPart
+from atelier_desk.domain.held import HeldFile
+from atelier_desk.domain.parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, TextPart
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 def card_of(qtbot: QtBot, call: Call, asked: tuple[Asked, ...] = ()) -> ToolCard:
@@ -201,3 +205,36 @@ def test_what_a_command_printed_is_shown_in_its_colours(qtbot: QtBot) -> None:
     assert red.format.foreground().color().name() == QColor(tokens.err).name()
     assert (green.start, green.length) == (16, 4), "counted as Qt counts, in UTF-16"
     assert text.document().findBlockByNumber(0).layout().formats() == []
+
+
+async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> None:
+    engine = FakeAtelier()
+    bridge = FakeBridge(engine)
+    held = [HeldFile(id=id, workflow_id="w", at=datetime(2026, 11, 22, tzinfo=UTC), root="/p", path=f"{id}.md") for id in ("a", "b")]
+    engine.set("files", "held", held)
+    engine.set("files", "held_diff", FileChange(action="created", path="a.md", diff="+Obey."))
+    parts: tuple[ResultPart, ...] = tuple(HeldPart(id=each.id, path=each.path) for each in held)
+    host = TranscriptHost()
+    host.bridge = bridge  # type: ignore[assignment]
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    made = ResultParts(shown(parts), host, frame)
+    made.height_changed.connect(lambda: made.fit(500))
+    frame.show()
+    await settle()
+    first, second = made.findChildren(HeldView)
+    closed = made.fit(500)
+    assert first.row.name.text() == "Held: a.md"
+    qtbot.mouseClick(first.row.name, Qt.MouseButton.LeftButton)
+    await settle()
+    assert first.body is not None
+    assert made.fit(500) > closed
+    qtbot.mouseClick(first.row.keep, Qt.MouseButton.LeftButton)
+    await settle()
+    assert engine.calls("files.keep") == [(("", "a"), {})]
+    assert first.row.keep.isHidden()
+    assert not second.row.keep.isHidden()
+    engine.set("files", "held", [])
+    bridge.changed.emit("file", "w")
+    await settle()
+    assert second.row.keep.isHidden(), "it was answered elsewhere"

@@ -11,11 +11,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMessageBox, QPushButton, QTreeWidgetItem, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.folders.held_row import HeldRow
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.panes.two_line import FactsRole
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
+from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.files import UndoneChange
@@ -208,3 +210,27 @@ async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_
     pane.desk.grant(["/new"])  # before anything of it was read
     await settle()
     assert granted == [("v", ("/kept", "/new"))]
+
+
+async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    held = HeldFile(id="h1", workflow_id="w", at=WHEN, root="/p", path="AGENTS.md", replaces="aa")
+    diff = FileChange(action="changed", path="AGENTS.md", diff="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-kind\n+evil", added=1, removed=1)
+    atelier.set("files", "held_diff", diff)
+    atelier.set("files", "held", [held])
+    atelier.set("files", "keep", ConflictError("{path} is there by now", path="AGENTS.md"))
+    pane.reload()
+    await settle()
+    (row,) = pane.findChildren(HeldRow)
+    assert row.name.text() == "New version held: AGENTS.md"
+    qtbot.mouseClick(row.name, Qt.MouseButton.LeftButton)
+    await settle()
+    assert "evil" in pane.diff.text
+    qtbot.mouseClick(row.keep, Qt.MouseButton.LeftButton)
+    await settle()
+    assert row.waits
+    atelier.set("files", "discard", held)
+    atelier.set("files", "held", [])
+    qtbot.mouseClick(row.discard, Qt.MouseButton.LeftButton)
+    await settle()
+    assert not pane.findChild(QWidget, "files-held").isVisible()
+    assert atelier.calls("files.discard") == [(("w", "h1"), {})]

@@ -10,13 +10,14 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
+from atelier_desk.desktop.chat.cards.held_view import HeldView
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Translated
-from atelier_desk.domain.parts import ArtefactPart, FileChange, PicturePart, ResultPart, ShownPart, SourcePart
+from atelier_desk.domain.parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, ShownPart, SourcePart, TextPart
 from atelier_desk.figures import number, size
 from atelier_desk.i18n import N_, _
 
@@ -51,7 +52,7 @@ class ResultParts(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 0, 8, 8)
         column.setSpacing(4)
-        self.views = [PartView(part, host, self) for part in parts]
+        self.views = [HeldView(part, host, self) if isinstance(part, HeldPart) else PartView(part, host, self) for part in parts]
         for view in self.views:
             view.height_changed.connect(self.height_changed)
             column.addWidget(view)
@@ -71,7 +72,7 @@ class PartView(Translated, QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, part: ShownPart, host: TranscriptHost, parent: QWidget) -> None:
+    def __init__(self, part: TextPart | PicturePart | ArtefactPart | FileChange, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self._part, self._host = part, host
         self.button = QPushButton(self)

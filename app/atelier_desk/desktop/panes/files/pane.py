@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, Q
 
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.folders.desk import FolderDesk
+from atelier_desk.desktop.folders.held_row import WHY, HeldRow
 from atelier_desk.desktop.folders.rows import FolderRows
 from atelier_desk.desktop.folders.undoing import can_be_forced, left_words, take_back, tell_left
 from atelier_desk.desktop.panes.base import Pane, toast
@@ -19,7 +20,8 @@ from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, label, say
 from atelier_desk.domain.change import Change
-from atelier_desk.file_words import path_words, undo_words
+from atelier_desk.domain.held import HeldFile
+from atelier_desk.file_words import held_words, path_words, undo_words
 from atelier_desk.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -54,7 +56,11 @@ class FilesPane(Pane):
         both.addWidget(self._leave)
         both.addWidget(self._anyway)
         self._note = fill(QVBoxLayout(), self._problem, both, spacing=4)
+        self._held: list[HeldFile] = []
+        self._held_list = control(QWidget(self), "files-held")
+        self._held_rows = fill(QVBoxLayout(self._held_list), margins=(0, 0, 0, 0), spacing=2)
         self.column.addLayout(self._note)
+        self.column.addWidget(self._held_list)
         self.empty = EmptyState("folder", parent=self)
         self.wait_with(self.empty)
         self.empty.button.setObjectName("files-grant-first")
@@ -102,12 +108,15 @@ class FilesPane(Pane):
     async def _load(self, workflow_id: str) -> None:
         workflow = None
         changes: list[Change] = []
+        held: list[HeldFile] = []
         if workflow_id:
             workflow = await self.bridge.engine.workflows.get(workflow_id)
             changes = await self.bridge.engine.files.list(workflow_id)
+            held = await self.bridge.engine.files.held(workflow_id)
         if workflow_id != self.workflow_id:
             return
         self._changes = changes
+        self._show_held(held)
         self.was_read()
         self.desk.set_workflow(workflow)
         if self._open is not None:
@@ -123,6 +132,7 @@ class FilesPane(Pane):
         self._problem.setText("\n".join(left_words(self._left)))
         for part in (self._problem, self._leave, self._anyway):
             part.setVisible(bool(self._left))
+        self._held_list.setVisible(bool(self._held))
         if not self.desk.folders and not self._changes:
             hint = N_("Agents can read and change files in a folder you grant to the workflow. Each change can be undone here.")
             if self.workflow_id:
@@ -141,6 +151,38 @@ class FilesPane(Pane):
 
     def retranslate(self) -> None:
         self._show()
+
+    def _show_held(self, held: list[HeldFile]) -> None:
+        """The files that wait for the person, above the list."""
+        if held == self._held:
+            return
+        self._held = held
+        while (item := self._held_rows.takeAt(0)) is not None:
+            if (row := item.widget()) is not None:
+                row.hide()
+                row.deleteLater()
+        for each in held:
+            path = each.path + ("/" if each.folder else "")
+            made = HeldRow(self.bridge, self.workflow_id, each.id, path, bool(each.replaces), self.show_error, self._held_list)
+            made.opened.connect(partial(self._open_held, each))
+            made.answered.connect(self.reload)
+            self._held_rows.addWidget(made)
+        self._held_list.setVisible(bool(held))
+        self.waiting.emit(len(held))
+
+    def _open_held(self, held: HeldFile) -> None:
+        self.jobs.start(self._read_held(self.workflow_id, held), "load")
+
+    async def _read_held(self, workflow_id: str, held: HeldFile) -> None:
+        part = await self.bridge.engine.files.held_diff(workflow_id, held.id)
+        self.diff.setVisible(bool(part.diff))
+        self._no_text.setVisible(not part.diff)
+        self.diff.show_diff(part.diff[:SHOWN], part.path)
+        self._name.setText(held_words(held))
+        self._facts.setText(_(WHY))
+        self._undo.setEnabled(False)
+        self._stack.setCurrentWidget(self._reader)
+        self.diff.setFocus()
 
     # one change -----------------------------------------------------------------------------------------------------------------------
 

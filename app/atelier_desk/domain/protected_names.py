@@ -1,0 +1,76 @@
+"""Names whose change asks a person every time: what programs run on their own, and what agents obey.
+
+Source: the specification, "What asks even when allowed"; the start-up files and hooks are those of the programs' manuals.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_FOLDERS = (
+    ".git/hooks", ".git/info", ".git/modules", ".husky", ".ssh", ".gnupg",
+    ".github/workflows", ".github/actions", ".circleci", ".buildkite", ".woodpecker",
+    ".claude", ".cursor", ".codex", ".agents", ".gemini", ".opencode", ".continue", ".windsurf", ".goose",
+    ".vscode", ".idea", ".config/fish", ".config/autostart", ".config/systemd", "library/launchagents",
+)  # fmt: skip
+"""What lies in these, at any depth below any folder."""
+
+_FILES = (
+    ".git", ".git/config", ".git/config.worktree", ".gitmodules", ".gitconfig", ".gitattributes", ".config/git/config",
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+    ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".envrc", ".pam_environment",
+    ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".netrc", "pip.conf",
+    "agents.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints",
+    ".mcp.json", "opencode.json", "opencode.jsonc", ".atelier.toml",
+    ".gitlab-ci.yml", ".travis.yml", ".drone.yml", "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml",
+    ".pre-commit-config.yaml",
+)  # fmt: skip
+"""These files, in any folder; ``.git`` is the file that leads a worktree to its repository."""
+
+_HOLDERS = tuple({name.rpartition("/")[0] for name in (*_FOLDERS, *_FILES) if name.startswith(".") and "/" in name})
+"""Folders that hold such names: one that is moved to this place, or away from it, takes them along."""
+
+_IN_FOLDERS = re.compile("/(?:" + "|".join(map(re.escape, _FOLDERS)) + ")/")
+_ENDS = tuple(f"/{name}/" for name in (*_FILES, *_HOLDERS))
+_LAST = frozenset(name.rpartition("/")[2] for name in (*_FOLDERS, *_FILES))
+_LAST_OF_ALL = _LAST | frozenset(name.rpartition("/")[2] for name in _HOLDERS)
+DEPENDENCIES = frozenset({"node_modules", "bower_components", "site-packages", "dist-packages", "__pycache__", ".tox", ".nox"})
+"""Folders of installed packages: what lies in them is obeyed by nobody, and packages bring such names by the hundred."""
+
+
+def may_be(name: str) -> bool:
+    """Whether a file or folder called so can be one of them in some place: for whoever looks through many."""
+    return _plainly(name) in _LAST
+
+
+def may_stand_for(name: str) -> bool:
+    """The same of a file or a link, which can also take the place of a folder that holds such names (``.github``)."""
+    return _plainly(name) in _LAST_OF_ALL
+
+
+def is_protected(path: str) -> bool:
+    """Whether this path is such a name, or lies in a folder all of whose files are."""
+    return is_named(folded(path))
+
+
+def all_below(folder: str) -> bool:
+    """Whether everything in the folder is protected."""
+    return _IN_FOLDERS.search(f"/{folded(folder).strip('/')}/") is not None
+
+
+def is_named(spelling: str) -> bool:
+    """``is_protected`` of a path that is folded already."""
+    padded = f"/{spelling.strip('/')}/"
+    return padded.endswith(_ENDS) or _IN_FOLDERS.search(padded) is not None
+
+
+def folded(path: str) -> str:
+    """As the most forgiving file system compares names: macOS and Windows ignore letter case, Windows dots and spaces at a name's end."""
+    parts = unicodedata.normalize("NFKC", path).casefold().split("/")
+    return "/".join(part if part in ("", ".", "..") else part.rstrip(". ").partition("::$")[0] for part in parts)
+
+
+def _plainly(name: str) -> str:
+    """``folded`` of one name; nearly all are spared the long way."""
+    return name.lower() if name.isascii() and name[-1:] not in ". " and ":" not in name else folded(name)

@@ -1,0 +1,219 @@
+# ruff: noqa: PTH118, PTH120
+"""Which protected names a command line names or rewrites: a person is asked about those, and a yes covers them alone.
+
+What a program touches without naming it is no question: it finds those files read-only, and what it makes waits for a person
+(``protected_files``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from os.path import normpath, realpath
+from pathlib import Path as File
+
+from atelier_desk.domain.protected_names import is_protected
+from atelier_desk.policy.permissions.facts import Path, within
+from atelier_desk.policy.permissions.protected import protected
+from atelier_desk.workspace.alike import Patterns, TooManyError
+from atelier_desk.workspace.checkpoints.protected_files import look
+from atelier_desk.workspace.commands import git
+from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
+from atelier_desk.workspace.processes import environment
+
+_JOINED = re.compile(r"[=:,@]")
+"""Between an option and its value, or several names in one word: ``of=AGENTS.md``, ``HEAD:AGENTS.md``, ``-v=a:b``."""
+_ALIKE = 1_000
+_NAMED = 5
+"""Names that a question says."""
+_GIT_S = 10.0
+
+_REWRITES = frozenset({
+    "switch", "checkout", "pull", "merge", "rebase", "stash", "reset", "restore", "cherry-pick", "revert", "apply", "am", "clean", "bisect",
+    "read-tree", "checkout-index", "sparse-checkout",
+})  # fmt: skip
+_BRINGS = frozenset({"clone", "submodule", "worktree"})
+"""git commands that bring whole folders of files."""
+_ONLY = {
+    "stash": ({"list", "show", "drop", "clear", "create", "store"}, False),
+    "worktree": ({"list", "lock", "unlock", "prune", "remove"}, False),
+    "submodule": ({"status", "summary", "init", "deinit", "foreach", "sync"}, False),
+    "bisect": ({"log", "view", "visualize", "terms", "help"}, False),
+    "sparse-checkout": ({"list", "init"}, False),
+    "reset": ({"--hard", "--merge", "--keep"}, True),
+}  # fmt: skip
+"""Words with which a command of ``_REWRITES`` or ``_BRINGS`` leaves files alone, or (True) without which it does."""
+_TAKES_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a line names or rewrites.
+
+    Attributes:
+        about: the names, in words; empty for none: nobody is asked.
+        below: absolute paths that a yes lets it change, with all below them.
+        repositories: folders where git rewrites what it tracks; with a yes, that may change too.
+    """
+
+    about: str = ""
+    below: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+
+
+def named(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequence[str] = ()) -> Named:
+    """What a line names. ``cwd``: the folder it runs in, from the first of the granted ``folders`` on; ``own``: see ``protected``."""
+    if not folders:
+        return Named()
+    start = os.path.join(folders[0], os.path.expanduser(cwd))  # noqa: PTH111
+    names: dict[str, None] = {}
+    below: dict[str, None] = {}
+    repositories: dict[str, None] = {}
+    for judged in judgement.commands:
+        if judged.kind is Kind.READS:
+            continue
+        bases = judgement.folders(judged)
+        for base in dict.fromkeys((*bases, "")):
+            for word in _words(judged, os.path.join(start, base)):
+                written = os.path.join(start, base, word)
+                path = Path(tuple(dict.fromkeys((_whole(written), realpath(written)))))
+                if protected([path], own):
+                    names[_shown(path.spellings[0], folders[0])] = None
+                    below |= dict.fromkeys(path.spellings)
+        for base in bases:
+            rewritten, brought, folder = _by_git(judged, os.path.join(start, base), folders)
+            names |= dict.fromkeys(_shown(path, folders[0]) for path in rewritten)
+            names |= {judged.command.rendered: None} if brought else {}
+            below |= dict.fromkeys(realpath(path) for path in (*rewritten, *brought))
+            repositories |= {folder: None} if rewritten or brought else {}
+    more = f" … ({len(names)})" if len(names) > _NAMED else ""
+    return Named(", ".join(list(names)[:_NAMED]) + more, tuple(below), tuple(repositories))
+
+
+def may_change(found: Named, judgement: Judgement, cwd: str, folders: Sequence[str]) -> Callable[[str], bool]:
+    """Says of an absolute path whether the line may change it, now that it runs: what it names was asked about.
+
+    What git tracks is read once, so ask anew after the command.
+    """
+    start = os.path.join(folders[0], os.path.expanduser(cwd))  # noqa: PTH111
+    below = [*found.below]
+    written = [os.path.join(start, file.name) for file in judgement.writes if not file.globs]
+    if all(judged.kind is not Kind.RUNS for judged in judgement.commands) and judgement.commands:
+        # Only what it names is changed, and below that every such name was looked for before.
+        below += [each for path in written for each in (_whole(path), realpath(path))]
+    else:
+        there = [os.path.join(root, path) for root, path in look([File(each) for each in folders]).found] if written else []
+        below += [path for path in there if any(within(_whole(each), path) or within(realpath(each), path) for each in written)]
+    tracked = cache(lambda folder: _tracked(folder, folders) or set())
+
+    def may(path: str) -> bool:
+        real = os.path.join(realpath(os.path.dirname(path)), os.path.basename(path))  # noqa: PTH119
+        if any(within(each, path) or within(each, real) for each in below):
+            return True
+        # What git put there with a yes is tracked by now.
+        return any(real in tracked(folder) for folder in found.repositories)
+
+    return may
+
+
+def _words(judged: Judged, folder: str) -> Iterator[str]:
+    """What each word of a command can name: itself, its parts, and the files that a pattern stands for."""
+    for word in judged.command.words[1:]:
+        text = word.text
+        yield from dict.fromkeys((text, *_JOINED.split(text)))
+        if text.startswith("-") and not text.startswith("--"):
+            # -oAGENTS.md
+            yield from (part for at in range(2, len(text)) if is_protected(part := text[at:].lstrip("=")))
+        if word.globs and text.strip("/"):
+            try:
+                yield from Patterns(folder, _ALIKE).names(text)
+            except TooManyError:
+                continue
+
+
+def _by_git(judged: Judged, folder: str, folders: Sequence[str]) -> tuple[list[str], list[str], str]:
+    """The protected files, absolute, that a git command rewrites; the folders that it fills with others; and the folder it works in."""
+    program, *words = judged.command.arguments
+    if program.rpartition("/")[2].removesuffix(".exe") != "git":
+        return [], [], folder
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option in _TAKES_VALUE and words:
+            value = words.pop(0)
+            folder = os.path.join(folder, value) if option == "-C" else folder
+    command, rest = (words or [""])[0], words[1:]
+    only, needed = _ONLY.get(command, (set(), False))
+    if bool(only & set(rest[:1] if not needed else rest)) is not needed and only:
+        return [], [], folder
+    if command in _BRINGS:
+        return [], _filled(command, rest, folder), folder
+    makes_branch = len(rest) == 2 and (command, rest[0]) in (("switch", "-c"), ("checkout", "-b"))
+    if command not in _REWRITES or makes_branch:
+        return [], [], folder
+    tracked = _tracked(folder, folders)
+    if tracked is not None and command != "clean":
+        return sorted(tracked), [], folder
+    there = [os.path.join(realpath(root), path) for root, path in look([File(each) for each in folders]).found]
+    return sorted(path for path in there if tracked is None or path not in tracked), [], folder
+
+
+def _filled(command: str, words: Sequence[str], folder: str) -> list[str]:
+    """Where ``clone``, ``worktree`` and ``submodule`` put files: what their words name, and where the folder's modules are."""
+    names = [word for word in words if not word.startswith("-")]
+    if command == "clone":
+        names = [each for word in names[-1:] for each in (word, word.rstrip("/").rpartition("/")[2].removesuffix(".git"))]
+    if command == "submodule":
+        names.append(".gitmodules")
+        try:
+            text = File(folder, ".gitmodules").read_text("utf-8", "replace")
+        except OSError:
+            text = ""
+        names += re.findall(r"^\s*path\s*=\s*(.+?)\s*$", text, re.MULTILINE)
+    return [_whole(os.path.join(folder, name)) for name in names if name.strip("./")]
+
+
+def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
+    """The protected files, absolute, that the repository of a folder tracks and that are in granted folders; None when git does not say."""
+    root = File(folders[0])
+    program = environment.program("git", File(folder), root, system=True) if os.path.isdir(folder) else ""  # noqa: PTH112
+    if not program:
+        return None
+    environ = {**environment.environment(root), **git.ENVIRONMENT}
+    said: list[bytes] = []
+    for words in (("rev-parse", "--show-toplevel"), ("ls-files", "-z", "--full-name", ":/")):
+        line = git.hardened((program, *words), ())
+        try:
+            done = subprocess.run(line, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_GIT_S)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        said.append(done.stdout)
+    above = realpath(os.fsdecode(said[0].removesuffix(b"\n")))
+    tops = [realpath(each) for each in folders]
+    names = (os.fsdecode(name) for name in said[1].split(b"\0") if name)
+    paths = (os.path.join(above, name) for name in names if is_protected(name))
+    return {path for path in paths if any(within(top, path) for top in tops)}
+
+
+def _whole(path: str) -> str:
+    whole = normpath(path)
+    whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole
+    return File(whole).as_posix() if os.sep != "/" else whole
+
+
+def _shown(path: str, root: str) -> str:
+    for top in dict.fromkeys((_whole(root), realpath(root))):
+        if path != top and within(top, path):
+            return path[len(top.rstrip("/")) + 1 :]
+    return path
+
+
+def read_only_words(names: Iterable[str]) -> str:
+    """What a model is told when a program failed at files that are read-only."""
+    listed = list(names)
+    more = f" and {len(listed) - _NAMED} others" if len(listed) > _NAMED else ""
+    names = ", ".join(listed[:_NAMED])
+    return f"Read-only for programs here: {names}{more}. To change one, use edit_file or write_file: the user is asked."

@@ -1,0 +1,57 @@
+"""Answers of a person about held files: "Keep" puts one in its place, "Discard" deletes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.held import HeldFile
+from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.held import in_the_way
+from atelier_desk.workspace.places import Place
+
+
+def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
+    """Put a held file in its place; the change that can be undone, None for a link, a folder or a large file. Blocks.
+
+    Raises:
+        NotFoundError: there is none such.
+        ConflictError: ``changed``, something stands there by now that did not when it was held.
+        ToolError: it cannot be written.
+    """
+    with files.lock:
+        held = files.held.get(workflow_id, id)
+        root = files.root(held.root)
+        place = Place(Path(held.root), held.path, held.path)
+        there = files.digest_at(root, held.path, follow=False)
+        if there and there == held.content:
+            files.held.forget(held)
+            return None
+        if there not in ("", held.replaces):
+            raise in_the_way(held)
+        author = Author(workflow_id, held.run_id, held.call_id, held.agent_name)
+        data = files.held.read(held, FILE)
+        look = root.look(held.path, follow=False)
+        if data is None or (look is not None and look.kind != "file"):
+            if there:
+                files.delete(author, place, was=there)
+            files.held.put(held, root)
+            files.held.forget(held)
+            return None
+        try:
+            change = files.write(author, place, data, new=not there, mode=files.held.mode(held), was=there)
+        except ToolError as error:
+            if error.code in ("changed", "exists"):
+                raise in_the_way(held) from error
+            raise
+        files.held.forget(held)
+        return change
+
+
+def discard(files: WorkspaceFiles, workflow_id: str, id: str) -> HeldFile:
+    """Delete a held file for good. Blocks. Raises ``NotFoundError``: there is none such."""
+    with files.lock:
+        held = files.held.get(workflow_id, id)
+        files.held.forget(held)
+        return held

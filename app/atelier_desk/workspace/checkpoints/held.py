@@ -1,0 +1,180 @@
+"""Files that wait for a person: moved out of the workspace, kept beside the checkpoints, put in place by "Keep", deleted by "Discard".
+
+held/<workflow>/<id>.json      the record
+held/<workflow>/<id>/content   the file, link or folder
+held/-open/<id>.json           what was there before a program that runs: after a kill, all else is new
+
+Nothing is given up by age or size: without an answer they stay. They go with their workflow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Container, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from atelier_desk.domain.errors import ConflictError, NotFoundError
+from atelier_desk.domain.held import HeldFile
+from atelier_desk.i18n import N_
+from atelier_desk.storage.folder.files import plain_name, sync_folder, write_atomic
+from atelier_desk.workspace import transfer
+from atelier_desk.workspace.root import ConfinedRoot, temporary_name
+from atelier_desk.workspace.swapping import rename_new
+
+_CONTENT = "content"
+_NOBODY = "-"
+"""Folder of what belongs to no workflow."""
+_OPEN = "-open"
+
+
+class HeldFiles:
+    """All calls block. ``folder`` is made when something is first held."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def of(self, workflow_id: str) -> list[HeldFile]:
+        """What waits for an answer in a workflow, the oldest first; what belongs to no workflow waits in all of them."""
+        names = dict.fromkeys((plain_name(workflow_id or _NOBODY), _NOBODY))
+        return sorted((held for name in names for held in self._read(self.folder / name)), key=lambda held: held.id)
+
+    def get(self, workflow_id: str, id: str) -> HeldFile:
+        """Raises ``NotFoundError``: it was kept or discarded already."""
+        for held in self.of(workflow_id):
+            if held.id == id:
+                return held
+        raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=id)
+
+    def take(self, held: HeldFile, source: int, name: str) -> HeldFile:
+        """Move what is named so in an open folder out of it; gives the record with what it holds.
+
+        A file is copied, never renamed: another name of the same file, left in the workspace, must not change what is held. The record
+        comes first, so after a kill either the file is where it was, or it is listed. A folder is renamed where both are on one disk,
+        however much it holds.
+        """
+        place = self._place(held)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        moved = False
+        try:
+            moved = stat.S_ISDIR(os.stat(name, dir_fd=source, follow_symlinks=False).st_mode)
+            if moved:
+                write_atomic(place.with_suffix(".json"), held.model_copy(update={"folder": True}).model_dump_json().encode())
+                moved = _renamed(source, name, handle)
+            if not moved:
+                transfer.copy(source, name, handle, _CONTENT)
+            held = held.model_copy(update={"content": "" if moved else transfer.digest_of(handle, _CONTENT), "folder": _is_folder(handle)})
+            os.fsync(handle)
+        except BaseException:
+            if not moved:
+                self.forget(held)
+            raise
+        finally:
+            os.close(handle)
+        write_atomic(place.with_suffix(".json"), held.model_dump_json().encode())
+        sync_folder(place.parent)
+        if not moved:
+            transfer.delete(source, name)
+        return held
+
+    def read(self, held: HeldFile, most: int) -> bytes | None:
+        """The bytes of a file that is held; None for a link, a folder, and more than ``most``."""
+        path = self._place(held) / _CONTENT
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > most:
+            return None
+        return path.read_bytes()
+
+    def mode(self, held: HeldFile) -> int:
+        return (self._place(held) / _CONTENT).lstat().st_mode & 0o777
+
+    def put(self, held: HeldFile, root: ConfinedRoot) -> None:
+        """Put a link, a folder or a large file where it belongs. Nothing that stands there is replaced.
+
+        Raises:
+            ConflictError: ``changed``, something stands there.
+        """
+        root.make_folder(held.path.rpartition("/")[0])
+        source = os.open(self._place(held), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            with root.located(held.path, follow=False) as (folder, name):
+                beside = temporary_name()
+                try:
+                    transfer.copy(source, _CONTENT, folder, beside)
+                    rename_new(folder, beside, folder, name)
+                except FileExistsError as error:
+                    raise in_the_way(held) from error
+                finally:
+                    transfer.delete(folder, beside)
+                os.fsync(folder)
+        finally:
+            os.close(source)
+
+    def forget(self, held: HeldFile) -> None:
+        """Delete the record and what it holds."""
+        place = self._place(held)
+        place.with_suffix(".json").unlink(missing_ok=True)
+        shutil.rmtree(place, ignore_errors=True)
+
+    def drop_all_but(self, workflows: Container[str]) -> None:
+        """Forget what belongs to workflows that are gone. ``workflows``: a container of the ids of those that exist."""
+        with contextlib.suppress(FileNotFoundError):
+            for each in list(self.folder.iterdir()):
+                if each.name not in (_NOBODY, _OPEN) and each.name not in workflows:
+                    shutil.rmtree(each, ignore_errors=True)
+
+    def begin(self, id: str, about: dict[str, Any]) -> None:
+        """Remember a program that starts, so that a kill of Atelier loses nothing; not synced, a kill leaves what was written."""
+        (self.folder / _OPEN).mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.folder / _OPEN / f"{plain_name(id)}.json").write_text(json.dumps(about))
+
+    def end(self, id: str) -> None:
+        """The program is over, and what it made is settled."""
+        (self.folder / _OPEN / f"{plain_name(id)}.json").unlink(missing_ok=True)
+
+    def begun(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The programs that were not settled."""
+        for path in sorted((self.folder / _OPEN).glob("*.json")):
+            with contextlib.suppress(OSError, ValueError):
+                yield path.stem, json.loads(path.read_text())
+
+    def _place(self, held: HeldFile) -> Path:
+        return self.folder / plain_name(held.workflow_id or _NOBODY) / plain_name(held.id)
+
+    @staticmethod
+    def _read(folder: Path) -> Iterator[HeldFile]:
+        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+            with contextlib.suppress(OSError, ValidationError):
+                yield HeldFile.model_validate_json(path.read_bytes())
+
+
+def _renamed(source: int, name: str, target: int) -> bool:
+    try:
+        os.rename(name, _CONTENT, src_dir_fd=source, dst_dir_fd=target)
+    except OSError:
+        return False
+    return True
+
+
+def _is_folder(handle: int) -> bool:
+    return stat.S_ISDIR(os.stat(_CONTENT, dir_fd=handle, follow_symlinks=False).st_mode)
+
+
+def in_the_way(held: HeldFile) -> ConflictError:
+    """Something else stands where a held file belongs by now."""
+    return ConflictError(
+        N_("{path} is there by now, and not as it was: it is not overwritten. Move it away, then keep the held file."),
+        code="changed",
+        path=held.path,
+    )
+
+
+def shown_path(path: str) -> str:
+    """A path that can be written down: bytes that are no text become question marks."""
+    return path.encode("utf-8", "replace").decode("utf-8")

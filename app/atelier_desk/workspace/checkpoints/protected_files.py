@@ -1,0 +1,430 @@
+# ruff: noqa: PTH116, PTH118
+"""Files with protected names around a command: what was there stays as it is, what is new waits for a person.
+
+Where the system has mounts, those that exist are read-only for the command besides (``read_only``). This holds everywhere:
+what it changed all the same is put back as it was, and its version is held as one that is new.
+
+Not looked at: folders of installed packages (``DEPENDENCIES``), and ``.git`` but for ``info/attributes``: hooks and settings of
+repositories are the launcher's. Not covered: what is read while the command runs, unless ``WorkspaceFiles.sweep`` comes before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import stat
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from os.path import realpath
+from pathlib import Path
+from typing import NamedTuple
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.domain.held import HeldFile
+from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.held import shown_path
+from atelier_desk.workspace.diffs import digest
+
+log = logging.getLogger(__name__)
+
+SECONDS = 5.0
+"""Of one look through all granted folders; what is further down is not covered then, and ``Settled.partly`` says so."""
+ONE_BYTES = 1024 * 1024
+ALL_BYTES = 32 * 1024 * 1024
+"""Of files that can be put back."""
+MANY_NEW = 50
+"""Of so many new files in a new folder the folder is held as a whole."""
+MANY = 1_000
+"""Files that are made read-only one by one; of more, whole folders are."""
+
+
+_GENERATED = "/.husky/_/"
+"""Made anew whenever packages are installed, mostly just as it was: it is put back where it differs, and not read-only."""
+
+
+class Seen(NamedTuple):
+    """A file or link: what tells that it is the same and was not written, and the folders it lies in."""
+
+    mode: int
+    device: int
+    number: int
+    links: int
+    size: int
+    modified: int
+    changed: int
+    above: tuple[int, ...] = ()
+
+    @property
+    def same(self) -> tuple[int, ...]:
+        """Without what another name, or the folders above, change."""
+        return (self.mode, self.device, self.number, self.size, self.modified, self.changed)
+
+
+@dataclass(slots=True)
+class Look:
+    """What one look found: by granted folder and path below it. ``partly``: the time was over before all was looked through."""
+
+    found: dict[tuple[Path, str], Seen] = field(default_factory=dict)
+    partly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What came of a command: ``held`` waits for a person, ``restored`` was changed and is as it was, ``left`` could not be settled."""
+
+    held: tuple[HeldFile, ...] = ()
+    restored: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    partly: bool = False
+
+
+def look(roots: Sequence[Path], led_to: Iterable[str] = ()) -> Look:
+    """All files and links with protected names in granted folders. Links are not followed; a folder that cannot be read holds none.
+
+    ``led_to``: absolute files and folders besides, which links with such names led to.
+    """
+    until = time.monotonic() + SECONDS
+    result = Look()
+    for root in roots:
+        top = os.fspath(root)
+        also = {os.path.relpath(path, realpath(top)) for path in led_to if path.startswith(realpath(top) + os.sep)}
+        also = {path.replace(os.sep, "/") for path in also}
+        waiting: deque[tuple[str, bool, tuple[int, ...]]] = deque([("", False, ())])
+        while waiting:
+            if time.monotonic() > until:
+                result.partly = True
+                break
+            folder, inside, above = waiting.popleft()
+            try:
+                with os.scandir(os.path.join(top, folder) if folder else top) as entries:
+                    found = list(entries)
+            except OSError:
+                continue
+            for entry in found:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name == ".git":
+                            _add(result, root, f"{path}/info/attributes", (*above, entry.inode()))
+                        elif entry.name not in DEPENDENCIES or inside:
+                            whole = inside or path in also or (may_be(entry.name) and all_below(path))
+                            waiting.append((path, whole, (*above, entry.inode())))
+                    elif entry.name != ".git" and (inside or path in also or (may_stand_for(entry.name) and is_protected(path))):
+                        _add(result, root, path, above)
+    return result
+
+
+def _add(result: Look, root: Path, path: str, above: tuple[int, ...]) -> None:
+    info = os.stat(os.path.join(root, path), follow_symlinks=False)
+    if not stat.S_ISDIR(info.st_mode):
+        seen = (info.st_mode, info.st_dev, info.st_ino, info.st_nlink, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+        result.found[root, path] = Seen(*seen, above)
+
+
+class ProtectedFiles:
+    """The protected files of some granted folders as they are now, before a command. All calls block.
+
+    Args:
+        may_change: gives what says of an absolute path whether a person allowed this command to change it; asked before and after.
+        mounted: the command cannot write what ``read_only`` names: what is otherwise afterwards, somebody else changed.
+    """
+
+    def __init__(
+        self,
+        files: WorkspaceFiles | None,
+        roots: Sequence[Path],
+        *,
+        may_change: Callable[[], Callable[[str], bool]] = lambda: lambda path: False,
+        mounted: bool = False,
+    ) -> None:
+        self._files, self._roots, self._may_change = files, tuple(roots), may_change
+        self._author, self._by = Author(""), ""
+        self._settled = Settled()
+        self._accepted: set[tuple[Path, str]] = set()
+        self._started = files.now() if files is not None else None
+        others = [each for each in files.running if isinstance(each, ProtectedFiles)] if files is not None else []
+        first = look(self._roots)
+        self._led_to = tuple(_led_to(self._roots, first))
+        self._before = look(self._roots, self._led_to) if self._led_to else first
+        self._texts: dict[tuple[Path, str], bytes] = {}
+        for other in others:
+            self._leave_out(other)
+        left = ALL_BYTES if files is not None else 0
+        for key, seen in self._before.found.items():
+            text = self._read(*key, seen) if seen.size <= min(ONE_BYTES, left) else None
+            if text is not None:
+                self._texts[key] = text
+                left -= len(text)
+        plain = (key for key, seen in self._before.found.items() if stat.S_ISREG(seen.mode))
+        self._held_fast = {key for key in plain if mounted and _GENERATED not in f"/{key[1]}"}
+        """What the command finds read-only; a link cannot be."""
+        self._id = new_id()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The paths that are there, absolute."""
+        return tuple(os.path.join(root, path) for root, path in self._before.found)
+
+    def shown(self) -> tuple[str, ...]:
+        """The same as a person calls them, but those that the command may change."""
+        may_change = self._may_change()
+        return tuple(self._shown(*key) for key in self._before.found if not may_change(os.path.join(*key)))
+
+    def read_only(self) -> tuple[Path, ...]:
+        """What the command must find read-only: all that is there but what it may change, and what links lead to."""
+        may_change = self._may_change()
+        there = [path for path in self.names if _GENERATED not in path]
+        if len(there) > MANY:
+            folders = ((path, os.path.dirname(path)) for path in there)  # noqa: PTH120
+            there = list(dict.fromkeys(folder if all_below(folder) else path for path, folder in folders))
+        return tuple(Path(path) for path in (*there, *self._led_to) if not may_change(path))
+
+    def _leave_out(self, other: ProtectedFiles) -> None:
+        """What a program that runs already made or changed is not there before this one: it must not be put back by it."""
+        for key in [key for key in self._before.found if key[0] in other._roots and not other._before.partly]:
+            if key not in other._before.found:
+                del self._before.found[key]
+            elif key in other._texts:
+                self._before.found[key] = other._before.found[key]
+                self._texts[key] = other._texts[key]
+
+    def begin(self, author: Author, *, by: str = "") -> None:
+        """The program starts: from now on a kill of Atelier loses nothing. ``close`` must follow.
+
+        ``by``: who it is, when it is of no agent.
+        """
+        self._author, self._by = author, by
+        if self._files is not None:
+            names = [(str(root), path) for root, path in self._before.found]
+            about = {"workflow_id": author.workflow_id, "roots": [str(root) for root in self._roots], "names": names}
+            self._files.held.begin(self._id, about)
+            self._files.running.append(self)
+
+    def close(self) -> None:
+        """The program is over and settled."""
+        if self._files is not None:
+            self._files.held.end(self._id)
+            self._files.running.remove(self)
+
+    def sweep(self) -> list[str]:
+        """Settle what it did so far; gives the workflows of what is held."""
+        before = len(self._settled.held)
+        return [held.workflow_id for held in self.settle().held[before:]]
+
+    def settle(self) -> Settled:
+        """Put back what is otherwise now, and hold what is new; gives all since the beginning. Can be called again."""
+        files = self._files
+        if files is None:
+            return self._settled
+        held: list[HeldFile] = []
+        restored: list[str] = []
+        left: list[str] = []
+        may_change = self._may_change()
+        with files.lock:
+            now = look(self._roots, self._led_to)
+            for key in self._filled(now, may_change):
+                try:
+                    taken = self._taken(files, key, "")
+                except (AtelierError, OSError):
+                    log.warning("a folder of protected files is held file by file: %s", os.path.join(*key), exc_info=True)
+                    continue
+                held += [taken] if taken is not None else []
+                now.found = {each: seen for each, seen in now.found.items() if each[0] != key[0] or not each[1].startswith(f"{key[1]}/")}
+            partly = self._before.partly or now.partly
+            for key in sorted({*self._before.found, *now.found}):
+                before, after = self._before.found.get(key), now.found.get(key)
+                if (before and after and before.same == after.same) or not key[0].is_dir():
+                    continue
+                path = os.path.join(*key)
+                if (partly and self._unsure(before, after)) or may_change(path) or self._by_others(key, before, after):
+                    self._accept(key, after)
+                    continue
+                try:
+                    said = self._put_right(files, key, before, after)
+                except (AtelierError, OSError):
+                    log.warning("a protected file cannot be settled: %s", path, exc_info=True)
+                    left.append(self._shown(*key))
+                    continue
+                held += [said] if said is not None else []
+                restored += [self._shown(*key)] if before is not None else []
+            so_far = self._settled
+            self._settled = Settled((*so_far.held, *held), (*so_far.restored, *restored), tuple(left), partly)
+        return self._settled
+
+    def _filled(self, now: Look, may_change: Callable[[str], bool]) -> list[tuple[Path, str]]:
+        """Folders with many new files and nothing else: they are held as a whole."""
+        new: dict[tuple[Path, str], int] = {}
+        for root, path in now.found.keys() - self._before.found.keys():
+            parts = path.split("/")
+            tops = ("/".join(parts[:end]) for end in range(1, len(parts)))
+            if top := next((each for each in tops if all_below(each)), ""):
+                new[root, top] = new.get((root, top), 0) + 1
+        filled = [key for key, count in new.items() if count > MANY_NEW and not may_change(os.path.join(*key))]
+        there = [key for key in (*self._before.found, *self._accepted) if filled]
+        return [key for key in filled if not any(root == key[0] and path.startswith(f"{key[1]}/") for root, path in there)]
+
+    def _put_right(self, files: WorkspaceFiles, key: tuple[Path, str], before: Seen | None, after: Seen | None) -> HeldFile | None:
+        """One file put back, and held when there is something to hold."""
+        root = files.root(key[0])
+        self._held_fast.discard(key)
+        old = self._texts.get(key)
+        if before is not None and old is None:
+            raise ToolError("{path} is too large to be put back.", code="too_large", path=key[1])
+        if before is not None and after is not None and before.mode == after.mode and self._read(*key, after) == old:
+            self._before.found[key] = after
+            return None
+        held = self._taken(files, key, "" if before is None or old is None else _digest(old, before))
+        if before is not None and old is not None:
+            root.make_folder(key[1].rpartition("/")[0])
+            if stat.S_ISLNK(before.mode):
+                with root.located(key[1], follow=False) as (folder, name):
+                    os.symlink(os.fsdecode(old), name, dir_fd=folder)
+            else:
+                root.write(key[1], old, new=True, mode=stat.S_IMODE(before.mode))
+            again = look_at(key[0], key[1])
+            if again is not None:
+                self._before.found[key] = again._replace(above=before.above)
+        return held
+
+    def _taken(self, files: WorkspaceFiles, key: tuple[Path, str], replaces: str) -> HeldFile | None:
+        """What stands there, moved out of the workspace; None for nothing, and for what is neither file, link nor folder, which goes."""
+        root = files.root(key[0])
+        try:
+            with root.located(key[1], follow=False) as (folder, name):
+                try:
+                    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                except FileNotFoundError:
+                    return None
+                if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+                    os.unlink(name, dir_fd=folder)
+                    return None
+                record = new_record(files, self._author, key[0], shown_path(key[1]), by=self._by).model_copy(update={"replaces": replaces})
+                return files.held.take(record, folder, name)
+        except ToolError as error:
+            if error.code in ("not_found", "not_a_folder"):
+                return None
+            raise
+
+    def _unsure(self, before: Seen | None, after: Seen | None) -> bool:
+        """Of what was not looked at the first time, whether it is new is told by its own times alone; it is never put back."""
+        if before is not None or after is None or self._started is None:
+            return True
+        return after.changed < int(self._started.timestamp() * 1e9)
+
+    def _by_others(self, key: tuple[Path, str], before: Seen | None, after: Seen | None) -> bool:
+        """Whether the command cannot have done it: a file tool wrote just this, or it was read-only for the command.
+
+        A file that took the place of the other is read-only no longer.
+        """
+        if before is not None and after is not None and key in self._held_fast and before.links == after.links == 1:
+            same = (before.device, before.number, before.above) == (after.device, after.number, after.above)
+            if same:
+                return True
+        return after is not None and self._files is not None and self._started is not None and self._written(key, self._started)
+
+    def _written(self, key: tuple[Path, str], since: datetime) -> bool:
+        """Whether what stands there is what a file tool, which asks, or a person's "Keep" wrote meanwhile."""
+        assert self._files is not None
+        now = self._files.digest_at(self._files.root(key[0]), key[1], follow=False)
+        return any(
+            change.at >= since and not change.command and now == change.after and (change.moved_to or change.path) == key[1]
+            for workflow in self._files.kept.workflows()
+            for change in self._files.kept.of(workflow)
+        )
+
+    def _accept(self, key: tuple[Path, str], after: Seen | None) -> None:
+        """From now on it counts as there before."""
+        self._held_fast.discard(key)
+        self._accepted.add(key)
+        if after is None:
+            self._before.found.pop(key, None)
+            self._texts.pop(key, None)
+            return
+        self._before.found[key] = after
+        text = self._read(*key, after) if after.size <= ONE_BYTES else None
+        if text is not None:
+            self._texts[key] = text
+
+    def _read(self, root: Path, path: str, seen: Seen) -> bytes | None:
+        if self._files is None:
+            return None
+        confined = self._files.root(root)
+        try:
+            if stat.S_ISLNK(seen.mode):
+                with confined.located(path, follow=False) as (folder, name):
+                    return os.fsencode(os.readlink(name, dir_fd=folder))
+            return confined.read(path, ONE_BYTES) if stat.S_ISREG(seen.mode) else None
+        except (ToolError, OSError):
+            return None
+
+    def _shown(self, root: Path, path: str) -> str:
+        path = shown_path(path)
+        return path if root == self._roots[0] else f"{root.as_posix().rstrip('/')}/{path}"
+
+
+def settle_all(files: WorkspaceFiles) -> set[str]:
+    """Settle what programs that still run did, and those that a kill of Atelier ended, before anything obeys protected files.
+
+    The workflows of what is held. Blocks.
+    """
+    told: set[str] = set()
+    with files.lock:
+        left = [] if files.recovered else list(files.held.begun())
+        files.recovered = True
+        for id, about in left:
+            known = {(str(root), path) for root, path in about["names"]}
+            roots = [Path(root) for root in about["roots"] if Path(root).is_dir()]
+            for root, path in look(roots).found:
+                if (str(root), path) not in known:
+                    with contextlib.suppress(AtelierError, OSError), files.root(root).located(path, follow=False) as (folder, name):
+                        record = new_record(files, Author(about["workflow_id"]), root, shown_path(path))
+                        files.held.take(record, folder, name)
+                        told.add(record.workflow_id)
+            files.held.end(id)
+    return told | files.sweep()
+
+
+def new_record(files: WorkspaceFiles, author: Author, root: Path, path: str, *, by: str = "") -> HeldFile:
+    """The record of something that is to be held."""
+    return HeldFile(
+        id=f"{time.time_ns():020d}-{secrets.token_hex(3)}",
+        workflow_id=author.workflow_id,
+        run_id=author.run_id,
+        call_id=author.call_id,
+        agent_name=author.agent_name,
+        author=by,
+        at=files.now(),
+        root=str(root),
+        path=path,
+    )
+
+
+def look_at(root: Path, path: str) -> Seen | None:
+    """One file, as ``look`` would find it."""
+    result = Look()
+    with contextlib.suppress(OSError):
+        _add(result, root, path, ())
+    return result.found.get((root, path))
+
+
+def _digest(text: bytes, seen: Seen) -> str:
+    return digest(b"link " + text) if stat.S_ISLNK(seen.mode) else digest(text)
+
+
+def _led_to(roots: Sequence[Path], first: Look) -> list[str]:
+    """Where links with protected names lead to inside of the granted folders."""
+    tops = [realpath(root) + os.sep for root in roots]
+    found: dict[str, None] = {}
+    for (root, path), seen in first.found.items():
+        if stat.S_ISLNK(seen.mode):
+            real = realpath(os.path.join(root, path))
+            if os.path.lexists(real) and any(real.startswith(top) for top in tops):
+                found[real] = None
+    return list(found)
