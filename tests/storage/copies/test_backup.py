@@ -77,7 +77,7 @@ async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(m
         assert await store.query("SELECT VALUE name FROM workflow") == ["changed"]
     assert (restored.replaced / "reports" / workflow.id / "Later.md").read_text() == "newer"
     assert sorted(path.name for path in datadir.root.iterdir()) == sorted(
-        ["attachments", "backups", "database", "exports", "logs", "models", "reports", "tools"]
+        ["attachments", "backup.key", "backups", "database", "exports", "logs", "models", "reports", "tools"]
     )
 
 

@@ -23,9 +23,10 @@ from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run.carried import carried
+from atelier_desk.engine.run.marked_files import read_by_call
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import pattern, taint
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.grounds import grounds
@@ -35,6 +36,7 @@ from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands.judge import Judgement, judge
 from atelier_desk.workspace.commands.packages import installs
 from atelier_desk.workspace.skills.find import folders_of
@@ -68,9 +70,10 @@ class Judge:
     One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
     """
 
-    def __init__(self, own: Sequence[str] = ()) -> None:
-        """``own`` are the program's own folders."""
+    def __init__(self, own: Sequence[str] = (), marks: TaintMarks | None = None) -> None:
+        """``own`` are the program's own folders, ``marks`` the files that were written after reading from outside."""
         self._own = own
+        self._marks = marks
         self._granted: tuple[PermissionRule, ...] = ()
         self._agent_id = ""
         self._level: Level | None = None
@@ -82,7 +85,7 @@ class Judge:
         """
         try:
             level = self._level_of(state)
-            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted)
+            about = facts(state, intent, described, repaired=repaired, own=self._own, tainted=tainted, marks=self._marks)
             said = decide([level], about)
             # What a rule asks about, and what asks each time, no other rule allows.
             always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
@@ -185,7 +188,14 @@ def _is_readable(text: str) -> bool:
 
 
 def facts(
-    state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
+    state: RunState,
+    intent: ToolCallStarted,
+    described: Call,
+    *,
+    repaired: bool,
+    own: Sequence[str] = (),
+    tainted: Sequence[str] = (),
+    marks: TaintMarks | None = None,
 ) -> Facts:
     """The facts of a call, from what its tool says of it."""
     disk = _Disk(state.workspace)
@@ -238,11 +248,19 @@ def facts(
         home=home,
         concerns=tuple(about),
         about=tuple(about.items()),
-        reads=_reads(state, intent, described, paths, disk),
+        reads=_reads(state, intent, described, paths, disk, marks, judgement),
     )
 
 
-def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Sequence[Path], disk: _Disk) -> str:
+def _reads(
+    state: RunState,
+    intent: ToolCallStarted,
+    described: Call,
+    paths: Sequence[Path],
+    disk: _Disk,
+    marks: TaintMarks | None,
+    judgement: Judgement | None,
+) -> str:
     """What comes into the conversation from outside with the call's result. Source: the specification, "Taint".
 
     A call that changes a file tells at most a few lines of what stands there, and does not count; but one that brings a file from outside
@@ -252,7 +270,10 @@ def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Seq
     if intent.server or described.effect is Effect.NETWORK:
         return intent.server or next((host.name for host in _hosts(subjects)), intent.tool)
     if subjects.sandbox in UNCONFINED:
-        return shorten(subjects.command, limits.TAINT)
+        # Not to be taken for the name of a file, which may come to be trusted.
+        return shorten(f"$ {subjects.command}" if taint.is_path(subjects.command) else subjects.command, limits.TAINT)
+    if marks and (found := read_by_call(marks, intent.tool, intent.section, described, judgement, state.workspace)):
+        return found
     # A skill that was taken up is one that its user put there, or of a trusted folder.
     trusted = disk.granted((*state.trusted, *map(str, folders_of(state.skills_used))))
     if described.effect is Effect.WRITE and not subjects.command and not any(replace(path, roots=trusted).inside for path in paths):

@@ -106,7 +106,7 @@ class ToolCalls:
         self._handle = handle
         self._teams = teams
         self._follow = follow
-        self._judge = Judge(env.own)
+        self._judge = Judge(env.own, env.marks)
 
     async def begin(self, calls: Sequence[CallState]) -> None:
         """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.

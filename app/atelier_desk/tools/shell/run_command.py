@@ -138,7 +138,8 @@ class RunCommand(DescribedTool):
                 kept = await running.start(self.services, context, order, input.command)
                 await running.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(running.result(kept))
-        kept = await running.start(self.services, context, order, input.command, background=True)
+        begun = running.start(self.services, context, order, input.command, background=True)
+        kept = await (begun if judgement.safe else noting.in_background(self.services, context, place, begun))
         await kept.process.wait(limits.COMMAND_BEGINS_S)
         if not kept.process.running:
             return running.result(kept)

@@ -188,6 +188,7 @@ class ApprovalsPage(RowsPage):
         self.filter.textChanged.connect(self.rules.filter)
         self.rules.listed.connect(lambda: _lead(self.filter, *self.rules.buttons(), add, load))
         self.rules.edited.connect(self._edit)
+        self.rules.confirmed.connect(lambda rule: self.jobs.once(("confirm", rule), lambda: self._confirm(rule)))
         self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
         self.tester.asked.connect(lambda: self.jobs.start(self._test(), "test"))
 
@@ -231,6 +232,10 @@ class ApprovalsPage(RowsPage):
     def _set_risk(self, tool: str, risk: str) -> None:
         rest = {name: kept for name, kept in self._kept.risks.items() if name != tool}
         self.store("approvals.risks", rest | {tool: risk} if risk else rest)
+
+    async def _confirm(self, rule: PermissionRule) -> None:
+        await self.bridge.engine.permissions.confirm(rule.id)
+        await self.load()
 
     async def _remove(self, rule: PermissionRule) -> None:
         await self.bridge.engine.permissions.remove(rule.id)

@@ -185,7 +185,9 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     workflow, choices = file.workflow, file.workflow.choices
     if choices.approval is ApprovalMode.AUTO:
         choices = choices.model_copy(update={"approval": None})
-    workflow = workflow.model_copy(update={"workspace": (), "choices": choices, "draft_attachments": ()})
+    # Also for one without runs, or whose runs are deleted: tasks and reports are read, too.
+    changed = {"workspace": (), "choices": choices, "draft_attachments": (), "tainted": taint.merged(workflow.tainted, tainted)}
+    workflow = workflow.model_copy(update=changed)
     return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
 
 
