@@ -155,8 +155,8 @@ async def test_whatever_way_it_was_written_the_file_is_marked(team: Team, way: s
 async def test_whatever_way_it_is_read_the_reader_is_tainted(team: Team) -> None:
     told = {}
     for way, calls in READS.items():
-        (team.root / "notes.md").unlink(missing_ok=True)
-        assert await team.turn(sends(), call("write_file", "w", path="notes.md", content=SECRET)) == []
+        if not (team.root / "notes.md").exists() or (team.root / "notes.md").read_text() != SECRET:
+            assert await team.turn(sends(), call("write_file", "w", path="notes.md", content=SECRET)) == []
         told[way] = await team.reads(*calls)
     assert told == dict.fromkeys(READS, OUTSIDE)
 

@@ -131,7 +131,7 @@ async def test_a_backup_that_would_fill_the_disk_is_not_unpacked(
 
 async def test_restore_into_an_empty_data_folder(made: BackupInfo, tmp_path: Path) -> None:
     other = DataDir(tmp_path / "other")
-    restored = await restore(made.path, other)
+    restored = await restore(made.path, other, from_elsewhere=True)
     async with await Store.open(other.database) as store:
         assert (await store.counts())["workflow"] == 1
     assert restored.counts == made.counts
