@@ -22,7 +22,7 @@ from tests.engine.team.test_taint import OUTSIDE, Sends, finish, sends, waiting
 
 TOOLS = (
     "Sends", "read_file", "write_file", "edit_file", "copy_file", "move_file", "delete_path", "search_files", "list_directory", "glob_files",
-    "run_command", "git_diff", "activate_skill", "list_commands",
+    "run_command", "git_diff", "activate_skill", "list_commands", "keep",
 )  # fmt: skip
 LEAD = lead(approval="selective", tools=TOOLS)
 SECRET = "the sum is 42"
@@ -248,3 +248,36 @@ async def test_files_of_a_folder_nobody_trusts_mark_nothing_in_it(team: Team) ->
     await team.atelier.files.trust(str(team.root), False)
     await team.turn(call("read_file", "r", path="clean.md"), call("write_file", "w", path="notes.md", content=SECRET))
     assert await team.atelier.files.marked() == [], "who comes to trust the folder trusts what was read in it"
+
+
+async def test_what_was_committed_is_known_though_the_file_is_gone(team: Team) -> None:
+    await team.turn(sends(), run(f"echo {SECRET} > notes.md"), run("git add notes.md"), call("delete_path", "d", path="notes.md"))
+    assert [mark.path for mark in await team.atelier.files.marked()] == [str(team.root / ".git")]
+    assert await team.reads(run("git status")) == ""
+    for command in ("git show :notes.md", "git diff --cached", "git checkout -- notes.md"):
+        assert await team.reads(run(command)) == OUTSIDE, command
+    await team.atelier.files.mark_read([str(team.root)])
+    assert await team.reads(run("git show HEAD")) == ""
+
+
+WRITER = """import pathlib
+from atelier_desk import tool
+
+
+@tool
+def keep(path: str) -> str:
+    '''Write a file.'''
+    pathlib.Path(path).write_text("the sum is 42")
+    return "done"
+"""
+
+
+async def test_an_own_tool_marks_what_it_writes_as_every_tool_does(team: Team) -> None:
+    (team.atelier.own_tools.folder / "keep.py").write_text(WRITER)
+    (file,) = await team.atelier.own_tools.list()
+    await team.atelier.own_tools.confirm(file.file, file.sha256)
+    keep = call("keep", "k", path=str(team.root / "notes.md"))
+    await team.turn(keep)
+    assert await team.atelier.files.marked() == []
+    await team.turn(sends(), keep)
+    assert [mark.path for mark in await team.atelier.files.marked()] == [str(team.root / "notes.md")]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.skill import SkillFacts
-from atelier_desk.tools.base import Call
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Call, Effect, Tool, ToolContext
+from atelier_desk.tools.mcp_tool import McpTool
+from atelier_desk.tools.own.file_tool import FileTool
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
 
@@ -70,6 +76,21 @@ def read_at_start(marks: TaintMarks, instructions: Iterable[FolderInstructions],
     for skill in skills:
         found += marks.of(os.path.join(skill.folder, "SKILL.md"))
     return tuple(dict.fromkeys(found))
+
+
+@asynccontextmanager
+async def marking(marks: TaintMarks | None, tool: Tool, context: ToolContext) -> AsyncIterator[None]:
+    """Around a call of a program that writes files by itself, a local MCP server or an own tool: what it writes in the granted folders of a
+    run that had read from outside is marked. Tools of Atelier do that themselves."""
+    by_itself = tool.local if isinstance(tool, McpTool) else isinstance(tool, FileTool) and tool.effect is not Effect.READ
+    if marks is None or not by_itself or not context.tainted or not context.roots:
+        yield
+        return
+    command = await in_tool_thread(partial(marks.begin, context.roots, context.tainted, whole=False))
+    try:
+        yield
+    finally:
+        await asyncio.shield(in_tool_thread(marks.end, command))
 
 
 def _by_commands(marks: TaintMarks, judgement: Judgement, paths: Sequence[str], workspace: Sequence[str]) -> tuple[str, ...]:

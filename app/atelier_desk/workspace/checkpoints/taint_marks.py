@@ -33,6 +33,8 @@ MOST_FILES = 500
 """Marked files in one folder at the top of a workspace after one command; with more the folder is marked as a whole."""
 MOST_MARKS = 50_000
 """With more, those of files that are gone are given up."""
+BRIEF_S = 1.0
+"""For looking at a folder after a call that rarely writes files."""
 _SPARE_LINES = 1_000
 
 
@@ -144,13 +146,13 @@ class TaintMarks:
             found = ((path, self.of(path) or brought) for path in _files(source))
             self._add(*(Mark(target + path[len(source) :], self._content_of(path), said) for path, said in found if said))
 
-    def begin(self, roots: Sequence[Path], sources: Sequence[str]) -> Command:
+    def begin(self, roots: Sequence[Path], sources: Sequence[str], *, whole: bool = True) -> Command:
         """A command of a run that had read from ``sources`` is about to run. Its granted folders are marked as a whole meanwhile, so that
-        they stay so when the program is killed."""
+        they stay so when the program is killed, or when they are too large to be looked at; not so without ``whole``."""
         marked = {os.path.realpath(root): kept for root in roots if (kept := outside_of(root, sources))}
         counted = set()
         with self._lock:
-            for root, kept in marked.items():
+            for root, kept in marked.items() if whole else ():
                 key = _key(root)
                 if key not in self._folders:
                     self._add(Mark(root, WHOLE, kept))
@@ -164,7 +166,7 @@ class TaintMarks:
         """The command is over: the files that it wrote are marked, and those named as ``written``, instead of the folders."""
         named = [os.path.realpath(path) for path in written]
         for root, kept in command.marked.items():
-            found, all_seen = touched(root, command.since_ns)
+            found, all_seen = touched(root, command.since_ns, *(() if command.counted else (BRIEF_S,)))
             paths = dict.fromkeys([*found, *(path for path in named if _within(_key(root), _key(path)))])
             self._add(*(Mark(path, content, kept) for path, content in self._contents(root, paths)))
             key = _key(root)
@@ -190,7 +192,7 @@ class TaintMarks:
             if top and len(files) > MOST_FILES:
                 yield os.path.join(root, top), WHOLE
             else:
-                yield from ((path, self._content_of(path)) for path in files)
+                yield from ((path, WHOLE if os.path.isdir(path) else self._content_of(path)) for path in files)
 
     # -- a person ----------------------------------------------------------------------------------------------------------------
 

@@ -15,13 +15,14 @@ SLACK_NS = 20_000_000
 """How far the times of files may lag behind the clock: the kernel takes them from its last tick."""
 
 
-def touched(root: str, since_ns: int) -> tuple[list[str], bool]:
+def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[str], bool]:
     """The plain files below ``root`` whose content, name or mode changed since then, and whether everything was looked at.
 
-    What lies in ``.git`` is left out, and links are not followed. A folder that was renamed brings all it holds.
+    Links are not followed. A folder that was renamed brings all it holds. Of a ``.git`` the folder itself is named when git stored
+    contents in it, which can be had from there when the files are gone.
     """
     found: list[str] = []
-    left, until = ENTRIES, monotonic() + SECONDS
+    left, until = ENTRIES, monotonic() + seconds
     rest = [(root, False)]
     while rest:
         folder, moved = rest.pop()
@@ -34,6 +35,8 @@ def touched(root: str, since_ns: int) -> tuple[list[str], bool]:
             if left < 0 or (left % 256 == 0 and monotonic() > until):
                 return found, False
             if entry.name == ".git":
+                if _stored(entry.path, since_ns):
+                    found.append(entry.path)
                 continue
             try:
                 info = entry.stat(follow_symlinks=False)
@@ -47,3 +50,13 @@ def touched(root: str, since_ns: int) -> tuple[list[str], bool]:
             elif stat.S_ISREG(info.st_mode) and (changed or moved):
                 found.append(entry.path)
     return found, True
+
+
+def _stored(git: str, since_ns: int) -> bool:
+    """Whether contents were put into a repository's ``objects``: one of its folders changed."""
+    objects = os.path.join(git, "objects")
+    try:
+        folders = [objects, *(entry.path for entry in os.scandir(objects) if entry.is_dir(follow_symlinks=False))]
+        return any(os.stat(folder).st_mtime_ns >= since_ns for folder in folders)
+    except OSError:
+        return False
