@@ -114,9 +114,7 @@ def test_where_not_all_can_be_looked_at_the_folder_stays_marked(marks: TaintMark
     assert str(root) in [mark.path for mark in marks.list() if mark.folder]
 
 
-def test_a_folder_with_very_many_new_files_is_marked_as_a_whole(
-    marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_with_very_many_new_files_is_marked_as_a_whole(marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taint_marks, "MOST_FILES", 3)
     (root / "src").mkdir()
     command = marks.begin([root], WHO)

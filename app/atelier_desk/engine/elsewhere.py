@@ -1,8 +1,8 @@
 """Data that another installation made, or somebody changed: what it grants stays off until a person confirms each.
 
-Rules that allow something wait (``PermissionRule.held``); own tools are to be reviewed as new ones are, MCP servers are switched off,
-folders are not trusted. Rules that ask or deny hold: they grant nothing. Nobody works unasked because a file says so, no program is
-started that it names, and work that it would go on with is ended.
+Rules that allow something wait (``PermissionRule.held``); own tools are to be reviewed as new ones are, MCP servers
+are switched off, folders are not trusted. Rules that ask or deny hold: they grant nothing. Nobody works unasked
+because a file says so, no program is started that it names, and work that it would go on with is ended.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ async def _ended(runs: RunManager, run_id: str) -> None:
 
 
 async def hold(repos: Repositories) -> None:
-    """Switch off what the data in these repositories grants. Doing it again changes nothing that was not confirmed since."""
+    """Switch off what the data in these repositories grants. Doing it again changes nothing that was not confirmed
+    since."""
     allowing = [rule for rule in await repos.rules.list() if rule.action is Action.ALLOW and not rule.held]
     if allowing:
         await repos.rules.save(*(rule.model_copy(update={"held": True}) for rule in allowing))

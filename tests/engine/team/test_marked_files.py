@@ -21,8 +21,8 @@ from tests.engine.team.conftest import Cast, call, lead
 from tests.engine.team.test_taint import OUTSIDE, Sends, finish, sends, waiting
 
 TOOLS = (
-    "Sends", "read_file", "write_file", "edit_file", "copy_file", "move_file", "delete_path", "search_files", "list_directory", "glob_files",
-    "run_command", "git_diff", "activate_skill", "list_commands", "keep",
+    "Sends", "read_file", "write_file", "edit_file", "copy_file", "move_file", "delete_path", "search_files", "list_directory",
+    "glob_files", "run_command", "git_diff", "activate_skill", "list_commands", "keep",
 )  # fmt: skip
 LEAD = lead(approval="selective", tools=TOOLS)
 SECRET = "the sum is 42"

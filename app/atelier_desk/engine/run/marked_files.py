@@ -1,4 +1,6 @@
-"""Whether a call, or the beginning of a turn, reads a file that a run wrote after reading from outside (``TaintMarks``)."""
+# ruff: noqa: PTH111, PTH112, PTH118
+"""Whether a call, or the beginning of a turn, reads a file that a run wrote after reading from outside
+(``TaintMarks``)."""
 
 from __future__ import annotations
 
@@ -41,12 +43,11 @@ _SEARCH_HERE = frozenset({"rg", "grep", "egrep", "fgrep"})
 _IMPORT = re.compile(r"@([\w.\-/]*[\w\-])")
 
 
-def read_by_call(
-    marks: TaintMarks, tool: str, section: str, described: Call, judgement: Judgement | None, workspace: Sequence[str]
-) -> str:
+def read_by_call(marks: TaintMarks, tool: str, section: str, described: Call, judgement: Judgement | None, workspace: Sequence[str]) -> str:
     """What was read before a marked file was written that a call reads, its first name; empty when it reads none.
 
-    A program that is not in the table of commands may read all that the workspace holds, and so may a line that cannot be read.
+    A program that is not in the table of commands may read all that the workspace holds, and so may a line that
+    cannot be read.
     """
     if not marks or not workspace:
         return ""
@@ -65,7 +66,8 @@ def read_by_call(
 
 
 def read_at_start(marks: TaintMarks, instructions: Iterable[FolderInstructions], skills: Iterable[SkillFacts]) -> tuple[str, ...]:
-    """The same for what goes into a turn's prompt: instructions of folders, and what the catalogue says of skills; blocks."""
+    """The same for what goes into a turn's prompt: instructions of folders, and what the catalogue says of skills;
+    blocks."""
     if not marks:
         return ()
     found: list[str] = []
@@ -80,8 +82,8 @@ def read_at_start(marks: TaintMarks, instructions: Iterable[FolderInstructions],
 
 @asynccontextmanager
 async def marking(marks: TaintMarks | None, tool: Tool, context: ToolContext) -> AsyncIterator[None]:
-    """Around a call of a program that writes files by itself, a local MCP server or an own tool: what it writes in the granted folders of a
-    run that had read from outside is marked. Tools of Atelier do that themselves."""
+    """Around a call of a program that writes files by itself, a local MCP server or an own tool: what it writes in
+    the granted folders of a run that had read from outside is marked. Tools of Atelier do that themselves."""
     by_itself = tool.local if isinstance(tool, McpTool) else isinstance(tool, FileTool) and tool.effect is not Effect.READ
     if marks is None or not by_itself or not context.tainted or not context.roots:
         yield

@@ -24,10 +24,10 @@ from atelier_desk.engine.attachments import Prepared
 from atelier_desk.engine.choosing import other_agent
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.marked_files import read_at_start
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.runs.answering import Answering
-from atelier_desk.engine.run.marked_files import read_at_start
 from atelier_desk.engine.runs.attaching import Attaching
 from atelier_desk.engine.runs.beside import BesideRequests
 from atelier_desk.engine.runs.editing import ContextEditing

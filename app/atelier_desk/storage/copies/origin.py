@@ -1,7 +1,8 @@
 """Whether a backup was made by the data folder it is restored into, and is as it was made.
 
-Its list of contents, which has the hash of every file in it, is signed with a key that lies in the data folder and in no backup. So a
-backup of another installation, one of a version that did not sign, and one that was rewritten look alike: none has the signature.
+Its list of contents, which has the hash of every file in it, is signed with a key that lies in the data folder and in
+no backup. So a backup of another installation, one of a version that did not sign, and one that was rewritten look
+alike: none has the signature.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ KEY_BYTES = 32
 SIGNATURE = "signature"
 """The field of the list of contents; it signs the others."""
 MARKER = "from-elsewhere"
-"""A file in the data folder: what was restored is from elsewhere, and what it grants has not been switched off yet (``GRANTS``), or work
-that it would go on with has not been ended (``RUNS``)."""
+"""A file in the data folder: what was restored is from elsewhere, and what it grants has not been switched off yet
+(``GRANTS``), or work that it would go on with has not been ended (``RUNS``)."""
 GRANTS, RUNS = b"grants\n", b"runs\n"
 FROM_ELSEWHERE = N_(
-    "The backup {path} was made by an earlier version or another installation, or was changed since it was made. Restore it only if you "
-    "trust where it is from: atelier backup restore --from-elsewhere FILE. Its permission rules, own tools, MCP servers and trusted folders "
-    "then stay off until you confirm each of them. Nothing was changed."
+    "The backup {path} was made by an earlier version or another installation, or was changed since it was made. "
+    "Restore it only if you trust where it is from: atelier backup restore --from-elsewhere FILE. Its permission rules, "
+    "own tools, MCP servers and trusted folders then stay off until you confirm each of them. Nothing was changed."
 )
 
 
@@ -55,8 +56,8 @@ def is_own(root: Path, manifest: Mapping[str, Any]) -> bool:
 
 
 def made_here(path: Path, root: Path, name: str, most: int) -> bool:
-    """The same of a backup's file, without looking at anything but its list of contents ``name`` (``most`` bytes at most): for the
-    question that is asked before it is restored. False also for what is no backup."""
+    """The same of a backup's file, without looking at anything but its list of contents ``name`` (``most`` bytes at
+    most): for the question that is asked before it is restored. False also for what is no backup."""
     try:
         with zipfile.ZipFile(path) as archive:
             if archive.getinfo(name).file_size > most:

@@ -40,8 +40,9 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, f
             folder is opened next: see ``origin.MARKER``.
 
     Raises:
-        StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, ``mounted`` when
-            a folder cannot be moved, and then nothing was changed.
+        StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged`` or
+            ``newer_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved, and then nothing was
+            changed.
     """
     await in_storage_thread(datadir.ensure)
     try:

@@ -100,7 +100,7 @@ class ProjectTool(DescribedTool):
 
         def said(entity: Entity) -> tuple[str, ...]:
             root = roots.get(entity.project_id, "")
-            marked = marks.of(os.path.join(root, entity.path)) if marks and root and "://" not in entity.path else ()
+            marked = marks.of(str(Path(root) / entity.path)) if marks and root and "://" not in entity.path else ()
             return marked or (outside_of(entity.path, root, trusted),)
 
         return tuple(dict.fromkeys(name for each in entities for name in said(each) if name))

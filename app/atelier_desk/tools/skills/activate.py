@@ -6,9 +6,9 @@ It gives instructions and nothing else: what a skill's header says of allowed to
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar
 from xml.sax.saxutils import quoteattr
 
@@ -74,7 +74,7 @@ class ActivateSkillTool(DescribedTool):
         }
         files_of = self.services.files
         marks = files_of.marks if files_of is not None else None
-        read = await in_tool_thread(marks.of, os.path.join(use.folder, "SKILL.md")) if marks and use.folder else ()
+        read = await in_tool_thread(marks.of, str(Path(use.folder) / "SKILL.md")) if marks and use.folder else ()
         return ToolResult(data, skill=use, tainted=read)
 
 

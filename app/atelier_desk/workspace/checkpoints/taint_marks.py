@@ -1,8 +1,11 @@
-"""Files that were written by runs which had read from outside: reading one is reading from there, until a person has looked at it.
+# ruff: noqa: PTH112, PTH117, PTH118, PTH119, PTH206
+"""Files that were written by runs which had read from outside: reading one is reading from there, until a person has
+looked at it.
 
-A mark is a path, what the file held, and where it came from. It holds as long as the file holds just that: what a person changes is
-theirs, and what stood there before comes back marked when the change is undone. Where nobody can tell which files were written, because
-the program was killed while a command ran or the folder is too large to be looked at, the folder is marked as a whole.
+A mark is a path, what the file held, and where it came from. It holds as long as the file holds just that: what a
+person changes is theirs, and what stood there before comes back marked when the change is undone. Where nobody can
+tell which files were written, because the program was killed while a command ran or the folder is too large to be
+looked at, the folder is marked as a whole.
 
 The list is a file of lines in the data folder. It is no part of a backup: the files it is about lie on this machine.
 """
@@ -59,7 +62,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that runs: its granted folders with what is said of them, those it marked as a whole, and since when."""
+    """A command that runs: its granted folders with what is said of them, those it marked as a whole, and since
+    when."""
 
     marked: dict[str, tuple[str, ...]]
     counted: frozenset[str]
@@ -102,7 +106,8 @@ class TaintMarks:
             return next((self._folders[above].sources for above in _with_parents(key) if above in self._folders), ())
 
     def below(self, folder: str, names: Collection[str] | None = None) -> tuple[str, ...]:
-        """The sources of a marked file in a folder or deeper, or of the file itself; with ``names``, of one that is called so."""
+        """The sources of a marked file in a folder or deeper, or of the file itself; with ``names``, of one that is
+        called so."""
         if not self:
             return ()
         if found := self.of(folder):
@@ -133,13 +138,14 @@ class TaintMarks:
     # -- marking -----------------------------------------------------------------------------------------------------------------
 
     def wrote(self, root: Path | str, path: str, sources: Sequence[str], content: str) -> None:
-        """A file of a granted folder is about to hold this (a SHA-256), written by a run that had read from ``sources``."""
+        """A file of a granted folder is about to hold this (a SHA-256), written by a run that had read from
+        ``sources``."""
         if kept := outside_of(root, sources):
             self._add(Mark(os.path.realpath(os.path.join(root, path)), content, kept))
 
     def carry(self, source: str, target: str, root: Path | str, sources: Sequence[str] = ()) -> None:
-        """A file or folder goes to another place in ``root``, or a copy of it: its marks go along. With ``sources``, those of a run
-        that brings it from another granted folder, each of its files is marked."""
+        """A file or folder goes to another place in ``root``, or a copy of it: its marks go along. With ``sources``,
+        those of a run that brings it from another granted folder, each of its files is marked."""
         brought = outside_of(root, sources)
         source, target = os.path.realpath(source), os.path.realpath(target)
         if brought or self.below(source):
@@ -147,8 +153,9 @@ class TaintMarks:
             self._add(*(Mark(target + path[len(source) :], self._content_of(path), said) for path, said in found if said))
 
     def begin(self, roots: Sequence[Path], sources: Sequence[str], *, whole: bool = True) -> Command:
-        """A command of a run that had read from ``sources`` is about to run. Its granted folders are marked as a whole meanwhile, so that
-        they stay so when the program is killed, or when they are too large to be looked at; not so without ``whole``."""
+        """A command of a run that had read from ``sources`` is about to run. Its granted folders are marked as a
+        whole meanwhile, so that they stay so when the program is killed, or when they are too large to be looked at;
+        not so without ``whole``."""
         marked = {os.path.realpath(root): kept for root in roots if (kept := outside_of(root, sources))}
         counted = set()
         with self._lock:
@@ -163,7 +170,8 @@ class TaintMarks:
         return Command(marked, frozenset(counted), time.time_ns() - SLACK_NS)
 
     def end(self, command: Command, written: Iterable[str] = ()) -> None:
-        """The command is over: the files that it wrote are marked, and those named as ``written``, instead of the folders."""
+        """The command is over: the files that it wrote are marked, and those named as ``written``, instead of the
+        folders."""
         named = [os.path.realpath(path) for path in written]
         for root, kept in command.marked.items():
             found, all_seen = touched(root, command.since_ns, *(() if command.counted else (BRIEF_S,)))
@@ -197,8 +205,8 @@ class TaintMarks:
     # -- a person ----------------------------------------------------------------------------------------------------------------
 
     def clear(self, paths: Iterable[str]) -> builtins.list[str]:
-        """A person has read these files as they are now, or all in these folders. Gives the paths whose mark is gone; a folder in one that
-        is marked as a whole keeps it."""
+        """A person has read these files as they are now, or all in these folders. Gives the paths whose mark is gone;
+        a folder in one that is marked as a whole keeps it."""
         gone: builtins.list[str] = []
         with self._lock:
             for path in paths:
@@ -298,12 +306,11 @@ class TaintMarks:
 
 
 def outside_of(root: Path | str, sources: Sequence[str]) -> tuple[str, ...]:
-    """Those of the sources that are no files of the granted folder itself: who comes to trust the folder trusts these, too."""
+    """Those of the sources that are no files of the granted folder itself: who comes to trust the folder trusts
+    these, too."""
     real = _key(os.path.realpath(root))
     return tuple(
-        name
-        for name in sources
-        if not (os.path.isabs(name) and os.path.lexists(name) and _within(real, _key(os.path.realpath(name))))
+        name for name in sources if not (os.path.isabs(name) and os.path.lexists(name) and _within(real, _key(os.path.realpath(name))))
     )
 
 
@@ -320,8 +327,8 @@ def _line(mark: Mark) -> str:
 
 
 def _key(path: str) -> str:
-    """A path as marks are found by: where letter case does not tell files apart, another spelling is the same file, and where it does,
-    their contents tell them apart."""
+    """A path as marks are found by: where letter case does not tell files apart, another spelling is the same file,
+    and where it does, their contents tell them apart."""
     return path.replace(os.sep, "/").casefold()
 
 

@@ -1,4 +1,6 @@
-"""Which files below a folder were written since a moment, also where no checkpoint looks: in ignored folders, and of any size.
+# ruff: noqa: PTH116, PTH118
+"""Which files below a folder were written since a moment, also where no checkpoint looks: in ignored folders, and of
+any size.
 
 A file's status-change time cannot be set by a program, and changes with its content, its name and its permissions.
 """
@@ -16,10 +18,11 @@ SLACK_NS = 20_000_000
 
 
 def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[str], bool]:
-    """The plain files below ``root`` whose content, name or mode changed since then, and whether everything was looked at.
+    """The plain files below ``root`` whose content, name or mode changed since then, and whether everything was
+    looked at.
 
-    Links are not followed. A folder that was renamed brings all it holds. Of a ``.git`` the folder itself is named when git stored
-    contents in it, which can be had from there when the files are gone.
+    Links are not followed. A folder that was renamed brings all it holds. Of a ``.git`` the folder itself is named
+    when git stored contents in it, which can be had from there when the files are gone.
     """
     found: list[str] = []
     left, until = ENTRIES, monotonic() + seconds

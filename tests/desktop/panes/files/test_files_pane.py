@@ -215,7 +215,9 @@ async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_
 async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_read(pane: FilesPane, atelier: FakeAtelier) -> None:
     assert pane.marked.isHidden()
     outside = ("example.org", "other.example")
-    atelier.set("files", "marked", [Mark("/p/a.py", "0", outside), Mark("/p/build", WHOLE, outside[:1]), Mark("/p/by/command.md", "1", outside)])
+    atelier.set(
+        "files", "marked", [Mark("/p/a.py", "0", outside), Mark("/p/build", WHOLE, outside[:1]), Mark("/p/by/command.md", "1", outside)]
+    )
     atelier.set("files", "mark_read", [])
     pane.reload()
     await settle()

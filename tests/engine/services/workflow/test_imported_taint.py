@@ -1,4 +1,4 @@
-"""What an imported workflow says was written by somebody else: the first call that sends something out after it asks, and names the file."""
+"""An imported workflow was written by somebody else: the first call that sends something out asks, and names it."""
 
 from __future__ import annotations
 

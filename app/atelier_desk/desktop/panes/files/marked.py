@@ -20,7 +20,8 @@ ROWS = 4
 
 
 class MarkedFiles(QWidget):
-    """``files-marked``: hidden while there are none. Several can be selected; with none selected the button is about all.
+    """``files-marked``: hidden while there are none. Several can be selected; with none selected the button is about
+    all.
 
     Signals:
         read: the paths that a person says they have read.

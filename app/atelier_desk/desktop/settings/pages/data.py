@@ -197,7 +197,10 @@ class DataPage(RowsPage):
         else:
             said = _("Restored: {counts}.", counts=_counts(info))
             if not info.own:
-                off = _("Confirm what you trust of it: rules under Permissions, own tools under Tools, servers under MCP servers, folders in the Files pane.")
+                off = _(
+                    "Confirm what you trust of it: rules under Permissions, own tools under Tools, servers under "
+                    "MCP servers, folders in the Files pane."
+                )
                 said = f"{said}\n{off}"
             self.backup_busy.note(said, "ok")
         finally:
