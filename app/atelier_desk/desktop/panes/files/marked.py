@@ -54,8 +54,10 @@ class MarkedFiles(QWidget):
         count = len(marks)
         self._heading.setText(
             ngettext(
-                "{n} file was written after reading from outside. An agent that reads it is asked about more.",
-                "{n} files were written after reading from outside. An agent that reads one is asked about more.",
+                "{n} file was written after reading from outside. An agent that reads it asks before it sends data out or "
+                "writes outside the workspace, until you mark it as read.",
+                "{n} files were written after reading from outside. An agent that reads one asks before it sends data out or "
+                "writes outside the workspace, until you mark it as read.",
                 count,
             )
         )
