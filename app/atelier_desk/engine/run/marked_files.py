@@ -101,17 +101,30 @@ def _by_commands(marks: TaintMarks, judgement: Judgement, paths: Sequence[str], 
     if len(judgement.files) != len(paths):
         return _below(marks, workspace)
     named = dict(zip(judgement.files, paths, strict=True))
-    for one in judgement.commands:
+    for place, one in enumerate(judgement.commands):
         name = one.command.arguments[0].rpartition("/")[2]
         if one.kind is not Kind.RUNS and (name in _PROGRAMS_OF_NAMES or (name == "git" and _of_names(one))):
-            continue
-        if one.kind is Kind.RUNS or name == "git" or (name in _SEARCH_HERE and not one.reads):
+            files = one.redirected  # what is appended to keeps what stands in it
+        elif one.kind is Kind.RUNS or name == "git" or _searches_here(judgement, place):
             return _below(marks, workspace)
-        for file in (*one.reads, *(file for file in one.writes if file not in one.redirected)):
+        else:
+            files = (*one.reads, *one.writes)
+        for file in files:
             path = named[file] if not file.globs else posixpath.dirname(named[file][: _first_glob(named[file])])
             if found := marks.below(path):
                 return found
     return ()
+
+
+def _searches_here(judgement: Judgement, place: int) -> bool:
+    """Whether a command searches the folder it runs in, since it names no file and nothing is piped into it."""
+    one = judgement.commands[place]
+    name, *words = one.command.arguments
+    if one.reads or judgement.line is None:
+        return False
+    piped = place > 0 and judgement.line.operators[place - 1].startswith("|") and judgement.line.operators[place - 1] != "||"
+    deep = any(word == "--recursive" or (word[:1] == "-" != word[1:2] and {*word} & {*"rR"}) for word in words)
+    return name.rpartition("/")[2] in _SEARCH_HERE and (deep or (name.endswith("rg") and not piped))
 
 
 def _of_names(one: Judged) -> bool:
