@@ -221,7 +221,7 @@ async def test_export_and_import_of_everything(window: SettingsWindow, atelier: 
     atelier.set("data", "import_jsonl", SimpleNamespace(counts={}))
     page.import_from(tmp_path)
     await settle()
-    assert page.move_busy.text.text() == "Imported: nothing."
+    assert page.move_busy.text.text().startswith("Imported: nothing.\nConfirm what you trust of it: ")
 
 
 async def test_diagnostics_show_checks_versions_and_log_and_copy_them(

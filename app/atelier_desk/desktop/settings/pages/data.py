@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned
 
 BACKUP_KINDS = N_("Atelier backup (*.zip)")
+CONFIRM = N_(
+    "Confirm what you trust of it: rules under Permissions, own tools under Tools, servers under MCP servers, folders in the Files pane."
+)
+"""Said after data from elsewhere was taken over, whose grants are off."""
 
 
 UNDO = Section(
@@ -197,11 +201,7 @@ class DataPage(RowsPage):
         else:
             said = _("Restored: {counts}.", counts=_counts(info))
             if not info.own:
-                off = _(
-                    "Confirm what you trust of it: rules under Permissions, own tools under Tools, servers under "
-                    "MCP servers, folders in the Files pane."
-                )
-                said = f"{said}\n{off}"
+                said = f"{said}\n{_(CONFIRM)}"
             self.backup_busy.note(said, "ok")
         finally:
             self.bridge.start_engine()
@@ -221,7 +221,7 @@ class DataPage(RowsPage):
             self.move_busy,
             N_("Importing…"),
             lambda: self.bridge.engine.data.import_jsonl(folder),
-            lambda info: _("Imported: {counts}.", counts=_counts(info)),
+            lambda info: "\n".join([_("Imported: {counts}.", counts=_counts(info)), _(CONFIRM)]),
         )
 
     def clean(self) -> None:
