@@ -52,6 +52,7 @@ _DEFAULTS: dict[str, Any] = {
     "files.told": [],
     "files.missing": (),
     "permissions.missing": "",
+    "permissions.held": (),
     "files.trusted": lambda folders: dict.fromkeys(folders, False),
     "projects.list": [],
     "projects.offers": [],

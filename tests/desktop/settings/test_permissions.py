@@ -269,3 +269,17 @@ async def test_tab_goes_down_the_page_through_the_rules(kept: Kept, find: Find, 
     assert found[: len(rows) + 3] == ["rule-filter", *rows, "rule-add", "rule-import-file"]
     below = ("rule-test-run", "audit-text", "audit-decision", "audit-days", "safe-filter")
     assert [name for name in found if name in below] == list(below)
+
+
+async def test_a_rule_from_elsewhere_is_said_not_to_hold_and_confirmed(
+    kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
+) -> None:
+    waiting = PermissionRule(id="held", text="write_file", action=Action.ALLOW, held=True)
+    atelier.set("permissions", "held", (waiting,))
+    atelier.set("permissions", "confirm", (waiting,))
+    await window.page("approvals").load()
+    assert find("rule-held-write_file").text() == "Not in force: it came with a backup from elsewhere"
+    assert window.findChild(QPushButton, f"rule-confirm-{NEW.text}") is None
+    find("rule-confirm-write_file").click()
+    await settle()
+    assert atelier.calls("permissions.confirm") == [(("held",), {})]

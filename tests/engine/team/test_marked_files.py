@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -281,3 +282,18 @@ async def test_an_own_tool_marks_what_it_writes_as_every_tool_does(team: Team) -
     assert await team.atelier.files.marked() == []
     await team.turn(sends(), keep)
     assert [mark.path for mark in await team.atelier.files.marked()] == [str(team.root / "notes.md")]
+
+
+async def test_a_command_in_the_background_marks_its_folder_until_it_is_over_and_then_what_it_wrote(team: Team) -> None:
+    (team.root / "gate").mkdir()
+    wait = "while not os.path.exists('gate/open'): time.sleep(0.01)"
+    (team.root / "wait.py").write_text(f"import os, time\n{wait}\nopen('notes.md', 'w').write('{SECRET}')\n")
+    await team.turn(sends(), run("python3 wait.py", background=True))
+    assert [(mark.path, mark.folder) for mark in await team.atelier.files.marked()] == [(str(team.root), True)]
+    assert await team.reads(call("read_file", "r", path="clean.md")) == OUTSIDE, "nobody knows yet what it writes"
+    (team.root / "gate" / "open").touch()
+    async with asyncio.timeout(20):
+        while any(mark.folder for mark in await team.atelier.files.marked()):
+            await asyncio.sleep(0)
+    assert str(team.root / "notes.md") in [mark.path for mark in await team.atelier.files.marked()]
+    assert await team.reads(call("read_file", "r", path="clean.md")) == ""

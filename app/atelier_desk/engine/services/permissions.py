@@ -89,6 +89,10 @@ class PermissionService:
         self._context.bus.changed("settings", "approvals")
         return changed
 
+    async def held(self) -> tuple[PermissionRule, ...]:
+        """Those that came with a backup from elsewhere and wait for ``confirm``; no other part of Atelier sees them."""
+        return tuple(rule for rule in await self.rules() if rule.held)
+
     async def confirm(self, *rule_ids: str) -> tuple[PermissionRule, ...]:
         """Let rules hold that came with a backup from elsewhere; those that hold already stay as they are. Raises NotFoundError."""
         rules = [await self._get(rule_id) for rule_id in rule_ids]

@@ -221,7 +221,8 @@ class ApprovalsPage(RowsPage):
         workflows = await self.bridge.engine.workflows.list()
         self._workflows = {workflow.id: workflow.name for workflow in workflows}
         self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
-        self.rules.show_rules(kept.rules, {**self._agents, **self._workflows})
+        held = await self.bridge.engine.permissions.held()
+        self.rules.show_rules((*kept.rules, *held), {**self._agents, **self._workflows})
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
         await self.trail.load()
 
