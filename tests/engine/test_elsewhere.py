@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, OnTimeout
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalScope, ApprovalSettings, OnTimeout
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.workflow import RunStatus
@@ -143,3 +143,19 @@ async def test_an_export_that_is_imported_grants_nothing_either(open_atelier: Op
         await atelier.data.import_jsonl(tmp_path / "export")
         assert await granted(atelier) == OFF
         assert json.loads((tmp_path / "export" / "manifest.json").read_text())["counts"]["permission_rule"] == 3
+
+
+async def test_always_on_a_card_confirms_the_rule_that_waits(open_atelier: Opener, tmp_path: Path) -> None:
+    write = call("write_file", "w", path="a.md", content="x")
+    async with open_atelier(model_factory=Cast(Lead=[[write], "Done."])) as atelier:
+        workflow = await atelier.workflows.create(workspace=(str(tmp_path),))
+        run_id = await atelier.runs.send(workflow.id, "Work.", agent=lead(approval="selective", tools=("write_file",)))
+        await atelier.runs.wait(run_id)
+        (asked,) = await atelier.approvals.pending()
+        where = asked.holds
+        for text in asked.always:
+            rule = PermissionRule(text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, held=True)
+            await atelier.permissions.add(rule)
+        await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
+        await atelier.runs.wait(run_id)
+        assert [rule.held for rule in await atelier.permissions.rules()] == [False] * len(asked.always)
