@@ -68,6 +68,11 @@ def cleaned_words(done: Cleaned) -> str:
     return f"{freed} {lost}"
 
 
+def mark_words(sources: Sequence[str]) -> str:
+    """What is said of a file that was written after reading from outside."""
+    return _("Written after reading from {sources}", sources=", ".join(sources))
+
+
 def undo_words(changes: Iterable[Change]) -> str:
     """What undoing these changes does not take back; empty when it takes back all."""
     if not any(change.command for change in changes):

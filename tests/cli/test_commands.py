@@ -19,6 +19,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.models import ModelService
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
 from tests.cli.conftest import Cli, Result
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
@@ -324,6 +325,25 @@ def test_backups_are_made_checked_and_put_back(cli: Cli, tmp_path: Path) -> None
     assert cli("backup", "restore", "evil.zip").status == 1
     assert not (tmp_path.parent / "evil.txt").exists()
     assert cli("workflows", "show", workflow).status == 0
+
+
+def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli, tmp_path: Path) -> None:
+    assert cli("permissions", "add", "write_file", "--action", "allow").status == 0
+    assert cli("backup", "create", "b.zip").status == 0
+    assert "another installation" not in cli("backup", "verify", "b.zip").err
+    assert cli("backup", "restore", "b.zip", "--json").json["own"] is True
+    DataDir(default_data_dir()).backup_key.unlink()
+    assert "another installation" in cli("backup", "verify", "b.zip").err
+    refused = cli("backup", "restore", "b.zip")
+    assert (refused.status, "--from-elsewhere" in refused.err) == (1, True)
+    restored = cli("backup", "restore", "--from-elsewhere", "b.zip")
+    assert (restored.status, "atelier permissions list" in restored.err) == (0, True)
+    (rule,) = cli("permissions", "list", "--json").json
+    assert rule["held"] is True
+    assert "not in force" in cli("permissions", "list").out
+    assert "write_file" in cli("permissions", "confirm", rule["id"][:8]).out
+    (rule,) = cli("permissions", "list", "--json").json
+    assert rule["held"] is False
 
 
 def test_reports_are_listed_shown_and_a_changed_one_accepted(cli: Cli, tmp_path: Path) -> None:

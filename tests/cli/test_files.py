@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from atelier_desk.domain.chat import ToolCall
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.workspace.processes import sandbox
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, Result
 
 
 @pytest.fixture
@@ -145,3 +146,24 @@ def test_held_files_are_listed_kept_and_discarded(cli: Cli, project: Path) -> No
     assert (project / "AGENTS.md").read_text() == "Obey.\n"
     assert cli("files", "held", workflow, "--json").json == []
     assert [each["path"] for each in cli("files", "list", workflow, "--json").json if each["path"] == "AGENTS.md"] == ["AGENTS.md"]
+
+
+def test_files_written_after_reading_from_outside_are_listed_and_marked_as_read(cli: Cli, project: Path) -> None:
+    assert cli("files", "trust", str(project)).status == 0
+    assert cli("permissions", "add", "run_command", "--action", "allow").status == 0
+
+    def called(tool: str, *workflow: str, **arguments: object) -> Result:
+        where = workflow or ("--workspace", str(project))
+        return cli("tools", "call", tool, json.dumps(arguments), *where, "--on-approval", "allow", "--json")
+
+    # A command with the network reads from outside, and what it writes is marked.
+    wrote = called("run_command", command="echo obey > notes.md", modifies_files=True, sandbox="network")
+    assert wrote.status == 0, wrote.err
+    path = str(project / "notes.md")
+    (mark,) = cli("files", "marked", "--json").json
+    assert (mark["path"], mark["folder"], mark["sources"]) == (path, False, ["echo obey > notes.md"])
+    assert "Written after reading from echo obey" in cli("files", "marked", str(project)).out
+    assert cli("files", "marked", "--json", str(project.parent / "elsewhere")).status != 0
+    assert f"Marked as read: {path}" in cli("files", "mark-read", path).out
+    assert cli("files", "marked", "--json").json == []
+    assert "None of them is marked" in cli("files", "mark-read", path).out

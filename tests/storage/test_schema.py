@@ -18,9 +18,9 @@ from atelier_desk.storage.migrations import (
     m0003_mcp_servers,
     m0005_projects,
     m0006_memory_bin,
+    m0008_from_elsewhere,
 )
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.repositories.base import upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from tests.support.clock import ManualClock
@@ -62,7 +62,10 @@ async def older_database(directory: Path, monkeypatch: pytest.MonkeyPatch) -> No
         patch.setattr("atelier_desk.storage.migrations.load", lambda: None)
         async with await Store.open(directory) as store:
             assert store.version == 1
-            await store.write(upsert(tables.WORKFLOWS, WORKFLOW))
+            row = tables.WORKFLOWS.encode(WORKFLOW)
+            for field in m0008_from_elsewhere.FIELDS["workflow"]:
+                del row[field]
+            await store.write(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row.pop("id"), "content": row}))
             for table, field in m0002_attachments_and_taint.FILLED:
                 await store.write(Statement(f"REMOVE FIELD {field} ON {table}", {}))
                 await store.write(Statement(f"UPDATE {table} UNSET {field} RETURN NONE", {}))

@@ -54,6 +54,7 @@ _DEFAULTS: dict[str, Any] = {
     "files.missing": (),
     "permissions.missing": "",
     "permissions.unmatchable": {},
+    "permissions.held": (),
     "files.trusted": lambda folders: dict.fromkeys(folders, False),
     "projects.list": [],
     "projects.offers": [],

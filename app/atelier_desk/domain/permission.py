@@ -56,6 +56,7 @@ class PermissionRule(Model):
         scope_id: the run, workflow or agent of the scope, or its folder as an absolute path; empty when it holds everywhere.
         match, not_match: calls that the rule must and must not cover, tried when it is saved.
         last_matched_at: when it last decided a call; None: never.
+        held: it came with a backup from elsewhere and does not hold before its owner says so.
     """
 
     id: str = Field(default_factory=new_id)
@@ -67,6 +68,7 @@ class PermissionRule(Model):
     not_match: tuple[str, ...] = ()
     created_at: Timestamp = Field(default_factory=utc_now)
     last_matched_at: Timestamp | None = None
+    held: bool = False
 
     @model_validator(mode="after")
     def _scope_has_its_id(self) -> PermissionRule:

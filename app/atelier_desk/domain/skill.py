@@ -46,6 +46,7 @@ class Invocation(Model):
         kind: a skill; a command: a file with a prompt; or a prompt that an MCP server made.
         source: the file, absolute; of a prompt its server.
         text: its instructions with the arguments filled in.
+        read: what had been read from outside when its file was written; empty for a file that a person wrote or has read.
     """
 
     kind: Literal["skill", "command", "prompt"]
@@ -53,8 +54,9 @@ class Invocation(Model):
     source: str
     text: str
     arguments: str = ""
+    read: str = ""
 
     @property
     def outside(self) -> str:
         """What was read from outside with it, empty for nothing: a server wrote a prompt at this moment, and no person a file before."""
-        return self.use.name if self.kind == "prompt" else ""
+        return self.use.name if self.kind == "prompt" else self.read

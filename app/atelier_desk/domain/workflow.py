@@ -70,6 +70,7 @@ class Workflow(Model):
         choices: the model and what else was chosen for it, in place of its agent's.
         draft, draft_attachments: what the person has typed and attached and not sent.
         workspace: the folders its agents may use, absolute paths the user granted.
+        tainted: what all its runs count as having read from outside: for one that was imported, the file.
         deleted_at: set while an undo is still possible; lists leave such a workflow out.
     """
 
@@ -90,6 +91,7 @@ class Workflow(Model):
     draft: str = ""
     draft_attachments: tuple[Attachment, ...] = ()
     workspace: tuple[str, ...] = ()
+    tainted: tuple[str, ...] = ()
     pending_questions: int = 0
     pending_approvals: int = 0
     created_at: Timestamp = Field(default_factory=utc_now)

@@ -429,12 +429,15 @@ class Atelier(Services):
         async with self._starting:
             if self._started:
                 return
+            from atelier_desk.engine import elsewhere
+
             model_factory, embedder, fault = self._given
             settings = await self.repos.settings.load()
             self._make_services(fault)
             await self._make_memory(settings, embedder)
             self._make_runs(settings, model_factory, fault)
             await self.runs.index()
+            await elsewhere.end_runs(self.repos, self.runs, self.datadir.root)
             await self._load_tools()
             await self.agents.ensure_builtin()
             self._started = True
@@ -448,6 +451,7 @@ class Atelier(Services):
 
     async def _open_store(self, data_dir: Path | None, vault: KeyVault | None, fsync: bool | None, accept_loss: bool) -> None:
         from atelier_desk import logs
+        from atelier_desk.engine import elsewhere
         from atelier_desk.llm.secrets import KeyVault, redact
         from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
         from atelier_desk.storage.repositories import Repositories
@@ -460,6 +464,11 @@ class Atelier(Services):
             self.datadir.database, fsync=fsync is not False, clock=self.clock, backups=self.datadir.backups, accept_loss=accept_loss
         )
         self.repos = Repositories(self.store, self.datadir)
+        try:
+            await elsewhere.switch_off(self.repos, self.datadir.root)
+        except BaseException:
+            await self.store.close()
+            raise
 
     async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
@@ -544,6 +553,7 @@ class Atelier(Services):
             folder_instructions=self.files.instructions,
             skills=self.skills,
             own=(Path(self.datadir.root).resolve().as_posix(),),
+            marks=self.workspace_files.marks,
             record_answer=self.gate.record,
             inactivity_s=settings.inactivity_s,
             fault=fault or no_fault,

@@ -23,7 +23,7 @@ from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 
 Find = Callable[[str], Any]
-INFO = SimpleNamespace(counts={"message": 120, "workflow": 5, "task": 0}, size=3_000_000)
+INFO = SimpleNamespace(counts={"message": 120, "workflow": 5, "task": 0}, size=3_000_000, own=True)
 
 
 async def test_the_embedder_is_chosen_with_what_it_needs(window: SettingsWindow, find: Find, atelier: Engine) -> None:
@@ -180,28 +180,34 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(window: Sett
     assert page.backup_busy.text.property("variant") == "error"
 
 
+@pytest.mark.parametrize("own", [True, False])
 async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
-    window: SettingsWindow, bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    window: SettingsWindow, bridge: FakeBridge, atelier: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: bool
 ) -> None:
     window.show_page("data")
     await settle()
     page: Any = window.page("data")
     done: list[Any] = []
 
-    async def restore(path: Path, root: Path) -> Any:
-        done.append((path, root, bridge.stopped))
-        return INFO
+    async def restore(path: Path, root: Path, *, from_elsewhere: bool) -> Any:
+        done.append((path, root, bridge.stopped, from_elsewhere))
+        return SimpleNamespace(**{**vars(INFO), "own": own})
 
     monkeypatch.setattr("atelier_desk.engine.services.data.restore_backup", restore)
+    atelier.set("data", "backup_is_own", own)
     reopened: list[bool] = []
     bridge.engine_opened.connect(lambda: reopened.append(True))
     page._ask_restore(tmp_path / "b.zip")
-    assert done == []
-    window.findChild(QMessageBox).findChild(QPushButton, "confirm-yes").click()
     await settle()
-    assert done == [(tmp_path / "b.zip", tmp_path, True)]
+    assert done == []
+    box = window.findChild(QMessageBox)
+    assert ("earlier version or another installation" in box.informativeText()) is not own
+    box.findChild(QPushButton, "confirm-yes").click()
+    await settle()
+    assert done == [(tmp_path / "b.zip", tmp_path, True, not own)]
     assert reopened == [True]
     assert page.backup_busy.text.text().startswith("Restored: 5 workflows, 120 messages")
+    assert ("rules under Permissions" in page.backup_busy.text.text()) is not own
 
 
 async def test_export_and_import_of_everything(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
@@ -215,7 +221,7 @@ async def test_export_and_import_of_everything(window: SettingsWindow, atelier: 
     atelier.set("data", "import_jsonl", SimpleNamespace(counts={}))
     page.import_from(tmp_path)
     await settle()
-    assert page.move_busy.text.text() == "Imported: nothing."
+    assert page.move_busy.text.text().startswith("Imported: nothing.\nConfirm what you trust of it: ")
 
 
 async def test_diagnostics_show_checks_versions_and_log_and_copy_them(

@@ -277,3 +277,17 @@ async def test_a_rule_that_never_matches_says_why_below_it(kept: Kept, find: Fin
     assert find("rule-never-read_file(.env*)").text() == "Never matches: it names no path"
     with pytest.raises(AssertionError):
         find("rule-never-section:web_ops")
+
+
+async def test_a_rule_from_elsewhere_is_said_not_to_hold_and_confirmed(
+    kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
+) -> None:
+    waiting = PermissionRule(id="held", text="write_file", action=Action.ALLOW, held=True)
+    atelier.set("permissions", "held", (waiting,))
+    atelier.set("permissions", "confirm", (waiting,))
+    await window.page("approvals").load()
+    assert find("rule-held-write_file").text() == "Not in force: it came with a backup from elsewhere"
+    assert window.findChild(QPushButton, f"rule-confirm-{NEW.text}") is None
+    find("rule-confirm-write_file").click()
+    await settle()
+    assert atelier.calls("permissions.confirm") == [(("held",), {})]

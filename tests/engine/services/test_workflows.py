@@ -242,7 +242,7 @@ async def test_search_finds_messages_tool_calls_reports_and_memories(open_atelie
 
 def as_told_here(file: dict[str, Any]) -> dict[str, Any]:
     """An exported file without what the import made of it: whatever was said in it came from outside."""
-    for each in (*file["runs"], *(event["body"] for event in file["events"] if event["body"]["type"] == "run_started")):
+    for each in (file["workflow"], *file["runs"], *(event["body"] for event in file["events"] if event["body"]["type"] == "run_started")):
         assert [name.endswith(" (imported)") for name in each["tainted"]] == [True]
         each["tainted"] = []
     return file

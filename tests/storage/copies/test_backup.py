@@ -77,7 +77,7 @@ async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(m
         assert await store.query("SELECT VALUE name FROM workflow") == ["changed"]
     assert (restored.replaced / "reports" / workflow.id / "Later.md").read_text() == "newer"
     assert sorted(path.name for path in datadir.root.iterdir()) == sorted(
-        ["attachments", "backups", "database", "exports", "logs", "models", "reports", "tools"]
+        ["attachments", "backup.key", "backups", "database", "exports", "logs", "models", "reports", "tools"]
     )
 
 
@@ -131,7 +131,7 @@ async def test_a_backup_that_would_fill_the_disk_is_not_unpacked(
 
 async def test_restore_into_an_empty_data_folder(made: BackupInfo, tmp_path: Path) -> None:
     other = DataDir(tmp_path / "other")
-    restored = await restore(made.path, other)
+    restored = await restore(made.path, other, from_elsewhere=True)
     async with await Store.open(other.database) as store:
         assert (await store.counts())["workflow"] == 1
     assert restored.counts == made.counts

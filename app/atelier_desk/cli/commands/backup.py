@@ -29,10 +29,18 @@ def register(add: Adder) -> None:
     verify.set_defaults(offline=True)
     restore = group.command(
         "restore",
-        _("put a backup in the place of the data; the old data is kept beside it. Your own tools in it run again: trust where it is from"),
+        _("put a backup in the place of the data; the old data is kept beside it"),
         "backup:restore",
     )
     restore.add_argument("file", metavar="FILE")
+    restore.add_argument(
+        "--from-elsewhere",
+        action="store_true",
+        help=_(
+            "also a backup that this data folder did not make or that was changed: its permission rules, own tools, MCP servers and "
+            "trusted folders stay off until you confirm each"
+        ),
+    )
     restore.set_defaults(offline=True)
 
 
@@ -55,8 +63,10 @@ async def verify(atelier: None, arguments: argparse.Namespace, out: Output) -> i
 
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Checking the backup…")):
-        info = await verify_backup(path)
+        info = await verify_backup(path, arguments.data_root)
     _print(out, info, _("The backup is whole: {path}", path=path))
+    if not info.own and not out.json:
+        out.note(_("It was made by an earlier version or another installation, or was changed since it was made."))
     return 1 if info.damaged else 0
 
 
@@ -67,10 +77,18 @@ async def restore(atelier: None, arguments: argparse.Namespace, out: Output) -> 
 
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Checking the backup…")):
-        info = await restore_backup(path, arguments.data_root)
+        info = await restore_backup(path, arguments.data_root, from_elsewhere=arguments.from_elsewhere)
     _print(out, info, _("Restored from {path}", path=path))
     if info.replaced is not None and not out.json:
         out.note(_("The data it replaces is kept in {path}", path=info.replaced))
+    if not info.own and not out.json:
+        out.note(
+            _(
+                "It is from elsewhere: its permission rules, own tools, MCP servers and trusted folders are off, and unfinished work in it "
+                "is ended. Look at each and confirm it: atelier permissions list, tools own list, mcp list, files trust DIR."
+            ),
+            "warn",
+        )
     return 0
 
 
@@ -80,7 +98,7 @@ def _print(out: Output, info: BackupInfo, done: str) -> None:
 
     if out.json:
         facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
-        facts |= {"files": info.files, "damaged_files": list(info.damaged)}
+        facts |= {"files": info.files, "damaged_files": list(info.damaged), "own": info.own}
         data(out, {**facts, "replaced": str(info.replaced) if info.replaced else None})
         return
     for name in info.damaged:

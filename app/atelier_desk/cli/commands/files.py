@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atelier_desk import figures
 from atelier_desk.cli.ids import add_id
 from atelier_desk.cli.parser import Adder
-from atelier_desk.file_words import ACTIONS, cleaned_words, held_words, kept_words, state_words, undo_words
+from atelier_desk.file_words import ACTIONS, cleaned_words, held_words, kept_words, mark_words, state_words, undo_words
 from atelier_desk.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ def register(add: Adder) -> None:
     for command in (keep, discard):
         command.add_argument("file", metavar="FILE", nargs="*", help=_("ids, which can be shortened, or paths as the list shows them"))
         command.add_argument("--all", action="store_true", help=_("all held files of the workflow"))
+    marked = group.command("marked", _("the files that were written after reading from outside"), "files:marked")
+    marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only those in these folders"))
+    read = group.command("mark-read", _("say that you have read such files as they are now, or all in folders"), "files:mark_read")
+    read.add_argument("path", metavar="PATH", nargs="+", help=_("a file or folder on this machine"))
     group.command("kept", _("how much is kept so that changes can be undone"), "files:kept")
     group.command("clean", _("give up what is older or larger than the settings checkpoint_days and checkpoint_mb allow"), "files:clean")
     for name, words in (
@@ -187,6 +191,39 @@ async def _answer(atelier: Atelier, arguments: argparse.Namespace, out: Output, 
         for problem in failed:
             out.note(_("Left: {reason}", reason=problem["error"]), "warn")
     return int(bool(failed))
+
+
+async def marked(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    from atelier_desk.cli.agent_options import folders
+    from atelier_desk.cli.output import data, table
+
+    found = await atelier.files.marked(folders(out, arguments.folder) if arguments.folder else None)
+    if out.json:
+        data(out, [{"path": mark.path, "folder": mark.folder, "sources": list(mark.sources)} for mark in found])
+        return 0
+    rows = [(f"{mark.path}/" if mark.folder else mark.path, mark_words(mark.sources)) for mark in found]
+    table(out, rows, (_("path"), _("why")))
+    return 0
+
+
+async def mark_read(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    """Status 1 when one of the paths stays marked, as a part of a folder that is marked as a whole."""
+    from atelier_desk.cli.files import path_of
+    from atelier_desk.cli.output import data, line
+
+    paths = [str(path_of(out, path)) for path in arguments.path]
+    gone = await atelier.files.mark_read(paths)
+    left = await atelier.files.within_marked(paths)
+    if out.json:
+        data(out, {"read": gone, "marked": left})
+        return int(bool(left))
+    for path in gone:
+        line(out, _("Marked as read: {path}", path=path))
+    for path in left:
+        out.note(_("{path} is part of a folder that is marked as a whole: atelier files marked", path=path), "warn")
+    if not gone and not left:
+        line(out, _("None of them is marked."))
+    return int(bool(left))
 
 
 async def kept(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

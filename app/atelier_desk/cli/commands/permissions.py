@@ -46,7 +46,9 @@ def register(add: Adder) -> None:
         command.add_argument("--folder", metavar="DIR", default="", help=_("the folder of --scope folder: workflows that work in it"))
         command.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent of --scope agent"))
     remove = group.command("remove", _("remove rules"), "permissions:remove")
-    remove.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be shortened"))
+    confirm = group.command("confirm", _("put rules in force that came with a backup from elsewhere"), "permissions:confirm")
+    for command in (remove, confirm):
+        command.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be shortened"))
     test = group.command("test", _("which rule decides a call; nothing is run"), "permissions:test")
     test.add_argument("tool", metavar="TOOL")
     test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
@@ -103,7 +105,9 @@ async def list_(atelier: Atelier, arguments: argparse.Namespace, out: Output) ->
     rows = []
     for rule in found:
         last = f"{rule.last_matched_at:%Y-%m-%d}" if rule.last_matched_at else "–"
-        if atelier.permissions.unused(rule):
+        if rule.held:
+            last = _("not in force: from a backup from elsewhere")
+        elif atelier.permissions.unused(rule):
             last = _("{date}, unused", date=last)
         rows.append((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last))
     table(out, rows, (_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")))
@@ -147,6 +151,24 @@ async def add(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> i
 
 async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
     from atelier_desk.cli.output import data, line
+
+    removed = [await atelier.permissions.remove(rule.id) for rule in await _chosen(atelier, arguments)]
+    if out.json:
+        data(out, {"removed": [rule.model_dump(mode="json") for rule in removed]})
+        return 0
+    for rule in removed:
+        line(out, _("Removed: {rule}", rule=f"{rule.action.value} {rule.text}"))
+    return 0
+
+
+async def confirm(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:
+    chosen = await _chosen(atelier, arguments)
+    _told(out, await atelier.permissions.confirm(*(rule.id for rule in chosen)))
+    return 0
+
+
+async def _chosen(atelier: Atelier, arguments: argparse.Namespace) -> list[PermissionRule]:
+    """The rules that ids, whole or shortened, name."""
     from atelier_desk.domain.errors import NotFoundError, UsageError
 
     kept = await atelier.permissions.rules()
@@ -158,13 +180,7 @@ async def remove(atelier: Atelier, arguments: argparse.Namespace, out: Output) -
         if len(found) > 1:
             raise UsageError(N_("{count} rules begin with {id}; write more of it."), count=len(found), id=wanted)
         chosen.append(found[0])
-    removed = [await atelier.permissions.remove(rule.id) for rule in chosen]
-    if out.json:
-        data(out, {"removed": [rule.model_dump(mode="json") for rule in removed]})
-        return 0
-    for rule in removed:
-        line(out, _("Removed: {rule}", rule=f"{rule.action.value} {rule.text}"))
-    return 0
+    return chosen
 
 
 async def test(atelier: Atelier, arguments: argparse.Namespace, out: Output) -> int:

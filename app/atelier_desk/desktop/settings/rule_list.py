@@ -15,14 +15,17 @@ from atelier_desk.i18n import N_, _
 
 
 class RuleList(QWidget):
-    """``approval-rules``: rows ``rule-<text>`` with ``rule-edit-<text>`` and ``rule-remove-<text>``.
+    """``approval-rules``: rows ``rule-<text>`` with ``rule-edit-<text>`` and ``rule-remove-<text>``, and ``rule-confirm-<text>`` for one
+    that came with a backup from elsewhere.
 
     Signals:
+        confirmed: a rule that is to hold from now on.
         edited: a rule that is to be changed.
         removed: a rule that is to go.
         listed: the rows were made anew.
     """
 
+    confirmed = Signal(object)
     edited = Signal(object)
     removed = Signal(object)
     listed = Signal()
@@ -88,13 +91,21 @@ class RuleList(QWidget):
         if rule.text in self._never:
             never = _("Never matches: {reason}", reason=self._never[rule.text])
             texts.addWidget(control(label(never, "warn", row, wrap=True), f"rule-never-{rule.text}"))
+        confirm: list[tuple[QWidget, int, Qt.AlignmentFlag]] = []
+        if rule.held:
+            words = _("Not in force: it came with a backup from elsewhere")
+            texts.addWidget(control(label(words, "warn", row, wrap=True), f"rule-held-{rule.text}"))
+            button = control(QPushButton(_("Confirm"), row), f"rule-confirm-{rule.text}", on=lambda: self.confirmed.emit(rule))
+            button.setAccessibleName(_("Confirm: {rule}", rule=rule.text))
+            confirm = [(button, 0, Qt.AlignmentFlag.AlignTop)]
         edit = control(IconButton("pencil", parent=row), f"rule-edit-{rule.text}", tip=N_("Change this rule"))
         edit.clicked.connect(lambda *_: self.edited.emit(rule))
         edit.setAccessibleName(_("Change: {rule}", rule=rule.text))
         remove = control(QPushButton(_("Remove"), row), f"rule-remove-{rule.text}", look="quiet", on=lambda: self.removed.emit(rule))
         remove.setAccessibleName(_("Remove: {rule}", rule=rule.text))
         top = Qt.AlignmentFlag.AlignTop
-        fill(QHBoxLayout(row), (pill, 0, top), (texts, 1), (edit, 0, top), (remove, 0, top), margins=(0, 4, 0, 4), spacing=8)
+        buttons = (*confirm, (edit, 0, top), (remove, 0, top))
+        fill(QHBoxLayout(row), (pill, 0, top), (texts, 1), *buttons, margins=(0, 4, 0, 4), spacing=8)
         return row
 
     def retranslate(self) -> None:

@@ -22,6 +22,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.tokens import Calibration
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 
 
 async def no_instructions(_folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
@@ -59,6 +60,7 @@ class RunEnvironment:
         default_agent: who answers in a workflow, by its id, when nobody says who.
         folder_instructions: which of the granted folders are trusted, and what those say to agents.
         own: the program's own data folder: a call that changes something in it asks every time.
+        marks: the files of workspaces that were written after reading from outside.
         record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
         calibrations: by model, how far our token estimates are from the server's counts.
         inactivity_s: seconds without a word after which a model's reply, or a sub-agent, is ended; can be changed while runs work.
@@ -77,6 +79,7 @@ class RunEnvironment:
     skills: Skills = field(default_factory=NoSkills)
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
+    marks: TaintMarks | None = None
     inactivity_s: float = limits.INACTIVITY_S
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault

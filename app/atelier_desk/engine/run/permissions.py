@@ -24,9 +24,10 @@ from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verd
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run import repositories
 from atelier_desk.engine.run.carried import carried
+from atelier_desk.engine.run.marked_files import read_by_call
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
-from atelier_desk.policy.permissions import denying, pattern
+from atelier_desk.policy.permissions import denying, pattern, taint
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
 from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target, within
 from atelier_desk.policy.permissions.grounds import grounds
@@ -37,6 +38,7 @@ from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.tools.shell import protected_names
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.commands.judge import File as NamedFile
 from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
@@ -85,9 +87,10 @@ class Judge:
     One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
     """
 
-    def __init__(self, own: Sequence[str] = ()) -> None:
-        """``own`` are the program's own folders."""
+    def __init__(self, own: Sequence[str] = (), marks: TaintMarks | None = None) -> None:
+        """``own`` are the program's own folders, ``marks`` the files that were written after reading from outside."""
         self._own = own
+        self._marks = marks
         self._granted: tuple[PermissionRule, ...] = ()
         self._agent_id = ""
         self._level: Level | None = None
@@ -114,7 +117,7 @@ class Judge:
             level = self._level_of(state)
             about = facts(
                 state, intent, described,
-                repaired=repaired, own=self._own, tainted=tainted, looked=self._looked, denials=self.denials(state),
+                repaired=repaired, own=self._own, tainted=tainted, looked=self._looked, denials=self.denials(state), marks=self._marks,
             )  # fmt: skip
             said = decide([level], about)
             # What a rule asks about, and what asks each time, no other rule allows.
@@ -237,6 +240,7 @@ def facts(
     tainted: Sequence[str] = (),
     looked: repositories.Looked | None = None,
     denials: Denials | None = None,
+    marks: TaintMarks | None = None,
 ) -> Facts:
     """The facts of a call, from what its tool says of it; ``looked``: see ``repositories.unknown``. ``denials``: what the rules deny on
     the disk."""
@@ -306,11 +310,19 @@ def facts(
         concerns=tuple(about),
         about=tuple(about.items()),
         settings=tuple(each.rule for each in asks_git),
-        reads=_reads(state, intent, described, paths, disk),
+        reads=_reads(state, intent, described, paths, disk, marks, judgement),
     )
 
 
-def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Sequence[Path], disk: _Disk) -> str:
+def _reads(
+    state: RunState,
+    intent: ToolCallStarted,
+    described: Call,
+    paths: Sequence[Path],
+    disk: _Disk,
+    marks: TaintMarks | None,
+    judgement: Judgement | None,
+) -> str:
     """What comes into the conversation from outside with the call's result. Source: the specification, "Taint".
 
     A call that changes a file tells at most a few lines of what stands there, and does not count; but one that brings a file from outside
@@ -320,7 +332,10 @@ def _reads(state: RunState, intent: ToolCallStarted, described: Call, paths: Seq
     if intent.server or described.effect is Effect.NETWORK:
         return intent.server or next((host.name for host in _hosts(subjects)), intent.tool)
     if subjects.sandbox in UNCONFINED:
-        return shorten(subjects.command, limits.TAINT)
+        # Not to be taken for the name of a file, which may come to be trusted.
+        return shorten(f"$ {subjects.command}" if taint.is_path(subjects.command) else subjects.command, limits.TAINT)
+    if marks and (found := read_by_call(marks, intent.tool, intent.section, described, judgement, state.workspace)):
+        return found
     # A skill that was taken up is one that its user put there, or of a trusted folder.
     trusted = disk.granted((*state.trusted, *map(str, folders_of(state.skills_used))))
     if described.effect is Effect.WRITE and not subjects.command and not any(replace(path, roots=trusted).inside for path in paths):

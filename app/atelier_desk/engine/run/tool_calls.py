@@ -34,6 +34,7 @@ from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal import Follow, RunHandle
 from atelier_desk.engine.run import server_desk
 from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.marked_files import marking
 from atelier_desk.engine.run.permissions import Judge, barred_host, host_arguments, really, refusal, settings_allowed, telling, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import searching
@@ -106,7 +107,7 @@ class ToolCalls:
         self._handle = handle
         self._teams = teams
         self._follow = follow
-        self._judge = Judge(env.own)
+        self._judge = Judge(env.own, env.marks)
 
     async def begin(self, calls: Sequence[CallState]) -> None:
         """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
@@ -338,7 +339,9 @@ class ToolCalls:
         seen = journal.task_version(self._handle.workflow_id)
         started = self._env.clock.monotonic()
         self._env.fault("before_tool")
-        outcome = await self._env.registry.execute(prepared.intent.tool, prepared.intent.arguments, self._context(prepared))
+        context = self._context(prepared)
+        async with marking(self._env.marks, tool, context):
+            outcome = await self._env.registry.execute(prepared.intent.tool, prepared.intent.arguments, context)
         self._env.fault("after_tool")
         duration_ms = round((self._env.clock.monotonic() - started) * 1000)
         if isinstance(outcome, AskUser):

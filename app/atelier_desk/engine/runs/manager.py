@@ -24,6 +24,7 @@ from atelier_desk.engine.attachments import Prepared
 from atelier_desk.engine.choosing import other_agent
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.marked_files import read_at_start
 from atelier_desk.engine.run.mend import mended
 from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.runs.answering import Answering
@@ -44,6 +45,7 @@ from atelier_desk.i18n import N_, language
 from atelier_desk.policy.permissions import taint
 from atelier_desk.policy.permissions.scope import for_run
 from atelier_desk.storage.writing.commit import Rename
+from atelier_desk.threads import in_tool_thread
 
 __all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "RunManager", "Who", "check_message"]
 
@@ -309,6 +311,9 @@ class RunManager:
         settings = self._settings = self._settings or await self._env.repos.settings.load()
         after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
         trusted, instructions = await self._env.folder_instructions(row.workspace)
+        skills = await self._env.skills.catalogue(row.workspace)
+        marks = self._env.marks
+        marked = await in_tool_thread(read_at_start, marks, instructions, skills) if marks else ()
         before = await self._runs.conversations.before(previous)
         handle = RunHandle(run_id=run_id, workflow_id=row.id, history=before.history)
         started = RunStarted(
@@ -330,9 +335,9 @@ class RunManager:
             workspace=row.workspace,
             trusted=trusted,
             instructions=instructions,
-            skills=await self._env.skills.catalogue(row.workspace),
+            skills=skills,
             # Whatever branch it is on: reports, files and commands are the workflow's.
-            tainted=taint.merged(before.tainted, await self._env.repos.runs.tainted(row.id)),
+            tainted=taint.merged(before.tainted, row.tainted, await self._env.repos.runs.tainted(row.id), marked),
         )
         self._env.journal.learn(row)
         with self._runs.expect(run_id):

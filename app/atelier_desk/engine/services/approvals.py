@@ -184,7 +184,9 @@ class ApprovalService:
         if not wanted:
             raise UsageError(N_("No rule can allow this call from now on, as it asks each time. Allow it once, or for this run."))
         where = asked.holds
-        kept = {rule.text: rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW}
+        allowing = [rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW]
+        # One that waits, since it came with a backup from elsewhere, holds with this yes.
+        kept = {rule.text: rule.model_copy(update={"held": False}) for rule in allowing}
         return tuple(
             kept.get(text) or PermissionRule(text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now)
             for text in wanted

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.storage.copies.archive import BackupInfo
@@ -49,7 +50,14 @@ class DataService:
 
     async def backup_verify(self, path: Path) -> BackupInfo:
         """Compare a backup with its checksums, open it in a process of its own and count what is in it."""
-        return await verify_backup(path)
+        return await verify_backup(path, Path(self._context.datadir.root))
+
+    async def backup_is_own(self, path: Path) -> bool:
+        """Whether this data folder made a backup, as far as its list of contents says; looked into whole it is when it is restored."""
+        from atelier_desk.storage.copies import archive, origin
+
+        root = Path(self._context.datadir.root)
+        return await in_storage_thread(origin.made_here, path, root, archive.MANIFEST, archive.MANIFEST_BYTES)
 
     async def export_jsonl(self, target: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
         """Every table as JSON lines in a new folder, one file a table, with reports, own tools and attachments: other programs can read it.
@@ -64,35 +72,44 @@ class DataService:
         return await transfer.export_jsonl(self._context.repos.store, target, datadir=self._context.datadir, progress=progress)
 
     async def import_jsonl(self, source: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
-        """Read such an export into an empty data folder; every list is announced as changed afterwards.
+        """Read such an export into an empty data folder; every list is announced as changed afterwards. What it grants stays off until a
+        person confirms it: see ``engine.elsewhere``.
 
         Raises:
             ConflictError: there are workflows or memories here already.
             StorageError: the export is not whole, or of a newer version.
         """
+        from atelier_desk.engine.elsewhere import end_all, hold
         from atelier_desk.storage.copies import transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
+        # A folder of plain text says nothing of who wrote it.
+        await hold(self._context.repos)
+        await end_all(self._context.repos, self._context.runs)
         self._context.memory_search.forget_loaded()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "settings", "task", "question"):
             self._context.bus.changed(topic, "")
         return result
 
 
-async def verify_backup(path: Path) -> BackupInfo:
-    """Compare a backup with its checksums, open it and count what is in it; needs no open data folder."""
+async def verify_backup(path: Path, root: Path | None = None) -> BackupInfo:
+    """Compare a backup with its checksums, open it and count what is in it; needs no open data folder. ``root``: the one that may have
+    made it."""
     from atelier_desk.storage.copies import archive
 
-    return await archive.verify(path)
+    return await archive.verify(path, root)
 
 
-async def restore_backup(path: Path, root: Path) -> BackupInfo:
+async def restore_backup(path: Path, root: Path, *, from_elsewhere: bool = False) -> BackupInfo:
     """Put a backup in the place of the data folder's database; the old one is kept beside it. The folder must be closed.
 
+    Args:
+        from_elsewhere: also one that this folder did not make; what it grants is off at first.
+
     Raises:
-        StorageError: the backup is not whole, or another process holds the folder.
+        StorageError: ``from_elsewhere`` for such a backup; it is not whole, or another process holds the folder.
     """
     from atelier_desk.storage.copies.restore import restore
     from atelier_desk.storage.folder.datadir import DataDir
 
-    return await restore(path, DataDir(root).ensure())
+    return await restore(path, DataDir(root).ensure(), from_elsewhere=from_elsewhere)

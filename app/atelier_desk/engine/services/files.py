@@ -23,6 +23,7 @@ from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, Kept, clean, kept
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
+from atelier_desk.workspace.checkpoints.taint_marks import Mark
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.instructions import instructions, paths
@@ -109,6 +110,24 @@ class FileService:
         done = await in_storage_thread(answering.discard, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
+
+    async def marked(self, folders: Sequence[str] | None = None) -> builtins.list[Mark]:
+        """The files in these folders (None: in all) that were written after reading from outside: an agent that reads one has read from
+        there, until a person marks it as read or changes it. A folder among them is marked with all it holds."""
+        return await in_tool_thread(self._files.marks.list, folders)
+
+    async def mark_read(self, paths: Sequence[str]) -> builtins.list[str]:
+        """A person has read these files as they are now, or all that are marked in these folders. Gives the paths that are no longer
+        marked."""
+        gone = await in_tool_thread(self._files.marks.clear, paths)
+        if gone:
+            self._context.bus.changed("file", "")
+        return gone
+
+    async def within_marked(self, paths: Sequence[str]) -> builtins.list[str]:
+        """Those of the paths that count as written after reading from outside."""
+        marks = self._files.marks
+        return await in_tool_thread(lambda: [path for path in paths if marks.of(path)])
 
     async def kept(self) -> Kept:
         """How much is kept so that changes can be undone."""

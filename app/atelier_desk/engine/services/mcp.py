@@ -95,7 +95,8 @@ class McpService:
     async def tools(self, name: str) -> builtins.list[McpToolStatus]:
         """The tools of a server, as it listed them last. Nothing is started."""
         entry = await self._entry(name)
-        said = {rule.text: rule.action.value for rule in await self._context.permissions.rules() if rule.scope is RuleScope.ALWAYS}
+        standing = [rule for rule in await self._context.permissions.rules() if not rule.held]
+        said = {rule.text: rule.action.value for rule in standing if rule.scope is RuleScope.ALWAYS}
         return [replace(row, rule=said.get(row.name, "")) for row in tool_statuses(entry)]
 
     async def calls(self, name: str, limit: int = 100) -> builtins.list[ToolExecution]:

@@ -58,6 +58,7 @@ class PermissionService:
         kept = await self.rules()
         new: list[PermissionRule] = []
         found: list[PermissionRule] = []
+        confirmed: list[PermissionRule] = []
         for rule in map(_followed, rules):
             await self._check(rule)
             same = next((each for each in (*kept, *new) if _place(each) == _place(rule) and each.id != rule.id), None)
@@ -66,13 +67,16 @@ class PermissionService:
                     N_("There is a rule “{rule}” already, and it says {action}. Change that one."),
                     code="contradicts", rule=same.text, action=same.action.value,
                 )  # fmt: skip
+            if same is not None and same.held and not rule.held:
+                same = same.model_copy(update={"held": False})
+                confirmed.append(same)
             found.append(same or rule)
             if same is None:
                 new.append(rule)
         if len(kept) + len(new) > limits.RULES:
             raise LimitError(N_("There can be {most} rules, and there are {count}."), most=limits.RULES, count=len(kept))
-        if new:
-            await self._context.repos.rules.save(*new)
+        if new or confirmed:
+            await self._context.repos.rules.save(*new, *confirmed)
             self._context.bus.changed("settings", "approvals")
         return tuple(found)
 
@@ -87,6 +91,19 @@ class PermissionService:
         await self._context.repos.rules.save(changed)
         self._context.bus.changed("settings", "approvals")
         return changed
+
+    async def held(self) -> tuple[PermissionRule, ...]:
+        """Those that came with a backup from elsewhere and wait for ``confirm``; no other part of Atelier sees them."""
+        return tuple(rule for rule in await self.rules() if rule.held)
+
+    async def confirm(self, *rule_ids: str) -> tuple[PermissionRule, ...]:
+        """Let rules hold that came with a backup from elsewhere; those that hold already stay as they are. Raises NotFoundError."""
+        rules = [await self._get(rule_id) for rule_id in rule_ids]
+        confirmed = tuple(rule.model_copy(update={"held": False}) for rule in rules)
+        if any(rule.held for rule in rules):
+            await self._context.repos.rules.save(*confirmed)
+            self._context.bus.changed("settings", "approvals")
+        return confirmed
 
     async def missing(self, text: str) -> str:
         """The server whose tools a rule's text names and that has none here; empty where what it names is there.
@@ -167,7 +184,8 @@ class PermissionService:
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
         folder = first(really(tuple(workspace)))
-        holding = tuple(rule for rule in await self.rules() if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
+        standing = (rule for rule in await self.rules() if not rule.held)
+        holding = tuple(rule for rule in standing if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
         state = await self._state(mode, workspace, holding, agent_id)
         own = (self._context.datadir.root.resolve().as_posix(),)
         if unreachable(state, found, described) is not None:

@@ -211,7 +211,8 @@ class SkillService:
             await in_tool_thread(lambda: inclusions.included(text, [self._root(each) for each in where], looks_secret)), found.file
         )
         use = SkillUse(name=row.name, folder=await _folder(found), digest=digest(said.body.encode()))
-        return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip())
+        read = await in_tool_thread(self._context.workspace_files.marks.of, found.file)
+        return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip(), read=next(iter(read), ""))
 
     async def activate(self, name: str, folders: Sequence[str]) -> OpenedSkill:
         """A skill's instructions for a model, as they and what holds for them are at this moment.

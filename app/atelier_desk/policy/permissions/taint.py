@@ -9,7 +9,18 @@ NAMED = 5
 
 
 def merged(first: tuple[str, ...], *others: Iterable[str]) -> tuple[str, ...]:
-    """The names of all, each once, the first ``NAMED`` of them; empty ones say nothing."""
-    if len(first) >= NAMED:
-        return first
-    return tuple(dict.fromkeys(name for names in (first, *others) for name in names if name))[:NAMED]
+    """The names of all, each once, the first ``NAMED`` of them; empty ones say nothing.
+
+    Files give way to hosts, servers and commands: many of them may lie in one folder, which the owner may come to trust, and then the
+    others are what counts.
+    """
+    names = tuple(dict.fromkeys(name for names in (first, *others) for name in names if name))
+    if len(names) <= NAMED:
+        return names
+    others_first = sorted(names, key=is_path)[:NAMED]
+    return tuple(name for name in names if name in others_first)
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is that of a file: absolute, with ``/`` between the parts. No host, server or command begins like one."""
+    return name.startswith("/") or name[1:3] == ":/"

@@ -23,6 +23,7 @@ from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.hashing import sha256_of
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
+from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.inspect import inspect
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes
 from atelier_desk.storage.folder.files import sync_folder
@@ -59,6 +60,7 @@ class BackupInfo:
         files: how many files are in it.
         damaged: reports in it (``<workflow id>/<name>.md``) that were missing, damaged or changed by another program when it was made.
         replaced: after a restore, the folder that the replaced data went to.
+        own: the data folder it was looked at for made it, and it is as it was made.
     """
 
     path: Path
@@ -69,6 +71,7 @@ class BackupInfo:
     files: int = 0
     damaged: tuple[str, ...] = ()
     replaced: Path | None = None
+    own: bool = False
 
 
 async def before_migration(directory: Path, backups: Path, version: int, clock: Clock, lock: FolderLock) -> BackupInfo:
@@ -83,14 +86,17 @@ async def before_migration(directory: Path, backups: Path, version: int, clock: 
     return await verify_fresh(target)
 
 
-async def verify(path: Path) -> BackupInfo:
+async def verify(path: Path, root: Path | None = None) -> BackupInfo:
     """Unpack a backup into a temporary folder, open it, read it through and compare every file and row with its list of contents.
+
+    Args:
+        root: the data folder that may have made it.
 
     Raises:
         StorageError: ``damaged`` or ``newer_schema``.
     """
     with tempfile.TemporaryDirectory(prefix="atelier-verify-") as folder:
-        return await unpack_and_check(path, Path(folder))
+        return await unpack_and_check(path, Path(folder), root=root)
 
 
 async def verify_fresh(target: Path) -> BackupInfo:
@@ -104,7 +110,7 @@ async def verify_fresh(target: Path) -> BackupInfo:
         raise
 
 
-async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = None) -> BackupInfo:
+async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = None, root: Path | None = None) -> BackupInfo:
     manifest = await shielded(_unpack, path, folder)
     try:
         found = await inspect(folder / "database", lock=lock)
@@ -117,7 +123,14 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
     if different or found.schema != manifest["schema"]:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(different) or f"schema {found.schema}")
     return BackupInfo(
-        path, found.schema, found.counts, manifest["created_at"], manifest["size"], files=len(manifest["files"]), damaged=found.damaged
+        path,
+        found.schema,
+        found.counts,
+        manifest["created_at"],
+        manifest["size"],
+        files=len(manifest["files"]),
+        damaged=found.damaged,
+        own=root is not None and origin.is_own(root, {name: value for name, value in manifest.items() if name != "size"}),
     )
 
 
@@ -131,7 +144,7 @@ def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> 
                 hashes: dict[str, str] = {}
                 for name in FOLDERS:
                     hashes |= _add_folder(archive, database if name == "database" else root / name, name)
-                archive.writestr(MANIFEST, json.dumps({**manifest, "files": hashes}, indent=1))
+                archive.writestr(MANIFEST, json.dumps(origin.signed(root, {**manifest, "files": hashes}), indent=1))
                 archive.comment = bytes(SEAL_BYTES)
             file.write(_seal(file))
             file.flush()

@@ -11,6 +11,7 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors
+from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.archive import FOLDERS, BackupInfo, stamp_of, unpack_and_check
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import sync_folder, sync_tree
@@ -27,16 +28,21 @@ MOUNTED = N_(
 IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is restored.")
 
 
-async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> BackupInfo:
+async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, from_elsewhere: bool = False) -> BackupInfo:
     """Put a backup in the place of the data. The data it replaces is kept in ``backups/replaced-<time>``, or beside ``backups`` when that
     is on another file system.
 
     The data folder is locked from before the first look until after the last move. The change is all or nothing: a program killed in the
     middle finishes it at the next start.
 
+    Args:
+        from_elsewhere: also one that this data folder did not make, or that was changed since. What it grants is switched off when the
+            folder is opened next: see ``origin.MARKER``.
+
     Raises:
-        StorageError: ``locked`` when the data is in use; ``damaged`` or ``newer_schema`` when the backup cannot be used, ``mounted`` when
-            a folder cannot be moved, and then nothing was changed.
+        StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged`` or
+            ``newer_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved, and then nothing was
+            changed.
     """
     await in_storage_thread(datadir.ensure)
     try:
@@ -53,7 +59,11 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None) -> B
         stamp = stamp_of((clock or SystemClock()).now())
         unpacked = datadir.root / f"{UNPACKING}{stamp}"
         try:
-            info = await unpack_and_check(path, unpacked, lock)
+            info = await unpack_and_check(path, unpacked, lock, datadir.root)
+            if not info.own:
+                if not from_elsewhere:
+                    raise StorageError(origin.FROM_ELSEWHERE, code="from_elsewhere", recoverable=True, path=path)
+                await shielded(origin.mark, unpacked)
             await shielded(_make_ready, unpacked, datadir.root / f"{RESTORING}{stamp}")
         finally:
             await shielded(shutil.rmtree, unpacked, ignore_errors=True)
@@ -75,6 +85,11 @@ def finish_restore(root: Path) -> Path | None:
         for unfinished in root.glob(f"{UNPACKING}*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         for ready in sorted(root.glob(f"{RESTORING}*")):
+            # Before the data, which must never be opened without it; a copy, since all of this may be done again after a kill.
+            if stage := origin.marked(ready):
+                origin.mark(root, stage)
+            else:
+                origin.unmark(root)
             # Aside within the folder's own file system first: all moves of data are renames, which cannot fail half-way.
             aside = root / f"{REPLACED}{ready.name.removeprefix(RESTORING)}"
             for name in FOLDERS:

@@ -179,10 +179,12 @@ class SettingsRepository:
         self._store = store
 
     async def load(self) -> Settings:
-        """All settings, with the standing rules among those of the approvals. A row that this program does not know is left alone; one
-        whose value it does not accept counts as unset."""
+        """All settings, with the standing rules among those of the approvals, but for those that wait for a yes (``held``).
+
+        A row that this program does not know is left alone; one whose value it does not accept counts as unset.
+        """
         rows, rules = await self._store.query(
-            "RETURN [(SELECT id, `value` FROM setting), (SELECT * FROM permission_rule ORDER BY created_at, id)]"
+            "RETURN [(SELECT id, `value` FROM setting), (SELECT * FROM permission_rule WHERE held != true ORDER BY created_at, id)]"
         )
         stored = {row["id"].id: json.loads(row["value"]) for row in rows}
         known = {name: value for name, value in stored.items() if name in Settings.model_fields}

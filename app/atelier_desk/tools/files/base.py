@@ -110,7 +110,8 @@ class ChangingTool(FileTool):
 
 
 def author(context: ToolContext) -> Author:
-    return Author(context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id)
+    who = context.agent_name or context.agent_id
+    return Author(context.workflow_id, context.run_id, context.call_id, who, tainted=context.tainted)
 
 
 def key_of(where: Place) -> str:

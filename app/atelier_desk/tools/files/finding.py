@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -204,7 +205,11 @@ class SearchFilesTool(FileTool):
         notes = {"note": cut} if cut else {}
         if results.skipped:
             notes["too_large"] = ", ".join(results.skipped[:10])
-        return ToolResult.ok(count=len(results.hits), files=results.files, searched=results.searched, matches=rows, **notes)
+        found = ToolResult.ok(count=len(results.hits), files=results.files, searched=results.searched, matches=rows, **notes)
+        marks = self.files(context).marks
+        paths = dict.fromkeys(hit.path for hit in results.hits) if marks else ()
+        read = dict.fromkeys(name for path in paths for name in marks.of(str(where.root / path)))
+        return replace(found, tainted=tuple(read))
 
 
 def _row(where: Place, hit: Hit) -> dict[str, Any]:

@@ -93,11 +93,17 @@ class ProjectTool(DescribedTool):
 
     async def outside(self, entities: Iterable[Entity], context: ToolContext) -> tuple[str, ...]:
         """What others had written: the hosts of the pages among the entities, and the files that lie in no trusted folder; of packages,
-        whose names stand in some file, the project's folder."""
+        whose names stand in some file, the project's folder. Of a file that was written after reading from outside, what was read."""
         roots = {each.id: each.root for each in await self.visible(context)}
         trusted = without_links(context.trusted)
-        found = (outside_of(each.path, roots.get(each.project_id, ""), trusted) for each in entities)
-        return tuple(dict.fromkeys(filter(None, found)))
+        marks = self.services.files.marks if self.services.files is not None else None
+
+        def said(entity: Entity) -> tuple[str, ...]:
+            root = roots.get(entity.project_id, "")
+            marked = marks.of(str(Path(root) / entity.path)) if marks and root and "://" not in entity.path else ()
+            return marked or (outside_of(entity.path, root, trusted),)
+
+        return tuple(dict.fromkeys(name for each in entities for name in said(each) if name))
 
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
         """Those of the entities that the agent may read: see ``reader``."""

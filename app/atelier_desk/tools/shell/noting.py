@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 from atelier_desk.domain.parts import FileChange, HeldPart
 from atelier_desk.threads import in_tool_thread
@@ -23,6 +24,8 @@ from atelier_desk.workspace.processes.commands import Kept
 
 _NAMED = 20
 """Files that a result names and a card shows."""
+_WAITING: set[asyncio.Task[None]] = set()
+"""Waiting for commands in the background; a task that nobody holds may vanish."""
 
 
 @dataclass(slots=True)
@@ -114,6 +117,8 @@ async def noted(
         yield made
         return
     before = await in_tool_thread(Around, services.files, place.roots)
+    marks = services.files.marks
+    command = await in_tool_thread(marks.begin, place.roots, context.tainted)
     if protected is not None:
         made.read_only = protected.shown()
         protected.begin(author_of(context))
@@ -124,6 +129,7 @@ async def noted(
             made.settled = protected.settle()
             protected.close()
         changed = before.compare(author_of(context))
+        marks.end(command, _written(changed, place.root))
         made.changed = replace(changed, parts=tuple(_told(each, context, place) for each in changed.parts))
 
     try:
@@ -140,6 +146,12 @@ def _told(part: FileChange, context: ToolContext, place: Where) -> FileChange:
     return part if told else part.model_copy(update={"diff": ""})
 
 
+def _written(changed: Changed, root: Path) -> list[str]:
+    """The files that a command wrote, absolute; ``root`` is where relative paths of the workspace start."""
+    names = [part.path for part in changed.parts if part.after] + list(changed.lost)
+    return [str(root / name) for name in names]
+
+
 def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: ProtectedFiles) -> None:
     """While a command runs in the background: its protected files are settled whenever something may obey them, and at its end."""
     files = services.files
@@ -153,3 +165,18 @@ def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: P
         await in_tool_thread(protected.close)
 
     commands_of(services).afterwards(kept, over)
+
+
+async def in_background(services: ToolServices, context: ToolContext, place: Where, start: Awaitable[Kept]) -> Kept:
+    """Start a command that goes on by itself. Its folders are marked as a whole until it is over, and then what it wrote is."""
+    if services.files is None or not context.tainted:
+        return await start
+    marks = services.files.marks
+    command = await in_tool_thread(marks.begin, place.roots, context.tainted)
+    try:
+        kept = await start
+    except BaseException:
+        await asyncio.shield(in_tool_thread(marks.end, command))
+        raise
+    commands_of(services).afterwards(kept, lambda: in_tool_thread(marks.end, command))
+    return kept

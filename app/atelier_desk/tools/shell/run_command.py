@@ -148,7 +148,8 @@ class RunCommand(DescribedTool):
                 kept = await running.start(self.services, context, order, input.command)
                 await running.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(running.explained(running.result(kept), kept_from))
-        kept = await running.start(self.services, context, order, input.command, background=True)
+        begun = running.start(self.services, context, order, input.command, background=True)
+        kept = await (begun if judgement.safe else noting.in_background(self.services, context, place, begun))
         if protected is not None:
             noting.watch(self.services, context, kept, protected)
         await kept.process.wait(limits.COMMAND_BEGINS_S)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar
 from xml.sax.saxutils import quoteattr
 
@@ -16,6 +17,7 @@ from pydantic import Field
 from atelier_desk.domain.chat import ToolSpec
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.i18n import N_
+from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About, DescribedTool
@@ -70,7 +72,10 @@ class ActivateSkillTool(DescribedTool):
             "note": " ".join(notes),
             "instructions": f"<skill_content name={quoteattr(use.name)}>\n{text}\n</skill_content>",
         }
-        return ToolResult(data, skill=use)
+        files_of = self.services.files
+        marks = files_of.marks if files_of is not None else None
+        read = await in_tool_thread(marks.of, str(Path(use.folder) / "SKILL.md")) if marks and use.folder else ()
+        return ToolResult(data, skill=use, tainted=read)
 
 
 @lru_cache(maxsize=64)

@@ -25,6 +25,7 @@ from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints.held import HeldFiles
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.places import Place
 from atelier_desk.workspace.root import ConfinedRoot, Found, temporary_name
@@ -41,6 +42,7 @@ _TRASHED = "content"
 class Author:
     """Whose call makes a change; ``command``: it ran a command, which may have done more than change these files.
 
+    ``tainted``: what its team had read from outside; the files it writes are marked.
     ``undoes``: the change that is taken back. Its record says so from the beginning: a kill leaves no change that nobody made.
     """
 
@@ -50,6 +52,7 @@ class Author:
     agent_name: str = ""
     command: bool = False
     undoes: str = ""
+    tainted: tuple[str, ...] = ()
 
 
 class Running(Protocol):
@@ -77,6 +80,7 @@ class WorkspaceFiles:
         """Whether programs that a kill ended were settled."""
         self.told_of_held: Callable[[str], None] = lambda workflow_id: None
         """To be called with the workflow's id, in the loop's thread, when something waits for a person."""
+        self.marks = TaintMarks(folder / "taint.jsonl")
         self._closed = tuple(closed)
         self.now = now
         self.lock = threading.RLock()
@@ -133,6 +137,8 @@ class WorkspaceFiles:
                 temporary=temporary_name(),
                 made=_missing(root, place.path.rpartition("/")[0]),
             )
+            # Before, so that no kill leaves the file without its mark.
+            self.marks.wrote(place.root, place.path, author.tainted, change.after)
             with self._recorded(change) as done:
                 made = root.make_folder(place.path.rpartition("/")[0])
                 root.write(place.path, data, new=before is None, mode=mode, temporary=change.temporary, expected=change.before)
@@ -222,6 +228,7 @@ class WorkspaceFiles:
                 folder=here.kind == "folder",
                 made=_missing(other, target.path.rpartition("/")[0]),
             )
+            self._carry(author, source, target)
             with self._recorded(change) as done:
                 made = other.make_folder(target.path.rpartition("/")[0])
                 root.rename(source.path, other, target.path)
@@ -244,6 +251,7 @@ class WorkspaceFiles:
                     temporary=temporary_name(),
                     made=_missing(other, target.path.rpartition("/")[0]),
                 )
+                self._carry(author, source, target)
                 with self._recorded(change) as done:
                     made = other.make_folder(target.path.rpartition("/")[0])
                     with other.located(target.path, follow=False) as (into, new):
@@ -256,6 +264,10 @@ class WorkspaceFiles:
                         other.rename(beside, other, target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new)
                     changes.append(done(made=tuple(made)))
             return changes
+
+    def _carry(self, author: Author, source: Place, target: Place) -> None:
+        brought = author.tainted if source.root != target.root else ()
+        self.marks.carry(str(source.root / source.path), str(target.root / target.path), target.root, brought)
 
     def make_folder(self, author: Author, place: Place) -> Change | None:
         """Make a folder and those above it; None when it is there."""

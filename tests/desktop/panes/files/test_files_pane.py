@@ -21,6 +21,7 @@ from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.parts import FileChange
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.files import UndoneChange
+from atelier_desk.workspace.checkpoints.taint_marks import WHOLE, Mark
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
@@ -41,6 +42,7 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> FilesPa
     diff = FileChange(action="changed", path="a.py", diff="--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2", added=1, removed=1)
     atelier.set("files", "diff", diff)
     atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py")) for id in ids])
+    atelier.set("files", "marked", [])
     made = shown(FilesPane(bridge))  # type: ignore[arg-type]
     made.set_workflow("w")
     await settle()
@@ -234,3 +236,39 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     await settle()
     assert not pane.findChild(QWidget, "files-held").isVisible()
     assert atelier.calls("files.discard") == [(("w", "h1"), {})]
+
+
+async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_read(pane: FilesPane, atelier: FakeAtelier) -> None:
+    assert pane.marked.isHidden()
+    outside = ("example.org", "other.example")
+    atelier.set(
+        "files", "marked", [Mark("/p/a.py", "0", outside), Mark("/p/build", WHOLE, outside[:1]), Mark("/p/by/command.md", "1", outside)]
+    )
+    atelier.set("files", "mark_read", [])
+    pane.reload()
+    await settle()
+    assert not pane.marked.isHidden()
+    told = [pane.marked.list.item(place).data(Qt.ItemDataRole.AccessibleTextRole) for place in range(pane.marked.list.count())]
+    assert told == [
+        "a.py, Written after reading from example.org, other.example",
+        "build/, Written after reading from example.org",
+        "by/command.md, Written after reading from example.org, other.example",
+    ]
+    assert "Written after reading from example.org, other.example" in row(pane, "a.py").toolTip(0)
+    assert "Written after" not in row(pane, "old.txt → new.txt").toolTip(0)
+    menu = pane._menu([pane._changes[2]], QPoint())
+    assert menu is not None
+    (read,) = [action for action in menu.actions() if action.objectName() == "file-mark-read"]
+    read.trigger()
+    await settle()
+    pane.marked.list.item(1).setSelected(True)
+    pane.marked.list.item(2).setSelected(True)
+    assert button(pane, "files-mark-read").text() == "Mark 2 files as read"
+    button(pane, "files-mark-read").click()
+    await settle()
+    pane.marked.list.clearSelection()
+    assert button(pane, "files-mark-read").text() == "Mark all as read"
+    button(pane, "files-mark-read").click()
+    await settle()
+    said = [paths for (paths,), _named in atelier.calls("files.mark_read")]
+    assert said == [("/p/a.py",), ("/p/build", "/p/by/command.md"), ("/p/a.py", "/p/build", "/p/by/command.md")]

@@ -15,7 +15,8 @@ from atelier_desk.desktop.folders.held_row import WHY, HeldRow
 from atelier_desk.desktop.folders.rows import FolderRows
 from atelier_desk.desktop.folders.undoing import can_be_forced, left_words, take_back, tell_left
 from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.files.tree import ChangeTree, facts
+from atelier_desk.desktop.panes.files.marked import MarkedFiles
+from atelier_desk.desktop.panes.files.tree import ChangeTree, facts, marked_path
 from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, label, say
@@ -23,6 +24,7 @@ from atelier_desk.domain.change import Change
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.file_words import held_words, path_words, undo_words
 from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.workspace.checkpoints.taint_marks import Mark
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
@@ -68,9 +70,13 @@ class FilesPane(Pane):
         self.list = ChangeTree(self)
         self.list.opened.connect(self.open)
         self.list.menu_wanted.connect(self._menu)
+        self._marks: list[Mark] = []
+        self.marked = MarkedFiles(self)
+        self.marked.read.connect(self._mark_read)
         self._stack = QStackedWidget(self)
         for page in (self.empty, self.list, self._build_reader()):
             self._stack.addWidget(page)
+        self.column.addWidget(self.marked)
         self.column.addWidget(self._stack, 1)
         self.add_key("Escape", self.close_change, self._reader)
         say(self.list, name=N_("Changed files"))
@@ -109,13 +115,15 @@ class FilesPane(Pane):
         workflow = None
         changes: list[Change] = []
         held: list[HeldFile] = []
+        marks: list[Mark] = []
         if workflow_id:
             workflow = await self.bridge.engine.workflows.get(workflow_id)
             changes = await self.bridge.engine.files.list(workflow_id)
             held = await self.bridge.engine.files.held(workflow_id)
+            marks = await self.bridge.engine.files.marked(workflow.workspace)
         if workflow_id != self.workflow_id:
             return
-        self._changes = changes
+        self._changes, self._marks = changes, marks
         self._show_held(held)
         self.was_read()
         self.desk.set_workflow(workflow)
@@ -124,7 +132,8 @@ class FilesPane(Pane):
         self._show()
 
     def _show(self) -> None:
-        self.list.show_changes(self._changes)
+        self.list.show_changes(self._changes, {mark.path: mark.sources for mark in self._marks})
+        self.marked.show_marks(self._marks, self.desk.folders)
         alive = [change for change in self._changes if change.undoable]
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
@@ -241,8 +250,19 @@ class FilesPane(Pane):
             if found:
                 added = menu.addAction(theme().icon("undo-2"), words, partial(self._start_undo, [change.id for change in found]))
                 added.setObjectName(f"file-undo-{name}")
+        paths = {path for change in own if (path := marked_path(change))}
+        if read := [mark.path for mark in self._marks if mark.path in paths]:
+            words = ngettext("Mark {n} file as read", "Mark {n} files as read", len(read))
+            menu.addAction(theme().icon("check"), words, partial(self._mark_read, read)).setObjectName("file-mark-read")
         menu.popup(at)
         return menu
+
+    def _mark_read(self, paths: Sequence[str]) -> None:
+        self.jobs.once("mark-read", lambda: self._say_read(self.workflow_id, tuple(paths)))
+
+    async def _say_read(self, workflow_id: str, paths: tuple[str, ...]) -> None:
+        await self.bridge.engine.files.mark_read(paths)
+        await self._load(workflow_id)
 
     def _leave_it(self) -> None:
         self._left = ()

@@ -3,7 +3,8 @@ several."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -16,7 +17,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.steady import OverlayBar
 from atelier_desk.domain.change import Change
-from atelier_desk.file_words import ACTIONS, path_words, state_words
+from atelier_desk.file_words import ACTIONS, mark_words, path_words, state_words
 from atelier_desk.i18n import _, ngettext
 
 ICONS = {"created": "plus", "changed": "pencil", "deleted": "trash-2", "moved": "folder"}
@@ -47,14 +48,16 @@ class ChangeTree(QTreeWidget):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setExpandsOnDoubleClick(False)
         self._changes: dict[str, Change] = {}
+        self._marks: dict[str, Sequence[str]] = {}
         self._closed: set[str] = set()
         self.itemClicked.connect(lambda item, *_: self._on_item(item))
         self.itemExpanded.connect(lambda item: self._closed.discard(item.data(0, KeyRole)))
         self.itemCollapsed.connect(lambda item: self._closed.add(item.data(0, KeyRole)))
         theme().changed.connect(self._dress)
 
-    def show_changes(self, changes: Sequence[Change]) -> None:
-        """Show these, the newest first in each file."""
+    def show_changes(self, changes: Sequence[Change], marks: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Show these, the newest first in each file. ``marks``: by absolute path, what was read before the file was written."""
+        self._marks = dict(marks or {})
         current = self.currentItem()
         before = current.data(0, KeyRole) if current is not None else ""
         self._changes = {change.id: change for change in changes}
@@ -118,8 +121,10 @@ class ChangeTree(QTreeWidget):
         return self._item(parent, key, title, _counted(inside), "folder", "accent" if alive else "muted")
 
     def _row(self, parent: QTreeWidgetItem, key: str, title: str, told: str, change: Change) -> QTreeWidgetItem:
-        item = self._item(parent, key, title, told, ICONS[change.action], "accent" if change.undoable else "muted")
-        item.setToolTip(0, f"{path_words(change)}\n{told}")
+        sources = self._marks.get(marked_path(change), ())
+        role: Role = "warn" if sources else "accent" if change.undoable else "muted"
+        item = self._item(parent, key, title, told, "triangle-alert" if sources else ICONS[change.action], role)
+        item.setToolTip(0, "\n".join(filter(None, (path_words(change), told, mark_words(sources) if sources else ""))))
         return item
 
     @staticmethod
@@ -163,6 +168,11 @@ class ChangeTree(QTreeWidget):
         if item is not None:
             at = self.viewport().mapToGlobal(self.visualItemRect(item).center()) if by_key else event.globalPos()
             self.menu_wanted.emit(self.changes_of(item), at)
+
+
+def marked_path(change: Change) -> str:
+    """Where the file of a change stands now, absolute, links followed."""
+    return os.path.realpath(os.path.join(change.moved_root or change.root, change.moved_to or change.path))  # noqa: PTH118
 
 
 def facts(change: Change, *, action: bool = True) -> str:

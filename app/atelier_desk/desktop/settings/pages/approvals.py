@@ -188,6 +188,7 @@ class ApprovalsPage(RowsPage):
         self.filter.textChanged.connect(self.rules.filter)
         self.rules.listed.connect(lambda: _lead(self.filter, *self.rules.buttons(), add, load))
         self.rules.edited.connect(self._edit)
+        self.rules.confirmed.connect(lambda rule: self.jobs.once(("confirm", rule), lambda: self._confirm(rule)))
         self.rules.removed.connect(lambda rule: self.jobs.once(("remove", rule), lambda: self._remove(rule)))
         self.tester.asked.connect(lambda: self.jobs.start(self._test(), "test"))
 
@@ -220,9 +221,11 @@ class ApprovalsPage(RowsPage):
         workflows = await self.bridge.engine.workflows.list()
         self._workflows = {workflow.id: workflow.name for workflow in workflows}
         self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
-        found = await self.bridge.engine.permissions.unmatchable([rule.text for rule in kept.rules])
+        held = await self.bridge.engine.permissions.held()
+        rules = (*kept.rules, *held)
+        found = await self.bridge.engine.permissions.unmatchable([rule.text for rule in rules])
         never = {text: said.localized(_) for text, said in found.items()}
-        self.rules.show_rules(kept.rules, {**self._agents, **self._workflows}, never)
+        self.rules.show_rules(rules, {**self._agents, **self._workflows}, never)
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
         await self.trail.load()
 
@@ -233,6 +236,10 @@ class ApprovalsPage(RowsPage):
     def _set_risk(self, tool: str, risk: str) -> None:
         rest = {name: kept for name, kept in self._kept.risks.items() if name != tool}
         self.store("approvals.risks", rest | {tool: risk} if risk else rest)
+
+    async def _confirm(self, rule: PermissionRule) -> None:
+        await self.bridge.engine.permissions.confirm(rule.id)
+        await self.load()
 
     async def _remove(self, rule: PermissionRule) -> None:
         await self.bridge.engine.permissions.remove(rule.id)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned
 
 BACKUP_KINDS = N_("Atelier backup (*.zip)")
+CONFIRM = N_(
+    "Confirm what you trust of it: rules under Permissions, own tools under Tools, servers under MCP servers, folders in the Files pane."
+)
+"""Said after data from elsewhere was taken over, whose grants are off."""
 
 
 UNDO = Section(
@@ -152,25 +156,32 @@ class DataPage(RowsPage):
         )
 
     def _ask_restore(self, path: Path) -> None:
-        confirm(
-            self,
-            _("Put {name} in the place of your data?", name=path.name),
-            _(
-                "Running work is paused, and the data of today is kept in a folder beside it. "
-                "Your own tools in the backup run again: trust where it is from."
-            ),
-            _("Restore"),
-            lambda: self.restore_backup(path),
-        )
+        self.jobs.start(self._question(path), "origin")
 
-    def restore_backup(self, path: Path) -> None:
-        """Close the engine, put the backup in place, open the engine again."""
+    async def _question(self, path: Path) -> None:
+        """Ask before a restore; a backup that this data folder did not make is said to be from elsewhere."""
+        own = await self.bridge.engine.data.backup_is_own(path)
+        words = _("Running work is paused, and the data of today is kept in a folder beside it.")
+        if own:
+            title, action = _("Put {name} in the place of your data?", name=path.name), _("Restore")
+        else:
+            title, action = _("Restore {name} from elsewhere?", name=path.name), _("Restore from elsewhere")
+            about = _(
+                "It was made by an earlier version or another installation, or was changed since it was made. Its permission rules, own "
+                "tools, MCP servers and trusted folders stay off until you confirm each of them, and unfinished work in it is ended. "
+                "Restore it only if you trust where it is from."
+            )
+            words = f"{about}\n\n{words}"
+        confirm(self, title, words, action, lambda: self.restore_backup(path, from_elsewhere=not own))
+
+    def restore_backup(self, path: Path, *, from_elsewhere: bool = False) -> None:
+        """Close the engine, put the backup in place, open the engine again. ``from_elsewhere``: also one that is not this folder's own."""
         if not self.backup_busy.running and self._root is not None:
-            task = self.jobs.start(self._restore(path, self._root))
+            task = self.jobs.start(self._restore(path, self._root, from_elsewhere))
             self.backup_busy.watch(task, N_("Restoring…"), on_stop=lambda: None)
             self.backup_busy.stop.hide()
 
-    async def _restore(self, path: Path, root: Path) -> None:
+    async def _restore(self, path: Path, root: Path, from_elsewhere: bool) -> None:
         from atelier_desk.engine.services.data import restore_backup
 
         closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -184,11 +195,14 @@ class DataPage(RowsPage):
         await closed
         self.bridge.engine_closed.disconnect(note_closed)
         try:
-            info = await restore_backup(path, root)
+            info = await restore_backup(path, root, from_elsewhere=from_elsewhere)
         except Exception as error:
             self.backup_busy.note(error_text(error), "error")
         else:
-            self.backup_busy.note(_("Restored: {counts}.", counts=_counts(info)), "ok")
+            said = _("Restored: {counts}.", counts=_counts(info))
+            if not info.own:
+                said = f"{said}\n{_(CONFIRM)}"
+            self.backup_busy.note(said, "ok")
         finally:
             self.bridge.start_engine()
 
@@ -207,7 +221,7 @@ class DataPage(RowsPage):
             self.move_busy,
             N_("Importing…"),
             lambda: self.bridge.engine.data.import_jsonl(folder),
-            lambda info: _("Imported: {counts}.", counts=_counts(info)),
+            lambda info: "\n".join([_("Imported: {counts}.", counts=_counts(info)), _(CONFIRM)]),
         )
 
     def clean(self) -> None:

@@ -180,12 +180,14 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     # What was said in it comes from outside, and so do its memories.
     tainted = taint.merged((_("{name} (imported)", name=file.workflow.name),))
     events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events)
-    runs = tuple(run.model_copy(update={"tainted": taint.merged(run.tainted, tainted)}) for run in file.runs)
-    memories = tuple(each.model_copy(update={"tainted": taint.merged(each.tainted, tainted)}) for each in file.memories)
+    runs = tuple(run.model_copy(update={"tainted": taint.merged(tainted, run.tainted)}) for run in file.runs)
+    memories = tuple(each.model_copy(update={"tainted": taint.merged(tainted, each.tainted)}) for each in file.memories)
     workflow, choices = file.workflow, file.workflow.choices
     if choices.approval is ApprovalMode.AUTO:
         choices = choices.model_copy(update={"approval": None})
-    workflow = workflow.model_copy(update={"workspace": (), "choices": choices, "draft_attachments": ()})
+    # Also for one without runs, or whose runs are deleted: tasks and reports are read, too.
+    changed = {"workspace": (), "choices": choices, "draft_attachments": (), "tainted": taint.merged(tainted, workflow.tainted)}
+    workflow = workflow.model_copy(update=changed)
     return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
 
 
@@ -195,7 +197,7 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
             rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
             mode = stricter(body.approvals.mode, ApprovalMode.SELECTIVE)
             policy = ApprovalPolicy(**{**approvals.__dict__, "rules": rules}, mode=mode, snapshot=snapshot(rules))
-            without = {"workspace": (), "trusted": (), "instructions": (), "skills": (), "tainted": taint.merged(body.tainted, tainted)}
+            without = {"workspace": (), "trusted": (), "instructions": (), "skills": (), "tainted": taint.merged(tainted, body.tainted)}
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
         case ApprovalDecided():
             return body.model_copy(update={"scope": ApprovalScope.ONCE, "rules": ()})

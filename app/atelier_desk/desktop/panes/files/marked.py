@@ -1,0 +1,83 @@
+"""The files that were written after reading from outside, with the button that says they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QVBoxLayout, QWidget
+
+from atelier_desk.desktop.panes.two_line import KeyRole, TwoLineDelegate, two_line_item
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.file_words import mark_words
+from atelier_desk.i18n import N_, _, ngettext
+from atelier_desk.workspace.checkpoints.taint_marks import Mark
+
+ROWS = 4
+"""Files that are seen at once; the others are scrolled to."""
+
+
+class MarkedFiles(QWidget):
+    """``files-marked``: hidden while there are none. Several can be selected; with none selected the button is about
+    all.
+
+    Signals:
+        read: the paths that a person says they have read.
+    """
+
+    read = Signal(object)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("files-marked")
+        self._marks: tuple[Mark, ...] = ()
+        self._heading = label("", "small", self, wrap=True)
+        self.list = control(QListWidget(self), "files-marked-list")
+        self.list.setItemDelegate(TwoLineDelegate(self.list))
+        self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.list.itemSelectionChanged.connect(self._name_button)
+        say(self.list, name=N_("Files written after reading from outside"))
+        self.button = control(QPushButton(self), "files-mark-read", on=self._on_read)
+        fill(QVBoxLayout(self), self._heading, self.list, self.button, margins=(0, 0, 0, 0), spacing=4)
+        self.hide()
+
+    def show_marks(self, marks: Sequence[Mark], folders: Sequence[str]) -> None:
+        """List these; paths are shown relative to the first of ``folders`` that holds them."""
+        self._marks = tuple(marks)
+        chosen = {item.data(KeyRole) for item in self.list.selectedItems()}
+        self.list.clear()
+        for mark in marks:
+            item = two_line_item(self.list, mark.path, _shown(mark, folders), mark_words(mark.sources), "triangle-alert", "warn")
+            item.setSelected(mark.path in chosen)
+        count = len(marks)
+        self._heading.setText(
+            ngettext(
+                "{n} file was written after reading from outside. An agent that reads it asks before it sends data out or "
+                "writes outside the workspace, until you mark it as read.",
+                "{n} files were written after reading from outside. An agent that reads one asks before it sends data out or "
+                "writes outside the workspace, until you mark it as read.",
+                count,
+            )
+        )
+        self.list.setFixedHeight(theme().px(46) * min(max(count, 1), ROWS))
+        self._name_button()
+        self.setVisible(bool(marks))
+
+    def _name_button(self) -> None:
+        chosen = len(self.list.selectedItems())
+        self.button.setText(ngettext("Mark {n} file as read", "Mark {n} files as read", chosen) if chosen else _("Mark all as read"))
+
+    def _on_read(self) -> None:
+        chosen = [item.data(KeyRole) for item in self.list.selectedItems()]
+        self.read.emit(chosen or [mark.path for mark in self._marks])
+
+
+def _shown(mark: Mark, folders: Sequence[str]) -> str:
+    path = Path(mark.path)
+    for folder in folders:
+        real = Path(folder).resolve()
+        if path != real and path.is_relative_to(real):
+            return path.relative_to(real).as_posix() + ("/" if mark.folder else "")
+    return f"{path.name}/" if mark.folder else mark.path

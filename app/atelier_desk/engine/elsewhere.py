@@ -1,0 +1,98 @@
+"""Data that another installation made, or somebody changed: what it grants stays off until a person confirms each.
+
+Rules that allow something wait (``PermissionRule.held``); own tools are to be reviewed as new ones are, MCP servers
+are switched off, folders are not trusted. Rules that ask or deny hold: they grant nothing. Nobody works unasked
+because a file says so, no program is started that it names, and work that it would go on with is ended.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, OnTimeout
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.permission import Action
+from atelier_desk.storage.copies import origin
+from atelier_desk.threads import in_storage_thread
+
+if TYPE_CHECKING:
+    from atelier_desk.engine.runs.manager import RunManager
+    from atelier_desk.storage.repositories import Repositories
+
+log = logging.getLogger(__name__)
+
+
+async def switch_off(repos: Repositories, root: Path) -> None:
+    """Switch off what restored data grants, once, before anything of it is used."""
+    if await in_storage_thread(origin.marked, root) == origin.GRANTS:
+        await hold(repos)
+        await in_storage_thread(origin.mark, root, origin.RUNS)
+
+
+async def end_runs(repos: Repositories, runs: RunManager, root: Path) -> None:
+    """End the work that such data would go on with: what was allowed where it comes from was allowed by nobody here."""
+    if await in_storage_thread(origin.marked, root):
+        await end_all(repos, runs)
+        await in_storage_thread(origin.unmark, root)
+
+
+async def end_all(repos: Repositories, runs: RunManager) -> None:
+    """End every run that is not over."""
+    for row in await repos.runs.alive():
+        if row.parent_run_id is None:
+            await _ended(runs, row.id)
+    for row in await repos.runs.alive():
+        await _ended(runs, row.id)  # below one that is over, or is not there
+
+
+async def _ended(runs: RunManager, run_id: str) -> None:
+    try:
+        await runs.cancel(run_id)
+    except (AtelierError, ValueError):
+        # A journal that cannot be folded cannot be gone on with either.
+        log.exception("run %s of data from elsewhere cannot be read", run_id)
+
+
+async def hold(repos: Repositories) -> None:
+    """Switch off what the data in these repositories grants. Doing it again changes nothing that was not confirmed
+    since."""
+    allowing = [rule for rule in await repos.rules.list() if rule.action is Action.ALLOW and not rule.held]
+    if allowing:
+        await repos.rules.save(*(rule.model_copy(update={"held": True}) for rule in allowing))
+    for server in await repos.mcp_servers.list():
+        if server.config.enabled:
+            off = server.config.model_copy(update={"enabled": False})
+            await repos.mcp_servers.save(server.model_copy(update={"config": off}))
+    for agent in await repos.agents.list():
+        if agent.config.approval is ApprovalMode.AUTO:
+            asking = agent.config.model_copy(update={"approval": ApprovalMode.SELECTIVE})
+            await repos.agents.save(agent.model_copy(update={"config": asking}))
+    for id in await repos.workflows.ids():
+        workflow = await repos.workflows.get(id)
+        if workflow.choices.approval is ApprovalMode.AUTO:
+            await repos.workflows.update(workflow.id, choices=workflow.choices.model_copy(update={"approval": None}))
+    settings = await repos.settings.load()
+    changed = {
+        "confirmed_tools": {},
+        "folder_trust": {folder: said for folder, said in settings.folder_trust.items() if not said},
+        "approvals": _asking(settings.approvals),
+        "web": settings.web.model_copy(update={"browser": ""}),
+    }
+    await repos.settings.save(settings.model_copy(update=changed))
+
+
+def _asking(said: ApprovalSettings) -> ApprovalSettings:
+    """Settings that ask at least as often as those of a new installation."""
+    usual = ApprovalSettings()
+    flags = ApprovalFlags(**{name: getattr(said.flags, name) or getattr(usual.flags, name) for name in ApprovalFlags.model_fields})
+    return said.model_copy(
+        update={
+            "flags": flags,
+            "auto_approve_low": said.auto_approve_low and usual.auto_approve_low,
+            "on_timeout": OnTimeout.REJECT,
+            "risks": {tool: risk for tool, risk in said.risks.items() if risk == "high"},
+        }
+    )

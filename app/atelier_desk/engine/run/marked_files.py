@@ -1,0 +1,146 @@
+# ruff: noqa: PTH111, PTH112, PTH118
+"""Whether a call, or the beginning of a turn, reads a file that a run wrote after reading from outside
+(``TaintMarks``)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import posixpath
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+
+from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.skill import SkillFacts
+from atelier_desk.threads import in_tool_thread
+from atelier_desk.tools.base import Call, Effect, Tool, ToolContext
+from atelier_desk.tools.mcp_tool import McpTool
+from atelier_desk.tools.own.file_tool import FileTool
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
+
+NAMES_ONLY = frozenset(
+    {"create_directory", "delete_path", "file_exists", "get_file_info", "git_status", "glob_files", "list_directory", "list_images"}
+)
+"""Tools that tell names, and nothing of what stands in files."""
+CHECKED_LATER = frozenset({"search_files"})
+"""Tools whose results say themselves which marked files they hold (``ToolResult.tainted``)."""
+WHOLE_WORKSPACE = frozenset({"git_diff"})
+"""Tools that read what they do not name."""
+_SECTION_CHECKED_LATER = "project_ops"
+_PROGRAMS_OF_NAMES = frozenset(
+    {
+        "basename", "cd", "date", "df", "dirname", "du", "echo", "false", "find", "id", "ls", "mkdir", "nproc", "printf", "pwd", "readlink",
+        "realpath", "rm", "rmdir", "seq", "stat", "touch", "tree", "true", "tty", "uname", "wc", "which", "whoami",
+    }
+)  # fmt: skip
+"""Programs whose output has names and numbers alone, and what they write nothing of another file."""
+_GIT_OF_NAMES = frozenset({"branch", "describe", "ls-files", "ls-tree", "remote", "rev-parse", "status", "tag", "version"})
+_SEARCH_HERE = frozenset({"rg", "grep", "egrep", "fgrep"})
+"""Programs that search the folder they run in when no file is named."""
+_IMPORT = re.compile(r"@([\w.\-/]*[\w\-])")
+
+
+def read_by_call(marks: TaintMarks, tool: str, section: str, described: Call, judgement: Judgement | None, workspace: Sequence[str]) -> str:
+    """What was read before a marked file was written that a call reads, its first name; empty when it reads none.
+
+    A program that is not in the table of commands may read all that the workspace holds, and so may a line that
+    cannot be read.
+    """
+    if not marks or not workspace:
+        return ""
+    paths = [_absolute(path, workspace[0]) for path in described.subjects.paths]
+    if tool in WHOLE_WORKSPACE or (described.subjects.command and judgement is None):
+        found = _below(marks, workspace)
+    elif judgement is not None:
+        found = _by_commands(marks, judgement, paths, workspace)
+    elif tool in NAMES_ONLY:
+        found = ()
+    elif tool in CHECKED_LATER or section == _SECTION_CHECKED_LATER:
+        found = next(filter(None, (marks.of(path) for path in paths if not os.path.isdir(path))), ())
+    else:
+        found = _below(marks, paths)
+    return next(iter(found), "")
+
+
+def read_at_start(marks: TaintMarks, instructions: Iterable[FolderInstructions], skills: Iterable[SkillFacts]) -> tuple[str, ...]:
+    """The same for what goes into a turn's prompt: instructions of folders, and what the catalogue says of skills;
+    blocks."""
+    if not marks:
+        return ()
+    found: list[str] = []
+    for each in instructions:
+        found += marks.of(os.path.join(each.folder, each.path))
+        if posixpath.basename(each.path) == "CLAUDE.md" and (imported := _IMPORT.findall(each.text)):
+            found += marks.below(each.folder, {posixpath.basename(name) for name in imported})
+    for skill in skills:
+        found += marks.of(os.path.join(skill.folder, "SKILL.md"))
+    return tuple(dict.fromkeys(found))
+
+
+@asynccontextmanager
+async def marking(marks: TaintMarks | None, tool: Tool, context: ToolContext) -> AsyncIterator[None]:
+    """Around a call of a program that writes files by itself, a local MCP server or an own tool: what it writes in
+    the granted folders of a run that had read from outside is marked. Tools of Atelier do that themselves."""
+    by_itself = tool.local if isinstance(tool, McpTool) else isinstance(tool, FileTool) and tool.effect is not Effect.READ
+    if marks is None or not by_itself or not context.tainted or not context.roots:
+        yield
+        return
+    command = await in_tool_thread(partial(marks.begin, context.roots, context.tainted, whole=False))
+    try:
+        yield
+    finally:
+        await asyncio.shield(in_tool_thread(marks.end, command))
+
+
+def _by_commands(marks: TaintMarks, judgement: Judgement, paths: Sequence[str], workspace: Sequence[str]) -> tuple[str, ...]:
+    if judgement.line is None:
+        return _below(marks, workspace)
+    if len(judgement.files) != len(paths):
+        return _below(marks, workspace)
+    named = dict(zip(judgement.files, paths, strict=True))
+    for place, one in enumerate(judgement.commands):
+        name = one.command.arguments[0].rpartition("/")[2]
+        if one.kind is not Kind.RUNS and (name in _PROGRAMS_OF_NAMES or (name == "git" and _of_names(one))):
+            files = one.redirected  # what is appended to keeps what stands in it
+        elif one.kind is Kind.RUNS or name == "git" or _searches_here(judgement, place):
+            return _below(marks, workspace)
+        else:
+            files = (*one.reads, *one.writes)
+        for file in files:
+            path = named[file] if not file.globs else posixpath.dirname(named[file][: _first_glob(named[file])])
+            if found := marks.below(path):
+                return found
+    return ()
+
+
+def _searches_here(judgement: Judgement, place: int) -> bool:
+    """Whether a command searches the folder it runs in, since it names no file and nothing is piped into it."""
+    one = judgement.commands[place]
+    name, *words = one.command.arguments
+    if one.reads or judgement.line is None:
+        return False
+    piped = place > 0 and judgement.line.operators[place - 1].startswith("|") and judgement.line.operators[place - 1] != "||"
+    deep = any(word == "--recursive" or (word[:1] == "-" != word[1:2] and {*word} & {*"rR"}) for word in words)
+    return name.rpartition("/")[2] in _SEARCH_HERE and (deep or (name.endswith("rg") and not piped))
+
+
+def _of_names(one: Judged) -> bool:
+    words = one.command.arguments[1:]
+    said = next((word for word in words if not word.startswith("-")), "")
+    shows = said == "status" and any(word == "--verbose" or (word[:1] == "-" != word[1:2] and "v" in word) for word in words)
+    return said in _GIT_OF_NAMES and not shows
+
+
+def _first_glob(path: str) -> int:
+    return min((place for mark in "*?[" if (place := path.find(mark)) >= 0), default=len(path))
+
+
+def _below(marks: TaintMarks, paths: Iterable[str]) -> tuple[str, ...]:
+    return next(filter(None, map(marks.below, paths)), ())
+
+
+def _absolute(path: str, start: str) -> str:
+    return os.path.join(start, os.path.expanduser(path))

@@ -1,0 +1,16 @@
+"""Workflows know what all of their runs count as having read from outside; rules, that they came from another installation and wait."""
+
+from __future__ import annotations
+
+from atelier_desk.storage.schema import Migrator, migration
+
+FIELDS = {"workflow": {"tainted": "option<array<string>>"}, "permission_rule": {"held": "option<bool>"}}
+
+
+@migration(8, "from elsewhere")
+async def from_elsewhere(db: Migrator) -> None:
+    """New fields, which older rows are without."""
+    defined = [
+        f"DEFINE FIELD IF NOT EXISTS {name} ON {table} TYPE {kind}" for table, fields in FIELDS.items() for name, kind in fields.items()
+    ]
+    await db.run(";\n".join(defined) + ";")

@@ -1,0 +1,342 @@
+# ruff: noqa: PTH112, PTH117, PTH118, PTH119, PTH206
+"""Files that were written by runs which had read from outside: reading one is reading from there, until a person has
+looked at it.
+
+A mark is a path, what the file held, and where it came from. It holds as long as the file holds just that: what a
+person changes is theirs, and what stood there before comes back marked when the change is undone. Where nobody can
+tell which files were written, because the program was killed while a command ran or the folder is too large to be
+looked at, the folder is marked as a whole.
+
+The list is a file of lines in the data folder. It is no part of a backup: the files it is about lie on this machine.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import threading
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from atelier_desk.storage.folder.files import write_atomic
+from atelier_desk.workspace.checkpoints.touched import SLACK_NS, touched
+
+WHOLE = "*"
+"""In place of a content: all that lies in the folder."""
+HASHED = 50 * 1024 * 1024
+"""Bytes of a file that are hashed; a larger one is known by its size and time."""
+MOST_FILES = 500
+"""Marked files in one folder at the top of a workspace after one command; with more the folder is marked as a whole."""
+MOST_MARKS = 50_000
+"""With more, those of files that are gone are given up."""
+BRIEF_S = 1.0
+"""For looking at a folder after a call that rarely writes files."""
+_SPARE_LINES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One marked file, or a folder marked as a whole.
+
+    Attributes:
+        path: absolute, links followed.
+        content: what it held, as ``_content`` gives it, or ``WHOLE``.
+        sources: what had been read, as the journal names it; empty for a content that a person has read.
+    """
+
+    path: str
+    content: str
+    sources: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> bool:
+        return self.content == WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that runs: its granted folders with what is said of them, those it marked as a whole, and since
+    when."""
+
+    marked: dict[str, tuple[str, ...]]
+    counted: frozenset[str]
+    since_ns: int
+
+
+class TaintMarks:
+    """The marks of one data folder. All calls block, the asking ones for no longer than reading a marked file takes.
+
+    Args:
+        file: where they are kept; made with the first one.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = threading.RLock()
+        self._marks: dict[str, dict[str, Mark]] = {}
+        self._folders: dict[str, Mark] = {}
+        self._running: Counter[str] = Counter()
+        self._known: dict[str, tuple[tuple[int, ...], str]] = {}
+        self._lines = 0
+        self._load()
+
+    def __bool__(self) -> bool:
+        return bool(self._marks or self._folders)
+
+    # -- asking ------------------------------------------------------------------------------------------------------------------
+
+    def of(self, path: str) -> tuple[str, ...]:
+        """What was read before a file was written as it is now; empty for an unmarked one, and where there is none."""
+        if not self:
+            return ()
+        whole = os.path.realpath(path)
+        key = _key(whole)
+        with self._lock:
+            marks = self._marks.get(key)
+            found = marks.get(self._content_of(whole)) if marks else None
+            if found is not None:
+                return found.sources
+            return next((self._folders[above].sources for above in _with_parents(key) if above in self._folders), ())
+
+    def below(self, folder: str, names: Collection[str] | None = None) -> tuple[str, ...]:
+        """The sources of a marked file in a folder or deeper, or of the file itself; with ``names``, of one that is
+        called so."""
+        if not self:
+            return ()
+        if found := self.of(folder):
+            return found
+        wanted = {name.casefold() for name in names} if names is not None else None
+        for mark in self._in((folder,)):
+            if wanted is None or mark.folder or os.path.basename(mark.path).casefold() in wanted:
+                return mark.sources
+        return ()
+
+    def list(self, folders: Sequence[str] | None = None) -> builtins.list[Mark]:
+        """The marked files in some folders (None: everywhere) by path, the folders marked as a whole among them."""
+        return sorted({mark.path: mark for mark in self._in(folders)}.values(), key=lambda mark: mark.path)
+
+    def _in(self, folders: Sequence[str] | None) -> Iterator[Mark]:
+        keys = tuple(_key(os.path.realpath(folder)) for folder in folders or ())
+
+        def wanted(key: str) -> bool:
+            return folders is None or any(_within(each, key) for each in keys)
+
+        with self._lock:
+            whole = [mark for key, mark in self._folders.items() if wanted(key)]
+            files = [held for key, held in self._marks.items() if wanted(key)]
+            candidates = [mark for held in files for mark in held.values() if mark.sources]
+        yield from whole
+        yield from (mark for mark in candidates if self._content_of(mark.path) == mark.content)
+
+    # -- marking -----------------------------------------------------------------------------------------------------------------
+
+    def wrote(self, root: Path | str, path: str, sources: Sequence[str], content: str) -> None:
+        """A file of a granted folder is about to hold this (a SHA-256), written by a run that had read from
+        ``sources``."""
+        if kept := outside_of(root, sources):
+            self._add(Mark(os.path.realpath(os.path.join(root, path)), content, kept))
+
+    def carry(self, source: str, target: str, root: Path | str, sources: Sequence[str] = ()) -> None:
+        """A file or folder goes to another place in ``root``, or a copy of it: its marks go along. With ``sources``,
+        those of a run that brings it from another granted folder, each of its files is marked."""
+        brought = outside_of(root, sources)
+        source, target = os.path.realpath(source), os.path.realpath(target)
+        if brought or self.below(source):
+            found = ((path, self.of(path) or brought) for path in _files(source))
+            self._add(*(Mark(target + path[len(source) :], self._content_of(path), said) for path, said in found if said))
+
+    def begin(self, roots: Sequence[Path], sources: Sequence[str], *, whole: bool = True) -> Command:
+        """A command of a run that had read from ``sources`` is about to run. Its granted folders are marked as a
+        whole meanwhile, so that they stay so when the program is killed, or when they are too large to be looked at;
+        not so without ``whole``."""
+        marked = {os.path.realpath(root): kept for root in roots if (kept := outside_of(root, sources))}
+        counted = set()
+        with self._lock:
+            for root, kept in marked.items() if whole else ():
+                key = _key(root)
+                if key not in self._folders:
+                    self._add(Mark(root, WHOLE, kept))
+                elif key not in self._running:
+                    continue  # it was marked before, for another reason, and stays so
+                self._running[key] += 1
+                counted.add(key)
+        return Command(marked, frozenset(counted), time.time_ns() - SLACK_NS)
+
+    def end(self, command: Command, written: Iterable[str] = ()) -> None:
+        """The command is over: the files that it wrote are marked, and those named as ``written``, instead of the
+        folders."""
+        named = [os.path.realpath(path) for path in written]
+        for root, kept in command.marked.items():
+            found, all_seen = touched(root, command.since_ns, *(() if command.counted else (BRIEF_S,)))
+            paths = dict.fromkeys([*found, *(path for path in named if _within(_key(root), _key(path)))])
+            self._add(*(Mark(path, content, kept) for path, content in self._contents(root, paths)))
+            key = _key(root)
+            with self._lock:
+                if key not in command.counted or key not in self._running:
+                    continue
+                if not all_seen:
+                    del self._running[key]  # so it stays marked
+                    continue
+                self._running[key] -= 1
+                if self._running[key] <= 0:
+                    del self._running[key]
+                    if key in self._folders:
+                        self._remove(self._folders[key])
+
+    def _contents(self, root: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """What each file holds; of a folder at the top with very many of them, that it is marked as a whole."""
+        tops: dict[str, builtins.list[str]] = {}
+        for path in paths:
+            inside = path[len(root) :].lstrip(os.sep)
+            tops.setdefault(inside.split(os.sep)[0] if os.sep in inside else "", []).append(path)
+        for top, files in tops.items():
+            if top and len(files) > MOST_FILES:
+                yield os.path.join(root, top), WHOLE
+            else:
+                yield from ((path, WHOLE if os.path.isdir(path) else self._content_of(path)) for path in files)
+
+    # -- a person ----------------------------------------------------------------------------------------------------------------
+
+    def clear(self, paths: Iterable[str]) -> builtins.list[str]:
+        """A person has read these files as they are now, or all in these folders. Gives the paths whose mark is gone;
+        a folder in one that is marked as a whole keeps it."""
+        gone: builtins.list[str] = []
+        with self._lock:
+            for path in paths:
+                here = self.list((path,))
+                for mark in here:
+                    self._remove(mark)
+                whole = os.path.realpath(path)
+                if self.of(whole) and (content := self._content_of(whole)):
+                    # In a folder that is marked as a whole: this file is read, the others are not.
+                    self._add(Mark(whole, content))
+                    here = here or [Mark(whole, content)]
+                gone += [mark.path for mark in here]
+        return gone
+
+    # -- keeping -----------------------------------------------------------------------------------------------------------------
+
+    def _add(self, *marks: Mark) -> None:
+        with self._lock:
+            new = [mark for mark in marks if mark.content and self._learn(mark)]
+            self._append([_line(mark) for mark in new])
+
+    def _learn(self, mark: Mark) -> bool:
+        key = _key(mark.path)
+        if mark.folder:
+            before, self._folders[key] = self._folders.get(key), mark
+        else:
+            held = self._marks.setdefault(key, {})
+            before, held[mark.content] = held.get(mark.content), mark
+        return before != mark
+
+    def _remove(self, mark: Mark) -> None:
+        self._forget(mark)
+        self._append([json.dumps({"path": mark.path, "content": mark.content, "sources": None})])
+
+    def _forget(self, mark: Mark) -> None:
+        key = _key(mark.path)
+        if mark.folder:
+            self._folders.pop(key, None)
+        elif (held := self._marks.get(key)) is not None:
+            held.pop(mark.content, None)
+            if not held:
+                del self._marks[key]
+
+    def _append(self, lines: Sequence[str]) -> None:
+        if not lines:
+            return
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "ab") as file:
+            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.flush()
+            os.fsync(handle)
+        self._lines += len(lines)
+
+    def _load(self) -> None:
+        try:
+            data = self._file.read_bytes()
+        except FileNotFoundError:
+            return
+        for line in data.split(b"\n"):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                said = json.loads(line)
+                mark = Mark(str(said["path"]), str(said["content"]), tuple(map(str, said["sources"] or ())))
+                self._forget(mark) if said["sources"] is None else self._learn(mark)
+                self._lines += 1
+        kept = [*self._folders.values(), *(mark for held in self._marks.values() for mark in held.values())]
+        if len(kept) > MOST_MARKS:
+            gone = {each for each in kept if not os.path.lexists(each.path)}
+            for mark in gone:
+                self._forget(mark)
+            kept = [each for each in kept if each not in gone]
+        if self._lines > 2 * len(kept) + _SPARE_LINES or not data.endswith(b"\n"):
+            # Also after a kill in the middle of a line, onto which the next one would be written.
+            write_atomic(self._file, "".join(f"{_line(mark)}\n" for mark in kept).encode())
+            self._lines = len(kept)
+
+    def _content_of(self, path: str) -> str:
+        """What a file holds now; empty for what is no plain file or cannot be read."""
+        try:
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        except OSError:
+            return ""
+        with os.fdopen(handle, "rb") as file:
+            info = os.fstat(handle)
+            if not stat.S_ISREG(info.st_mode):
+                return ""
+            now = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+            before = self._known.get(path)
+            if before is not None and before[0] == now:
+                return before[1]
+            if info.st_size > HASHED:
+                found = f"{info.st_size} bytes of {info.st_mtime_ns}"
+            else:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        self._known[path] = (now, found)
+        return found
+
+
+def outside_of(root: Path | str, sources: Sequence[str]) -> tuple[str, ...]:
+    """Those of the sources that are no files of the granted folder itself: who comes to trust the folder trusts
+    these, too."""
+    real = _key(os.path.realpath(root))
+    return tuple(
+        name for name in sources if not (os.path.isabs(name) and os.path.lexists(name) and _within(real, _key(os.path.realpath(name))))
+    )
+
+
+def _files(path: str) -> Iterator[str]:
+    if not os.path.isdir(path):
+        yield path
+        return
+    for folder, _folders, names in os.walk(path):
+        yield from (os.path.join(folder, name) for name in names)
+
+
+def _line(mark: Mark) -> str:
+    return json.dumps({"path": mark.path, "content": mark.content, "sources": list(mark.sources)})
+
+
+def _key(path: str) -> str:
+    """A path as marks are found by: where letter case does not tell files apart, another spelling is the same file,
+    and where it does, their contents tell them apart."""
+    return path.replace(os.sep, "/").casefold()
+
+
+def _with_parents(key: str) -> Iterator[str]:
+    while key:
+        yield key
+        key = key.rpartition("/")[0]
+
+
+def _within(folder: str, key: str) -> bool:
+    return key == folder or key.startswith(folder.rstrip("/") + "/")

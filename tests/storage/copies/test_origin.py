@@ -1,0 +1,147 @@
+"""A data folder knows its own backups, and none that was made elsewhere, made before backups were signed, or rewritten."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage.copies import archive, backup, origin
+from atelier_desk.storage.copies.archive import MANIFEST, MANIFEST_BYTES, BackupInfo, verify
+from atelier_desk.storage.copies.restore import finish_restore, restore
+from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+
+Change = Callable[[dict[str, Any], dict[str, bytes]], None]
+
+
+@pytest.fixture
+async def made(datadir: DataDir) -> BackupInfo:
+    async with await Store.open(datadir.database) as store:
+        await Repositories(store, datadir).workflows.create(Workflow(name="kept"))
+        (datadir.tools / "own.py").write_text("x = 1\n")
+        return await backup.create(store, datadir, datadir.backups / "mine.zip")
+
+
+def rewritten(path: Path, change: Change) -> Path:
+    """A copy of a backup that is whole, with something in it changed by somebody who knows the format."""
+    with zipfile.ZipFile(path) as source:
+        files = {name: source.read(name) for name in source.namelist()}
+    manifest = json.loads(files.pop(MANIFEST))
+    change(manifest, files)
+    manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if not name.endswith("/")}
+    target = path.with_name("rewritten.zip")
+    with target.open("w+b") as file:
+        with zipfile.ZipFile(file, "w") as copy:
+            for name, data in files.items():
+                copy.writestr(name, data)
+            copy.writestr(MANIFEST, json.dumps(manifest))
+            copy.comment = bytes(archive.SEAL_BYTES)
+        file.write(archive._seal(file))
+    return target
+
+
+def before_signing(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
+    del manifest["signature"]
+
+
+def a_tool_more(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
+    files["tools/evil.py"] = b"import os\n"
+
+
+def a_tool_changed(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
+    files["tools/own.py"] = b"import os\n"
+
+
+def a_tool_less(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
+    del files["tools/own.py"]
+
+
+def another_time(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
+    manifest["created_at"] = "2020-01-01T00:00:00+00:00"
+
+
+def no_text(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
+    manifest["signature"] = 7
+
+
+def not_ascii(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
+    manifest["signature"] = "é" * 64
+
+
+def emptied(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
+    manifest["signature"] = ""
+
+
+CHANGES = (before_signing, a_tool_more, a_tool_changed, a_tool_less, another_time, no_text, not_ascii, emptied)
+
+
+async def test_its_own_backup_comes_back_without_a_question(made: BackupInfo, datadir: DataDir) -> None:
+    assert (await verify(made.path, datadir.root)).own
+    assert origin.made_here(made.path, datadir.root, MANIFEST, MANIFEST_BYTES)
+    assert (await restore(made.path, datadir)).own
+    assert origin.marked(datadir.root) == b""
+    assert (datadir.backup_key.stat().st_mode & 0o777, len(datadir.backup_key.read_bytes())) == (0o600, 32)
+    with zipfile.ZipFile(made.path) as file:
+        assert not [name for name in file.namelist() if "key" in name], "the key is part of no backup"
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_one_that_was_changed_or_is_older_is_refused_until_it_is_said_to_be_from_elsewhere(
+    made: BackupInfo, datadir: DataDir, change: Change
+) -> None:
+    path = rewritten(made.path, change)
+    assert not (await verify(path, datadir.root)).own
+    assert not origin.made_here(path, datadir.root, MANIFEST, MANIFEST_BYTES)
+    before = sorted(each.name for each in datadir.root.iterdir())
+    with pytest.raises(StorageError, match="--from-elsewhere") as refused:
+        await restore(path, datadir)
+    assert refused.value.code == "from_elsewhere"
+    assert sorted(each.name for each in datadir.root.iterdir()) == before, "nothing was changed"
+    assert not (await restore(path, datadir, from_elsewhere=True)).own
+    assert origin.marked(datadir.root) == origin.GRANTS
+
+
+@pytest.mark.parametrize("key", ["none", "another", "empty", "a folder"])
+async def test_on_a_fresh_machine_it_is_from_elsewhere(made: BackupInfo, tmp_path: Path, key: str) -> None:
+    fresh = DataDir(tmp_path / "fresh").ensure()
+    if key == "a folder":
+        fresh.backup_key.mkdir()
+    elif key != "none":
+        fresh.backup_key.write_bytes(b"k" * 32 if key == "another" else b"")
+    with pytest.raises(StorageError, match="--from-elsewhere"):
+        await restore(made.path, fresh)
+    assert not (await restore(made.path, fresh, from_elsewhere=True)).own
+
+
+async def test_backups_before_a_migration_are_the_folders_own(made: BackupInfo, datadir: DataDir) -> None:
+    assert origin.is_own(datadir.root, json.loads(zipfile.ZipFile(made.path).read(MANIFEST)))
+    archive.pack(datadir.database, datadir.root, datadir.backups / "before.zip", {"format": 1, "schema": 1, "counts": {}})
+    assert origin.made_here(datadir.backups / "before.zip", datadir.root, MANIFEST, MANIFEST_BYTES)
+
+
+async def test_the_mark_is_there_before_the_data_and_outlives_a_kill_between_the_moves(made: BackupInfo, datadir: DataDir) -> None:
+    ready = datadir.root / "restoring-1"
+    (ready / "database").mkdir(parents=True)
+    origin.mark(ready)
+    (datadir.root / "tools").rename(datadir.root / "elsewhere")
+    (ready / "tools").write_text("not a folder")  # so that nothing is moved to its place
+    finish_restore(datadir.root)
+    assert origin.marked(datadir.root) == origin.GRANTS
+    (datadir.root / "restoring-2" / "database").mkdir(parents=True)
+    finish_restore(datadir.root)
+    assert origin.marked(datadir.root) == b"", "one of its own takes the place of both"
+
+
+async def test_what_is_no_backup_was_made_by_nobody(datadir: DataDir, tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(b"PK")
+    for path in (tmp_path / "x.zip", tmp_path / "missing.zip", tmp_path):
+        assert not origin.made_here(path, datadir.root, MANIFEST, MANIFEST_BYTES)
