@@ -43,6 +43,10 @@ environment:
 	test -n "$$python" || { echo "Atelier needs Python 3.11 to 3.14, and none was found. Install it (Debian and Ubuntu: apt install python3 python3-venv), or name it: make setup PYTHON=/path/to/python3" >&2; exit 1; }; \
 	exec "$$python" $(BOOTSTRAP) $(if $(PYTHON),--this-python)
 
+# A set-up from nothing, of the last commit, with a version of pip: make check-setup PIP=25.3 PYTHON=/path/to/python3
+check-setup:
+	sh packaging/check_setup.sh "$(PIP)" $(if $(PYTHON),"$(PYTHON)")
+
 catalogues: $(COMPILED)
 
 %.mo: %.po | environment
