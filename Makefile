@@ -28,6 +28,7 @@ help:
 	@echo "make slow         long tests                     make sentence-transformers"
 	@echo "make e2e          drive the real window          make screenshots"
 	@echo "make translations bring the catalogues up to date with the code"
+	@echo "make platforms    which systems have all wheels  make check-setup PIP=25.3"
 	@echo "make dist         wheel and source archive       make clean"
 
 setup: environment catalogues
@@ -46,6 +47,15 @@ environment:
 # A set-up from nothing, of the last commit, with a version of pip: make check-setup PIP=25.3 PYTHON=/path/to/python3
 check-setup:
 	sh packaging/check_setup.sh "$(PIP)" $(if $(PYTHON),"$(PYTHON)")
+
+# The table in README.md of the systems and Pythons that have all wheels; it asks the package index.
+platforms: $(OUT)/uv/bin/uv
+	$(BIN)/python packaging/platforms.py $(OUT)/uv/bin/uv $(if $(UPDATE),--update)
+
+$(OUT)/uv/bin/uv: constraints.txt | environment
+	$(BIN)/python -m venv $(OUT)/uv
+	$(OUT)/uv/bin/python -m pip install --quiet -c constraints.txt uv
+	@touch $@
 
 catalogues: $(COMPILED)
 

