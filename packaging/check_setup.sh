@@ -1,11 +1,13 @@
 #!/bin/sh
 # Set up a fresh clone of the last commit in a folder whose name has spaces and accents, and see that Atelier starts from it:
 #     sh packaging/check_setup.sh [VERSION_OF_PIP [PYTHON]]
-# Without a version, pip is the one that the Python brings along. `make check-setup PIP=25.3 PYTHON=…` runs the same.
+# Without a version, pip is the one that the Python brings along; without a Python, it is the one of .venv, or python3.
+# `make check-setup PIP=25.3 PYTHON=…` runs the same.
 set -eu
 pip="${1:-}"
-python="${2:-python3}"
 root="$(cd "$(dirname "$0")/.." && pwd)"
+python="${2:-$root/.venv/bin/python}"
+[ -x "$(command -v "$python")" ] || python=python3
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
