@@ -245,15 +245,10 @@ def check_pip_settings(python: Path) -> None:
     )
     for section, name, value in re.findall(r"^(global|install|:env:)\.([\w-]+)=(.*)$", listing.stdout, re.MULTILINE):
         if name in UNUSABLE_PIP_SETTINGS and value.strip("'\"") != ":none:":
-            where = (
-                f"the environment variable PIP_{name.upper().replace('-', '_')}"
-                if section == ":env:"
-                else f"`pip config unset {section}.{name}`"
-            )
-            raise SetupError(
-                f"pip is configured with {name} = {value}: {UNUSABLE_PIP_SETTINGS[name]}.\n"
-                f"Remove the setting ({where}), or start without pip's configuration: PIP_CONFIG_FILE={os.devnull} make setup"
-            )
+            remedy = f"Remove it (`pip config unset {section}.{name}`), or start without it: PIP_CONFIG_FILE={os.devnull} make setup"
+            if section == ":env:":
+                remedy = f"Remove the environment variable: unset PIP_{name.upper().replace('-', '_')}"
+            raise SetupError(f"pip is configured with {name} = {value}: {UNUSABLE_PIP_SETTINGS[name]}.\n{remedy}")
 
 
 def pip_environment() -> dict[str, str]:
