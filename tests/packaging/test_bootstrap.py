@@ -310,6 +310,22 @@ def test_installed_packages_are_counted(script: ModuleType, tmp_path: Path) -> N
     assert script.installed_since(1.0, tmp_path) == 1
 
 
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_python_finds_the_code_in_a_folder_with_accents(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, locale: str
+) -> None:
+    root, environment = tmp_path / "é à", tmp_path / "é à" / ".venv"
+    (root / "app").mkdir(parents=True)
+    (root / "app/found.py").write_text("print('found')", "utf-8")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    (site_packages,) = script.in_site_packages(environment, "")
+    (site_packages / "_atelier_desk.pth").write_text(str(root / "app"), "utf-8")
+    monkeypatch.setattr(script, "ROOT", root)
+    script.shorten_path_file(environment)
+    command = [str(script.interpreter(environment)), "-c", "import found"]
+    assert subprocess.run(command, env={"LC_ALL": locale}, capture_output=True, text=True, check=False).stdout == "found\n"
+
+
 def test_a_second_set_up_of_the_same_folder_waits(script: ModuleType, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     code = (
