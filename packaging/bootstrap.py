@@ -199,6 +199,8 @@ def create(environment: Path) -> None:
     """Make a new environment in place of what is there."""
     ensure_venv_module()
     environment.mkdir(parents=True, exist_ok=True)
+    if any(environment.iterdir()):
+        print(f"Removing the old {environment}", flush=True)
     begin_changes(environment)
     empty(environment)
     check_disk_space(environment)
@@ -391,6 +393,7 @@ def set_up(environment: Path, extras_text: str, this_python: bool, check: bool) 
     finally:
         if not complete and (environment / UNFINISHED).exists():
             # Half an environment is of no use, and could be taken for a whole one. What was downloaded is kept by pip.
+            print("Removing what was not finished", flush=True)
             empty(environment)
             shutil.rmtree(environment)
     return True
