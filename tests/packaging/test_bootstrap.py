@@ -375,7 +375,10 @@ def test_pip_is_ended_with_the_set_up(script: ModuleType, tmp_path: Path) -> Non
 
 
 def make(folder: Path, *arguments: str) -> Any:
-    return subprocess.run(["make", "--no-print-directory", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    """Run make as from a shell: the variables of a make that runs these tests do not count."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "PYTHON", "EXTRAS")}
+    command = ["make", "--no-print-directory", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_make_hands_on_extras_and_a_named_python_in_a_folder_with_spaces_and_accents(tmp_path: Path) -> None:
