@@ -1,4 +1,4 @@
-# `make setup`, `make run` and `make test` need Python 3.11 or newer, make and a package registry; nothing else.
+# `make setup`, `make run` and `make test` need Python 3.11 to 3.14, make and a package registry; nothing else.
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,12 +9,14 @@ CATALOGUES := $(wildcard translations/*/LC_MESSAGES/atelier.po)
 COMPILED := $(CATALOGUES:.po=.mo)
 LINTED := app tests packaging hatch_build.py
 
-# The newest Python that starts and is 3.11 to 3.13; a newer one only when there is no other. `make setup PYTHON=…` decides otherwise.
-SUITABLE = import sys; sys.exit(sys.version_info < (3, 11))
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
-  "$$p" -c '$(SUITABLE)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+# The Python to set up with. Unless it is named, the newest of 3.11 to 3.13 that starts; 3.14 only when there is no other.
+PYTHON ?=
+SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+# Optional parts, for example `make run EXTRAS=ocr`; what was installed once stays.
+EXTRAS ?=
+BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
-.PHONY: setup run test unit lint format translations catalogues bench chaos fuzz slow peers sentence-transformers e2e screenshots dist clean help
+.PHONY: environment check-setup platforms setup run test unit lint format translations catalogues bench chaos fuzz slow peers sentence-transformers e2e screenshots dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -26,18 +28,38 @@ help:
 	@echo "make slow         long tests                     make sentence-transformers"
 	@echo "make e2e          drive the real window          make screenshots"
 	@echo "make translations bring the catalogues up to date with the code"
+	@echo "make platforms    which systems have all wheels  make check-setup PIP=25.3"
 	@echo "make dist         wheel and source archive       make clean"
 
-setup: $(READY) catalogues
+setup: environment catalogues
 
-$(READY): pyproject.toml constraints.txt packaging/bootstrap.py packaging/system_libraries.py
-	@test -n "$(PYTHON)" || { echo "Atelier needs Python 3.11 or newer, and none was found. Install it (Debian and Ubuntu: apt install python3 python3-venv), or name it: make setup PYTHON=/path/to/python3" >&2; exit 1; }
-	"$(PYTHON)" packaging/bootstrap.py $(VENV)
+# bootstrap.py sees whether there is anything to do: it compares contents, which the times of files would not tell. The environment's
+# own Python asks it first, because looking for another one takes longer. A Python that is named replaces an environment of another
+# version; one that was found here leaves it.
+environment:
+	@if test -z "$(PYTHON)" && $(BIN)/python $(BOOTSTRAP) --check >/dev/null 2>&1; then exit 0; fi; \
+	python="$(PYTHON)"; \
+	test -n "$$python" || for p in python3.13 python3.12 python3.11 python3.14 python3 python; do \
+	  "$$p" -c '$(SUITABLE)' >/dev/null 2>&1 && { python="$$p"; break; }; done; \
+	test -n "$$python" || { echo "Atelier needs Python 3.11 to 3.14, and none was found. Install it (Debian and Ubuntu: apt install python3 python3-venv), or name it: make setup PYTHON=/path/to/python3" >&2; exit 1; }; \
+	exec "$$python" $(BOOTSTRAP) $(if $(PYTHON),--this-python)
+
+# A set-up from nothing, of the last commit, with a version of pip: make check-setup PIP=25.3 PYTHON=/path/to/python3
+check-setup:
+	sh packaging/check_setup.sh "$(PIP)" $(if $(PYTHON),"$(PYTHON)")
+
+# The table in README.md of the systems and Pythons that have all wheels; it asks the package index.
+platforms: $(OUT)/uv/bin/uv
+	$(BIN)/python packaging/platforms.py $(OUT)/uv/bin/uv $(if $(UPDATE),--update)
+
+$(OUT)/uv/bin/uv: constraints.txt | environment
+	$(BIN)/python -m venv $(OUT)/uv
+	$(OUT)/uv/bin/python -m pip install --quiet -c constraints.txt uv
 	@touch $@
 
 catalogues: $(COMPILED)
 
-%.mo: %.po | $(READY)
+%.mo: %.po | environment
 	$(BIN)/python packaging/catalogues.py compile $<
 
 run: setup
@@ -65,7 +87,7 @@ translations: setup
 # The other agent frameworks that `bench` measures against, in an environment of their own.
 peers: $(PEERS)/.ready
 
-$(PEERS)/.ready: tests/bench/peers/requirements.txt tests/bench/peers/constraints.txt | $(READY)
+$(PEERS)/.ready: tests/bench/peers/requirements.txt tests/bench/peers/constraints.txt | environment
 	$(BIN)/python -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet -c tests/bench/peers/constraints.txt -r tests/bench/peers/requirements.txt
 	@touch $@

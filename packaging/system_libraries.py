@@ -103,7 +103,7 @@ def apt_install(packages: Sequence[str]) -> bool:
     for command in (install, ["apt-get", "update"], install):
         print(" ".join(command), flush=True)
         try:
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=APT_TIMEOUT_S)
+            done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False, timeout=APT_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             print(f"apt-get did not finish: {error}", file=sys.stderr)
             return False

@@ -46,7 +46,7 @@ _BY_CODE = {
     "no_change": N_("Nothing would change."),
     "no_match": N_("The text to replace is not in the file."),
     "no_shell": N_("This machine has no bash: only single commands can be run."),
-    "no_ocr": N_("Text in pictures cannot be read here."),
+    "no_ocr": N_("Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."),
     "no_space": N_("The disk is full: nothing was written."),
     "no_text": N_("The file has no text that can be read."),
     "no_workspace": N_("The agent has no folder to work in, or the folder is not there any more."),

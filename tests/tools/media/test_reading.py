@@ -6,8 +6,11 @@ import struct
 import zlib
 from pathlib import Path
 
+import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from atelier_desk.tools import failure_words
+from atelier_desk.tools.media import reading
 from tests.media.test_heads import TIFF_4_GB
 from tests.tools.conftest import Calls
 
@@ -42,6 +45,19 @@ async def test_a_bomb_a_torn_file_and_no_picture_at_all_are_refused(call: Calls,
     codes = {name: (await call("read_image", path=name))["code"] for name in ("bomb.png", "torn.png", "text.png", "none.png")}
     assert codes == {"bomb.png": "too_large", "torn.png": "broken", "text.png": "not_a_picture", "none.png": "not_found"}
     assert (await call("read_image", path="text.png", language="deu"))["code"] in ("language", "not_a_picture")
+
+
+async def test_without_ocr_the_command_that_installs_it_is_named(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer_of(*args: object, **options: object) -> dict[str, str]:
+        return {"error": "no_ocr"}
+
+    monkeypatch.setattr(reading, "answer_of", answer_of)
+    written(ws / "a.png", "some words")
+    data = await call("read_image", path="a.png")
+    assert data["code"] == "no_ocr"
+    for text in (data["error"], failure_words._BY_CODE["no_ocr"]):
+        assert "make run EXTRAS=ocr" in text
+        assert "macOS 15" in text
 
 
 async def test_pictures_are_listed_with_their_sizes(call: Calls, ws: Path) -> None:

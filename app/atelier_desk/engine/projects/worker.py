@@ -54,7 +54,7 @@ PICTURE = {
     "bomb": N_("The picture has more than {most} million pixels: it is not unpacked."),
     "not_a_picture": N_("Its name says that it is a picture, and its content is none."),
     "broken": N_("The picture is damaged, or asks for too much memory."),
-    NO_OCR: N_("Text in pictures cannot be read here."),
+    NO_OCR: N_("Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."),
 }
 """What is said of a picture whose text was not read, by the code of ``media.reading``."""
 

@@ -32,7 +32,8 @@ KINDS = re.compile(r".*\.(png|jpe?g|gif|webp|bmp|tiff?|svg|ico|avif|heic)", re.I
 _SAYS = {
     "not_a_picture": "{path} is no picture that can be read (PNG, JPEG, GIF, WebP, BMP, TIFF).",
     "bomb": "{path} has more than {most} million pixels: it is not unpacked. Ask for a smaller version.",
-    "no_ocr": "Text in pictures cannot be read here: the user can install it with pip install tesserocr, or the extra rapidocr.",
+    "no_ocr": "Text in pictures cannot be read here: the OCR program is not installed. The user can install it with `make run EXTRAS=ocr` "
+    "in Atelier's source folder, or else with `pip install 'atelier-desk[ocr]'`. On a Mac it needs macOS 15 or later.",
     "language": "{path} was not read: only French (fra) and English (eng) come with the program. Use fra, eng or fra+eng.",
     "broken": "{path} is damaged, or asks for too much memory: it is not read.",
     "timeout": "The text of {path} could not be read within {seconds} seconds. Try a part of it or a smaller version.",

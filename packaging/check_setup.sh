@@ -1,0 +1,29 @@
+#!/bin/sh
+# Set up a fresh clone of the last commit in a folder whose name has spaces and accents, and see that Atelier starts from it:
+#     sh packaging/check_setup.sh [VERSION_OF_PIP [PYTHON]]
+# Without a version, pip is the one that the Python brings along; without a Python, it is the one of .venv, or python3.
+# `make check-setup PIP=25.3 PYTHON=…` runs the same.
+set -eu
+pip="${1:-}"
+root="$(cd "$(dirname "$0")/.." && pwd)"
+python="${2:-$root/.venv/bin/python}"
+[ -x "$(command -v "$python")" ] || python=python3
+folder="$(mktemp -d)"
+trap 'rm -rf "$folder"' EXIT
+
+git clone -q "$root" "$folder/Étude à deux"
+cd "$folder/Étude à deux"
+if [ -n "$pip" ]; then
+  "$python" -m venv .venv
+  .venv/bin/python -m pip install -q --disable-pip-version-check "pip==$pip"
+fi
+make setup PYTHON="$python"
+
+.venv/bin/python -m pip --version
+.venv/bin/atelier --version
+again="$(make --no-print-directory setup)"
+if [ -n "$again" ]; then
+  echo "A second set-up had something to do: $again" >&2
+  exit 1
+fi
+echo "Set up with $("$python" --version), pip ${pip:-as it came}"
