@@ -305,7 +305,7 @@ async def test_nothing_runs_later(bench: Bench, tmp_path: Path, monkeypatch: pyt
     assert person.calls_git() == [], results[-1].data
     for result in results:
         assert "not_restored" not in result.data, result.data
-    said = {word for result in results for word in ("held", "put_back", "gone") if word in result.data}
+    said = {word for result in results for word in ("held", "put_back", "gone", "read_only") if word in result.data}
     assert said, results[-1].data
     assert "note" in results[-1].data
 
