@@ -20,6 +20,7 @@ from atelier_desk.domain.parts import TextPart
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.workspace.commands import repository_changes
 from atelier_desk.workspace.commands.judge import judge
+from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
 from atelier_desk.workspace.processes import process, sandbox
 from atelier_desk.workspace.processes.talking import Talking
 from tests.tools.shell.conftest import Bench
@@ -223,6 +224,7 @@ ATTACKS = {
 def nothing_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would be read-only for the command otherwise can be changed, as on systems without mounts."""
     monkeypatch.setattr(sandbox, "KEPT", ())
+    monkeypatch.setattr(ProtectedFiles, "read_only", lambda self: ())
 
 
 class Person:
@@ -305,7 +307,7 @@ async def test_nothing_runs_later(bench: Bench, tmp_path: Path, monkeypatch: pyt
     assert person.calls_git() == [], results[-1].data
     for result in results:
         assert "not_restored" not in result.data, result.data
-    said = {word for result in results for word in ("held", "put_back", "gone", "read_only") if word in result.data}
+    said = {word for result in results for word in ("held", "put_back", "gone") if word in result.data}
     assert said, results[-1].data
     assert "note" in results[-1].data
 
