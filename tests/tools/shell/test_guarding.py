@@ -18,9 +18,9 @@ import pytest
 
 from atelier_desk.domain.parts import TextPart
 from atelier_desk.tools.base import ToolResult
+from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
 from atelier_desk.workspace.commands import repository_changes
 from atelier_desk.workspace.commands.judge import judge
-from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
 from atelier_desk.workspace.processes import process, sandbox
 from atelier_desk.workspace.processes.talking import Talking
 from tests.tools.shell.conftest import Bench
