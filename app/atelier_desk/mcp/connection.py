@@ -349,6 +349,7 @@ class Connection:
             if listening is not None:
                 listening.cancel()
             if ended.guarded:
+                await asyncio.shield(in_tool_thread(self._hold, ended))
                 self.answers.note("warning", f"{_LEFT} {ended.guarded.text}")
             if self._protected is not None:
                 await asyncio.shield(in_tool_thread(self._settle))
@@ -426,6 +427,14 @@ class Connection:
             self._protected = protected
             protected.begin(Author(""), by=self.server.name)
         return protected.read_only()
+
+    def _hold(self, ended: stdio.Ended) -> None:
+        """What git would run of what the program left waits for a person."""
+        from atelier_desk.workspace.checkpoints.files import Author
+        from atelier_desk.workspace.checkpoints.held_repositories import adopt
+
+        if self._files is not None:
+            adopt(self._files, Author(""), ended.guarded.held, by=self.server.name)
 
     def _settle(self) -> None:
         """The program is over."""

@@ -6,6 +6,7 @@ Each attack is made twice: without Atelier, where the canary must run, or the at
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,9 +17,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from atelier_desk.domain.parts import TextPart
+from atelier_desk.domain.parts import HeldPart, TextPart
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
+from atelier_desk.workspace.checkpoints import answering
+from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
 from atelier_desk.workspace.commands import repository_changes
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes import process, sandbox
@@ -478,3 +481,49 @@ async def first(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     async for line in lines:
         yield line
         return
+
+
+async def test_a_person_keeps_or_discards_what_is_held(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = Person(tmp_path / "with", Attack(PLAIN, "true", works=False))
+    data = person.top / "data"
+    files = bench.services.files = WorkspaceFiles(data / "checkpoints", (data,))
+    told: list[str] = []
+    files.told_of_held = told.append
+    results = []
+    for name in ("lib", "other"):
+        step = f"git init -q {name}; git -C {name} config core.fsmonitor {person.canary}"
+        (person.root / "make.sh").write_text(step)
+        monkeypatch.setenv("HOME", str(person.home))
+        bench.root, bench.services.hidden = person.root, (data,)
+        results.append(await bench.run("sh make.sh"))
+    assert [result.data["held"] for result in results] == [["lib/.git/config"], ["other/.git/config"]]
+    assert told == ["w", "w"]
+    lib, other = files.held.of("w")
+    assert [(each.path, bool(each.replaces), each.call_id) for each in (lib, other)] == [
+        ("lib/.git/config", True, "c"),
+        ("other/.git/config", True, "c"),
+    ]
+    assert [part.path for part in results[0].parts if isinstance(part, HeldPart)] == ["lib/.git/config"]
+    assert not list((data / "checkpoints/held/-launcher").iterdir()), "handed over"
+    assert person.calls_git() == []
+    answering.discard(files, "w", other.id)
+    answering.keep(files, "w", lib.id)
+    assert str(person.canary) in (person.root / "lib/.git/config").read_text(), "it is the person's own wish now"
+    assert "fsmonitor" not in (person.root / "other/.git/config").read_text()
+    assert files.held.of("w") == []
+
+
+async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench: Bench, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    left = data / "checkpoints/held/-launcher/1-2-0"
+    left.mkdir(parents=True)
+    (left / "held.json").write_text(json.dumps({"path": str(bench.root / "lib/.git/config"), "root": str(bench.root), "why": "new"}))
+    (left / "config").write_text("[core]\n\tfsmonitor = x\n")
+    (left.parent / "1-2-1").mkdir()
+    files = WorkspaceFiles(data / "checkpoints", (data,))
+    files.held.drop_all_but(())
+    settle_all(files)
+    (held,) = files.held.of("w")
+    assert (held.path, held.workflow_id) == ("lib/.git/config", "")
+    answering.keep(files, "w", held.id)
+    assert (bench.root / "lib/.git/config").read_text() == "[core]\n\tfsmonitor = x\n"

@@ -36,6 +36,6 @@ class FixedCommand(DescribedTool):
         commands = running.commands_of(self.services)
         order = running.boxed(order, box, place, commands, context.workflow_id, kept_from, read_only=protected.read_only())
         async with noting.noted(self.services, context, place, writes=True, protected=protected) as changes:
-            kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
+            changes.command = kept = await running.start(self.services, context, order, " ".join((program, *arguments)))
             await running.until_end(kept, context, timeout_s)
         return changes.into(running.explained(running.result(kept), kept_from))

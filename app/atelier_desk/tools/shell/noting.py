@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.parts import FileChange, HeldPart
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
@@ -16,7 +18,8 @@ from atelier_desk.tools.services import ToolServices
 from atelier_desk.tools.shell import protected_names
 from atelier_desk.tools.shell.running import Where, commands_of
 from atelier_desk.workspace.checkpoints.around import Around, Changed
-from atelier_desk.workspace.checkpoints.files import Author
+from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.held_repositories import adopt
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, Settled, settle_all
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.processes import sandbox
@@ -24,8 +27,6 @@ from atelier_desk.workspace.processes.commands import Kept
 
 _NAMED = 20
 """Files that a result names and a card shows."""
-_WAITING: set[asyncio.Task[None]] = set()
-"""Waiting for commands in the background; a task that nobody holds may vanish."""
 
 
 @dataclass(slots=True)
@@ -35,11 +36,16 @@ class Noted:
     changed: Changed = field(default_factory=Changed)
     settled: Settled = field(default_factory=Settled)
     read_only: tuple[str, ...] = ()
+    command: Kept | None = None
+    """The command, once it was started."""
 
     def into(self, result: ToolResult) -> ToolResult:
         """The result with the files that were changed."""
         parts, lost = self.changed.parts, self.changed.lost
         said = settled_words(self.settled)
+        for name in ("held", "not_restored"):
+            if name in said and name in result.data:
+                said[name] = [*result.data[name], *said[name]]
         if self.read_only and not result.success and _refused(str(result.data.get("output", ""))):
             said["read_only"] = protected_names.read_only_words(self.read_only)
         if parts:
@@ -55,9 +61,9 @@ class Noted:
         return replace(result, data={**result.data, **said}, parts=(*result.parts, *parts[:_NAMED], *held)) if said else result
 
 
-def settled_words(settled: Settled) -> dict[str, object]:
+def settled_words(settled: Settled) -> dict[str, Any]:
     """What a result says of protected files."""
-    said: dict[str, object] = {}
+    said: dict[str, Any] = {}
     if settled.held:
         said["held"] = [each.path for each in settled.held[:_NAMED]]
         said["held_note"] = (
@@ -128,6 +134,9 @@ async def noted(
         if protected is not None:
             made.settled = protected.settle()
             protected.close()
+        if made.command is not None and services.files is not None:
+            held = take_over(services.files, author_of(context), made.command)
+            made.settled = replace(made.settled, held=(*made.settled.held, *held))
         changed = before.compare(author_of(context))
         marks.end(command, _written(changed, place.root))
         made.changed = replace(changed, parts=tuple(_told(each, context, place) for each in changed.parts))
@@ -138,6 +147,14 @@ async def noted(
         await asyncio.shield(in_tool_thread(after))
         if made.settled.held:
             services.files.told_of_held(context.workflow_id)
+
+
+def take_over(files: WorkspaceFiles, author: Author, command: Kept) -> list[HeldFile]:
+    """Hold what the launcher of a command that is over took away because git would run it. Blocks."""
+    guarded = command.process.guarded
+    taken, left = adopt(files, author, guarded.held)
+    command.process.guarded = replace(guarded, held=left)
+    return taken
 
 
 def _told(part: FileChange, context: ToolContext, place: Where) -> FileChange:
@@ -160,7 +177,8 @@ def watch(services: ToolServices, context: ToolContext, kept: Kept, protected: P
     protected.begin(author_of(context))
 
     async def over() -> None:
-        for workflow_id in set(await in_tool_thread(protected.sweep)):
+        held = await in_tool_thread(take_over, files, author_of(context), kept)
+        for workflow_id in {*await in_tool_thread(protected.sweep), *(each.workflow_id for each in held)}:
             files.told_of_held(workflow_id)
         await in_tool_thread(protected.close)
 

@@ -145,7 +145,7 @@ class RunCommand(DescribedTool):
             )  # fmt: skip
         if not input.background:
             async with noting.noted(self.services, context, place, writes=not judgement.safe, protected=protected) as changes:
-                kept = await running.start(self.services, context, order, input.command)
+                changes.command = kept = await running.start(self.services, context, order, input.command)
                 await running.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(running.explained(running.result(kept), kept_from))
         begun = running.start(self.services, context, order, input.command, background=True)

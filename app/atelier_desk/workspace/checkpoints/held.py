@@ -2,6 +2,7 @@
 
 held/<workflow>/<id>.json      the record
 held/<workflow>/<id>/content   the file, link or folder
+held/-launcher/<any>/          what launchers took away (``processes.holding``), until it is handed over
 held/-open/<id>.json           what was there before a program that runs: after a kill, all else is new
 
 Nothing is given up by age or size: without an answer they stay. They go with their workflow.
@@ -32,6 +33,8 @@ _CONTENT = "content"
 _NOBODY = "-"
 """Folder of what belongs to no workflow."""
 _OPEN = "-open"
+LAUNCHER = "-launcher"
+"""Folder in which launchers put what git would run, until it is handed over (``held_repositories``)."""
 
 
 class HeldFiles:
@@ -126,7 +129,8 @@ class HeldFiles:
         """Forget what belongs to workflows that are gone. ``workflows``: a container of the ids of those that exist."""
         with contextlib.suppress(FileNotFoundError):
             for each in list(self.folder.iterdir()):
-                if each.name not in (_NOBODY, _OPEN) and each.name not in workflows:
+                # No workflow's id begins with a dash.
+                if not each.name.startswith("-") and each.name not in workflows:
                     shutil.rmtree(each, ignore_errors=True)
 
     def begin(self, id: str, about: dict[str, Any]) -> None:

@@ -374,9 +374,13 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
 
     The workflows of what is held. Blocks.
     """
+    from atelier_desk.workspace.checkpoints.held_repositories import adopt_left
+
     told: set[str] = set()
     with files.lock:
         left = [] if files.recovered else list(files.held.begun())
+        if not files.recovered and not files.running:
+            told |= {record.workflow_id for record in adopt_left(files)}
         files.recovered = True
         for id, about in left:
             known = {(str(root), path) for root, path in about["names"]}

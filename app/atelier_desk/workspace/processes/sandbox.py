@@ -33,7 +33,7 @@ DEVICES = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout"
 _CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
 KEPT = (".git/hooks", ".git/config", ".gitmodules")
 """Below a workspace: what a sandboxed command cannot change where there are mounts; elsewhere it is restored (see ``guarded_files``)."""
-HELD = "checkpoints/held"
+HELD = "checkpoints/held/-launcher"
 """In the program's own data: what commands left that git would run, until a person says yes."""
 
 
