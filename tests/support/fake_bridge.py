@@ -51,6 +51,7 @@ _DEFAULTS: dict[str, Any] = {
     "files.by_turn": {},
     "files.kept": Kept(),
     "files.told": [],
+    "files.marked": [],
     "files.missing": (),
     "permissions.missing": "",
     "permissions.unmatchable": {},

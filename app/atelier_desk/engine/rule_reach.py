@@ -10,11 +10,10 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import glob, pattern
 from atelier_desk.tools.base import Tool
-from atelier_desk.tools.sections import SERVERS
+from atelier_desk.tools.reach import COMMANDS, PAGES
+from atelier_desk.tools.sections import PAGE_READER, SERVERS
 from atelier_desk.workspace.commands.line import UnreadableError, read
 
-_COMMANDS = frozenset({"run_command", "run_npm_script"})
-_HOSTS = frozenset({"fetch_web_page", "ingest_web_page"})
 _TOPS = frozenset(
     (
         "home",
@@ -66,9 +65,10 @@ def _reason(argument: str, tool: Tool) -> Words | None:
     if tool.section.startswith(SERVERS):
         return Words(text=N_("calls of a server's tools are not told apart by their arguments: leave the brackets out"))
     about_hosts = pattern.is_about_hosts(argument)
-    if tool.name in _COMMANDS:
-        return Words(text=N_("a command has no host: write it for fetch_web_page")) if about_hosts else _of_command(argument)
-    if tool.name in _HOSTS:
+    if tool.name in COMMANDS:
+        no_host = Words(text=N_("a command has no host: write the rule for {tool}"), params={"tool": PAGE_READER})
+        return no_host if about_hosts else _of_command(argument)
+    if tool.name in PAGES:
         return None if about_hosts else Words(text=N_("pages are told apart by their host: write domain:example.com"))
     if "paths" in tool.subjects.values():
         return Words(text=N_("files have no host")) if about_hosts else _of_path(argument)

@@ -48,7 +48,7 @@ class McpTool(Tool):
         own_name: what its server calls it.
         schema: of its arguments.
         seen: the digest of its definition as its server sends it now.
-        local: it is a program of this machine, which may write files by itself.
+        is_program: it runs on this machine, and may write files by itself.
         altered: that is not the one which was approved, and models are told of.
     """
 
@@ -62,7 +62,7 @@ class McpTool(Tool):
     schema: ClassVar[dict[str, Any]]
     told: ClassVar[str]
     seen: ClassVar[str]
-    local: ClassVar[bool]
+    is_program: ClassVar[bool]
     altered: ClassVar[bool]
     caller: ClassVar[Caller]
 
@@ -112,7 +112,7 @@ def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Ca
         "schema": schema,
         "told": definitions.description(definition),
         "seen": seen or own,
-        "local": server.transport == "stdio",
+        "is_program": server.transport == "stdio",
         "altered": bool(seen) and seen != own,
         "caller": caller,
     }

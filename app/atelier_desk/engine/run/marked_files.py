@@ -18,17 +18,10 @@ from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolContext
 from atelier_desk.tools.mcp_tool import McpTool
 from atelier_desk.tools.own.file_tool import FileTool
+from atelier_desk.tools.reach import CHECKED_LATER, NAMES_ONLY, WHOLE_WORKSPACE
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
 
-NAMES_ONLY = frozenset(
-    {"create_directory", "delete_path", "file_exists", "get_file_info", "git_status", "glob_files", "list_directory", "list_images"}
-)
-"""Tools that tell names, and nothing of what stands in files."""
-CHECKED_LATER = frozenset({"search_files"})
-"""Tools whose results say themselves which marked files they hold (``ToolResult.tainted``)."""
-WHOLE_WORKSPACE = frozenset({"git_diff"})
-"""Tools that read what they do not name."""
 _SECTION_CHECKED_LATER = "project_ops"
 _PROGRAMS_OF_NAMES = frozenset(
     {
@@ -84,7 +77,7 @@ def read_at_start(marks: TaintMarks, instructions: Iterable[FolderInstructions],
 async def marking(marks: TaintMarks | None, tool: Tool, context: ToolContext) -> AsyncIterator[None]:
     """Around a call of a program that writes files by itself, a local MCP server or an own tool: what it writes in
     the granted folders of a run that had read from outside is marked. Tools of Atelier do that themselves."""
-    by_itself = tool.local if isinstance(tool, McpTool) else isinstance(tool, FileTool) and tool.effect is not Effect.READ
+    by_itself = tool.is_program if isinstance(tool, McpTool) else isinstance(tool, FileTool) and tool.effect is not Effect.READ
     if marks is None or not by_itself or not context.tainted or not context.roots:
         yield
         return

@@ -34,6 +34,7 @@ from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
 from atelier_desk.tools.base import Call, Effect, Tool
+from atelier_desk.tools.reach import WHOLE_FOLDERS
 from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.tools.shell import protected_names
 from atelier_desk.tools.shell.running import same_with_files
@@ -488,7 +489,7 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
 
 def _taken(tool: str, paths: Sequence[Path], denials: Denials, disk: _Disk) -> tuple[Path, ...]:
     """What a call takes along with a folder, and where it puts something into one."""
-    if tool not in ("move_file", "copy_file", "delete_path"):
+    if tool not in WHOLE_FOLDERS:
         return ()
     found = [Path((each,), path.roots) for path in paths if os.path.isdir(path.spellings[-1]) for each in denials.taken(path.spellings[-1])]
     if len(paths) == 2 and os.path.isdir(paths[1].spellings[-1]):

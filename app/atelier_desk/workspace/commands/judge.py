@@ -126,6 +126,15 @@ class Judgement:
     def writes(self) -> tuple[File, ...]:
         return tuple(dict.fromkeys(file for command in self.commands for file in command.writes))
 
+    @property
+    def changes_repositories(self) -> bool:
+        """Whether it changes settings of repositories and does nothing else but read: what it leaves there is what was asked about."""
+        git = [one.command.arguments[1:] for one in self.commands if one.command.arguments[0] == "git" and not one.safe]
+        others = all(one.safe for one in self.commands if one.command.arguments[0] != "git")
+        if self.line is None or self.redirected:
+            return False
+        return others and bool(git) and all(map(repository_changes.changes_settings, git))
+
     def folders(self, command: Judged) -> tuple[str, ...]:
         """Where one of the commands may run: its folder, or where that is not certain, each that the line goes to."""
         if command.folder is not None:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from atelier_desk.workspace.commands.options import Operands, Rules, Taken, UnknownOptionError, take
-
-if TYPE_CHECKING:
-    from atelier_desk.workspace.commands.judge import Judgement
 
 _DOCS = "https://git-scm.com/docs/git-{}"
 SETTINGS = ".git/config"
 """The protected name that stands for what they write."""
 _WORDS = Operands.WORDS
+_CONFIG_OPTIONS = (
+    "local worktree add replace-all unset unset-all get get-all get-regexp list bool "
+    "int path type= show-origin show-scope name-only includes null rename-section remove-section default= fixed-value"
+)
 _CONFIG = Rules(
     _DOCS.format("config"), flags="zl", operands=_WORDS,
-    long=(
-        "local", "worktree", "add", "replace-all", "unset", "unset-all", "get", "get-all", "get-regexp", "list", "bool", "int",
-        "path", "type=", "show-origin", "show-scope", "name-only", "includes", "null", "rename-section", "remove-section",
-        "default=", "fixed-value",
-    ),
+    long=tuple(_CONFIG_OPTIONS.split()),
 )  # fmt: skip
 _SUBMODULE = Rules(
     _DOCS.format("submodule"), flags="qfN", values="bj", operands=_WORDS,
@@ -75,12 +70,3 @@ def _only_reads(taken: Taken) -> bool:
         return True
     removes = {"--unset", "--unset-all", "--remove-section", "--rename-section"}
     return len(taken.operands) < 2 and not set(taken.options) & removes
-
-
-def purpose(judgement: Judgement) -> bool:
-    """Whether a line changes settings and does nothing else but read: what it leaves in repositories is what was asked about."""
-    git = [judged.command.arguments[1:] for judged in judgement.commands if judged.command.arguments[0] == "git" and not judged.safe]
-    others = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] != "git")
-    if judgement.line is None or judgement.redirected:
-        return False
-    return others and bool(git) and all(map(changes_settings, git))
