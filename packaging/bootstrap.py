@@ -48,9 +48,9 @@ PLAIN_INTERVAL_S = 5.0
 """How often the progress is printed where a line cannot be rewritten: a log, a pipe."""
 UNUSABLE_PIP_SETTINGS = {
     "no-binary": "it makes pip compile packages, and several of Atelier's have no source to compile",
-    "prefix": "it installs outside of the virtual environment",
-    "root": "it installs outside of the virtual environment",
-    "target": "it installs outside of the virtual environment",
+    "prefix": "it installs outside the virtual environment",
+    "root": "it installs outside the virtual environment",
+    "target": "it installs outside the virtual environment",
 }
 FAILURES = (
     ("No space left|Errno 28|quota exceeded", "The disk is full. Free some space and start again."),
@@ -254,9 +254,14 @@ def check_pip_settings(python: Path) -> None:
 
 
 def pip_environment() -> dict[str, str]:
-    """The environment variables for pip: packages from elsewhere must not count as installed."""
+    """The environment variables for pip: packages from elsewhere must not count as installed.
+
+    What its configuration says of output, dependencies and dry runs is overridden: the progress is read from the output, and an
+    environment in which not everything was installed must not count as ready.
+    """
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    return {**environment, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+    overridden = {"PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0"}
+    return {**environment, **overridden, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
 
 
 def pip_command(python: Path) -> list[str]:
@@ -319,6 +324,8 @@ def phase(lines: Sequence[str], environment: Path, started: float) -> str:
     for line in reversed(lines):
         if line.startswith("Installing collected packages:"):
             return f"Installing packages: {installed_since(started, environment)} of {line.count(',') + 1}"
+        if "pip is looking at multiple versions" in line:
+            return "Looking for versions that fit together (Ctrl-C stops)"
         if line.startswith("WARNING: Retrying"):
             return "The package registry does not answer; trying again"
         if match := re.match(r"\s*Downloading (\S+?)-\d\S*(.*)", line):
@@ -441,7 +448,7 @@ def main() -> int:
         with contextlib.nullcontext() if options.check else alone(environment.parent):
             changed = set_up(environment, options.extras, options.this_python, options.check)
     except KeyboardInterrupt:
-        print("\nSet-up stopped: nothing is ready yet. `make setup` starts again.", file=sys.stderr)
+        print("\nSet-up stopped. `make setup` starts again.", file=sys.stderr)
         return 130
     except SetupError as error:
         print(f"Set-up failed. {error}", file=sys.stderr)

@@ -244,6 +244,45 @@ def test_settings_are_read_from_pip_itself(script: ModuleType, monkeypatch: pyte
         script.check_pip_settings(Path(sys.executable))
 
 
+def test_settings_that_hide_what_pip_does_or_make_it_do_less_are_overridden(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "pip.conf").write_text("[global]\nquiet = 2\n[install]\ndry-run = true\nno-deps = true\n", "utf-8")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setenv("PIP_QUIET", "1")
+    lines = [
+        "[build-system]",
+        "requires = ['hatchling']",
+        "build-backend = 'hatchling.build'",
+        "[project]",
+        "name = 'one'",
+        "version = '1'",
+    ]
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "one.py").touch()
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-build-isolation",
+        "--no-index",
+        "--target",
+        str(tmp_path / "target"),
+        str(package),
+    ]
+
+    def install() -> Any:
+        (package / "pyproject.toml").write_text("\n".join(lines), "utf-8")
+        return subprocess.run(command, env=script.pip_environment(), capture_output=True, text=True, check=False)
+
+    assert "Installing collected packages: one" in install().stdout
+    assert (tmp_path / "target/one.py").exists()
+    lines.append("dependencies = ['absent']")
+    assert "No matching distribution found for absent" in install().stderr
+
+
 def test_a_disk_without_room_is_noticed_before_anything_is_installed(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -296,6 +335,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
             "Downloading pyside6_essentials",
         ),
         (["WARNING: Retrying (Retry(total=4))"], "registry does not answer"),
+        (["Collecting idna", "INFO: pip is looking at multiple versions of idna to determine which"], "versions that fit together"),
         (["Collecting x", "Installing collected packages: a, b, c"], "Installing packages: 0 of 3"),
     ],
 )
