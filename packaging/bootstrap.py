@@ -68,6 +68,10 @@ FAILURES = (
         "The package registry could not be reached, or a download broke off. Check the network, then start again.",
     ),
     (
+        "ResolutionImpossible",
+        "The versions in constraints.txt do not fit together. Undo changes to it, or report the conflict that is printed above.",
+    ),
+    (
         "Could not find a version|No matching distribution",
         "This system or Python has no wheel of that package. README.md has a table of the systems that have all of them.",
     ),

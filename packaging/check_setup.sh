@@ -10,6 +10,7 @@ python="${2:-$root/.venv/bin/python}"
 [ -x "$(command -v "$python")" ] || python=python3
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 143' TERM INT HUP
 
 git clone -q "$root" "$folder/Étude à deux"
 cd "$folder/Étude à deux"
