@@ -214,7 +214,19 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
         answering.keep(files, "w", second.id)
     assert (bench.root / "AGENTS.md").read_text() == "of a person\n"
     assert [held.path for held in WorkspaceFiles(bench.outside / "checkpoints").held.of("w")] == ["AGENTS.md"]
+    (bench.root / "AGENTS.md").unlink()
     answering.discard(files, "w", second.id)
+    # A link in the place of the folder does not lead a kept file elsewhere.
+    (bench.root / "make.sh").write_text("mkdir notes; echo three > notes/AGENTS.md\n")
+    await bench.run("bash make.sh")
+    await bench.run("rm -r notes && ln -s . notes")
+    (third,) = files.held.of("w")
+    with pytest.raises(Exception, match="is there by now") as refused:
+        answering.keep(files, "w", third.id)
+    assert (refused.value.params["path"], (bench.root / "AGENTS.md").exists()) == ("notes", False)  # type: ignore[attr-defined]
+    (bench.root / "notes").unlink()
+    answering.keep(files, "w", third.id)
+    assert (bench.root / "notes/AGENTS.md").read_text() == "three\n"
     assert files.held.of("w") == []
     # What was kept is there from now on, and read-only for programs.
     (bench.root / "change.sh").write_text("echo evil >> .husky/pre-commit\n")
