@@ -20,8 +20,8 @@ else:
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"
 """Whether letter case does not count in names of files."""
-LONGEST = 4096
-"""Characters of a path (PATH_MAX): git finds nothing further down, and 20 000 folders in each other would fill the memory."""
+LONGEST = 16 * 4096
+"""Characters of a path: git finds nothing past PATH_MAX, and 20 000 folders in each other would fill the memory with their names."""
 _LINKS = 40
 """Links that one path may lead through (path_resolution(7))."""
 
