@@ -36,6 +36,10 @@ EVIL = 'mkdir -p evil/hooks; cp -r .git/objects .git/refs evil; printf "[core]\\
 OTHER = f"{EVIL}; cp .git/HEAD .git/index evil; rm -r evil/hooks"
 HOOK = 'printf "#!/bin/sh\\n$CANARY\\n" >"$AT"; chmod +x "$AT"'
 MODULE = "git -c protocol.file.allow=always submodule -q add ../origin lib && git commit -qm lib"
+HOSTILE = "mkdir src; echo x >src/f.txt; git init -q vendor; git -C vendor config core.fsmonitor $CANARY"
+HOSTILE_BARE = f"mkdir src vendor; FROM=.git TO=vendor; {BARE}; git -C vendor config core.worktree $PWD/src; cp f.txt src"
+HOOKS = f"{PLAIN}; git config core.hooksPath tools/hooks; mkdir -p tools/hooks sub"
+SUB_HOOK = f"mkdir -p sub/tools/hooks; AT=sub/tools/hooks/pre-commit; {HOOK}"
 REBASE = (
     "git checkout -q -b side && echo a >f.txt && git commit -qam a && git checkout -q main && echo b >f.txt && git commit -qam b "
     "&& (git rebase -q side || true)"
@@ -219,6 +223,27 @@ ATTACKS = {
         "git rev-parse side^ | sed 's/^/pick /' >>.git/rebase-merge/git-rebase-todo",
         works=False,
     ),
+    "a hostile repository moved to where its owner works": Attack(f"{PLAIN}; {HOSTILE}", "mv vendor/.git src", ("src",)),
+    "a hostile repository in the place of a folder": Attack(f"{PLAIN}; {HOSTILE}", "mv src old; mv vendor src", ("src",)),
+    "a hostile repository moved to the root": Attack(HOSTILE, "mv vendor/.git ."),
+    "two repositories swapped": Attack(
+        f"{PLAIN}; {HOSTILE}; git init -q src", "mv src/.git x; mv vendor/.git src; mv x vendor/.git", ("src",)
+    ),
+    "a hostile bare repository moved": Attack(f"{PLAIN}; {HOSTILE_BARE}", "mv vendor src/.git", ("src",)),
+    "a pointer to a hostile bare repository": Attack(f"{PLAIN}; {HOSTILE_BARE}", 'echo "gitdir: ../vendor" >src/.git', ("src",)),
+    "a link to a hostile repository": Attack(f"{PLAIN}; {HOSTILE}", "ln -s ../vendor/.git src/.git", ("src",)),
+    "commondir of a hostile bare repository": Attack(
+        f"{PLAIN}; {HOSTILE_BARE}", "mkdir src/.git; cp .git/HEAD .git/index src/.git; echo ../../vendor >src/.git/commondir", ("src",)
+    ),
+    "core.hooksPath from a new pointer": Attack(HOOKS, f'{SUB_HOOK}; echo "gitdir: ../.git" >sub/.git', ("sub",)),
+    "core.hooksPath from a new link": Attack(HOOKS, f"{SUB_HOOK}; ln -s ../.git sub/.git", ("sub",)),
+    "core.hooksPath from a new working tree": Attack(HOOKS, f"rmdir sub; git worktree add -q sub; {SUB_HOOK}", ("sub",)),
+    "core.hooksPath of the user from a new pointer": Attack(
+        f"{PLAIN}; mkdir sub", f'{SUB_HOOK}; echo "gitdir: ../.git" >sub/.git', ("sub",), home="[core]\nhooksPath = tools/hooks\n"
+    ),
+    "core.hooksPath from where core.worktree leads": Attack(
+        f"{HOOKS}; git config core.worktree $PWD/sub", f"{SUB_HOOK}", ("sub",), then="git commit -q --allow-empty -m y"
+    ),
 }  # fmt: skip
 
 
@@ -381,6 +406,22 @@ async def test_ordinary_work_is_left_alone(bench: Bench, tmp_path: Path, monkeyp
         assert not {"held", "put_back", "gone", "note"} & set(result.data), (step, result.data)
     for folder in ("copy", "tree", "deep/lib"):
         person.sh("git log -1", person.root / folder)
+
+
+MOVED = (
+    "git worktree add -q tree && git -C tree commit -q --allow-empty -m x",
+    "mv plain moved && git -C moved commit -q --allow-empty -m x",
+    "mkdir deep && mv moved deep/again && git -C deep/again status",
+    "git worktree move tree deep/tree && git -C deep/tree commit -q --allow-empty -m x",
+)
+
+
+async def test_what_runs_nothing_new_may_move(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    husky = "mkdir -p .husky/_; echo true | tee .husky/pre-commit >.husky/_/pre-commit; git add .husky/pre-commit; git commit -qm y"
+    person = Person(tmp_path / "with", Attack(f"{PLAIN}; {husky}; git config core.hooksPath .husky/_; git clone -q . plain", MOVED))
+    for step, result in zip(MOVED, await by_the_tool(bench, person, monkeypatch), strict=True):
+        assert result.success, (step, result.data)
+        assert not {"held", "put_back", "gone", "note"} & set(result.data), (step, result.data)
 
 
 async def test_a_new_repository_keeps_its_files(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

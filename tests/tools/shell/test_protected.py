@@ -214,7 +214,19 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
         answering.keep(files, "w", second.id)
     assert (bench.root / "AGENTS.md").read_text() == "of a person\n"
     assert [held.path for held in WorkspaceFiles(bench.outside / "checkpoints").held.of("w")] == ["AGENTS.md"]
+    (bench.root / "AGENTS.md").unlink()
     answering.discard(files, "w", second.id)
+    # A link in the place of the folder does not lead a kept file elsewhere.
+    (bench.root / "make.sh").write_text("mkdir notes; echo three > notes/AGENTS.md\n")
+    await bench.run("bash make.sh")
+    await bench.run("rm -r notes && ln -s . notes")
+    (third,) = files.held.of("w")
+    with pytest.raises(Exception, match="is there by now") as refused:
+        answering.keep(files, "w", third.id)
+    assert (refused.value.params["path"], (bench.root / "AGENTS.md").exists()) == ("notes", False)  # type: ignore[attr-defined]
+    (bench.root / "notes").unlink()
+    answering.keep(files, "w", third.id)
+    assert (bench.root / "notes/AGENTS.md").read_text() == "three\n"
     assert files.held.of("w") == []
     # What was kept is there from now on, and read-only for programs.
     (bench.root / "change.sh").write_text("echo evil >> .husky/pre-commit\n")
@@ -270,10 +282,24 @@ async def test_git_rewrites_tracked_ones_after_a_question(bench: Bench, files: W
     result = await bench.run("git switch -q main")
     assert (result.data["exit_status"], result.data.get("held")) == (0, None)
     assert (bench.root / ".npmrc").exists()
+    await bench.run("git worktree add -q tree && git worktree add -q plain")
+    assert said(bench, "git worktree remove tree", ApprovalMode.AUTO).about == "tree/.github/workflows/ci.yml, tree/.npmrc, tree/AGENTS.md"
+    assert said(bench, "git worktree remove gone", ApprovalMode.AUTO).action is Action.ALLOW
+    assert (await bench.run("git worktree remove tree")).success
+    assert not (bench.root / "tree").exists()
     # A program that does the same unasked finds them read-only, or they are put back.
     (bench.root / "switch.sh").write_text("git switch -q old\n")
     await bench.run("bash switch.sh")
     assert (bench.root / "AGENTS.md").read_text() == "newer\n"
+
+
+@needs_sandbox
+async def test_what_is_written_just_as_it_was_is_not_told(bench: Bench, files: WorkspaceFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    unmounted(monkeypatch)
+    fill(bench.root, ("AGENTS.md", ".npmrc"))
+    result = await bench.run("bash -c 'touch AGENTS.md; cp .npmrc x; mv x .npmrc; exit 255'")
+    assert not {"restored", "held", "not_restored"} & set(result.data)
+    assert result.data["error"] == "The command ended with exit status 255."
 
 
 @needs_sandbox

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -227,6 +228,23 @@ def test_a_repository_below_that_was_moved_is_put_back_where_it_is_now(root: Pat
     assert guard.restore()["put_back"] == ["vendor/new/.git/hooks"]
     assert not (root / "vendor/new/.git/hooks/pre-commit").exists()
     assert not inner.exists()
+
+
+def test_folders_further_down_than_git_can_go_are_not_looked_into(root: Path) -> None:
+    guard = GuardedFiles([str(root)], str(root.parent / "held"))
+    at = os.open(root, os.O_RDONLY)
+    for _ in range(700):
+        os.mkdir("x" * 200, dir_fd=at)
+        inner = os.open("x" * 200, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.mkdir(".git", dir_fd=at)
+    os.close(at)
+    tracemalloc.start()
+    assert guard.restore()["not_restored"] == []
+    assert tracemalloc.get_traced_memory()[1] < 35_000_000
+    tracemalloc.stop()
+    subprocess.run(("rm", "-rf", str(root)), check=True)
 
 
 def test_a_repository_below_may_be_made_and_deleted(root: Path) -> None:

@@ -147,6 +147,11 @@ def _by_git(judged: Judged, folder: str, folders: Sequence[str]) -> tuple[list[s
             folder = os.path.join(folder, value) if option == "-C" else folder
     command, rest = (words or [""])[0], words[1:]
     only, needed = _ONLY.get(command, (set(), False))
+    if (command, rest[:1]) == ("worktree", ["remove"]):
+        # It would stop in the middle, at what is read-only.
+        gone = [realpath(os.path.join(folder, word)) for word in rest[1:] if not word.startswith("-")]
+        there = [os.path.join(realpath(root), path) for root, path in look([File(each) for each in folders]).found]
+        return sorted(path for path in there if any(within(each, path) for each in gone)), [], folder
     if bool(only & set(rest[:1] if not needed else rest)) is not needed and only:
         return [], [], folder
     if command in _BRINGS:

@@ -33,6 +33,8 @@ from atelier_desk.workspace.skills.find import folders_of
 BUILT_IN = frozenset({"cd"})
 """Words of the shell that must stay words; every other program is named by its file."""
 NOTHING = Hidden()
+LAST_SIGNAL = 64
+"""Of Linux; a program that ends with a higher status, as git does with 255, chose it itself."""
 TOLD_EVERY_S = 0.2
 TOLD_LINES, TOLD_CHARACTERS = 40, 4_000
 
@@ -364,6 +366,6 @@ def _ended(kept: Kept, said: dict[str, Any]) -> ToolResult:
     if process.status == 0:
         return ToolResult.ok(**said)
     why = f"The command ended with exit status {process.status}."
-    if process.status is not None and process.status > 128:
+    if process.status is not None and 128 < process.status <= 128 + LAST_SIGNAL:
         why = f"The command was ended by signal {process.status - 128}."
     return ToolResult.failure(why, "exit_status", **said)

@@ -17,12 +17,16 @@ def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
 
     Raises:
         NotFoundError: there is none such.
-        ConflictError: ``changed``, something stands there by now that did not when it was held.
+        ConflictError: ``changed``, something stands there by now that did not when it was held, or a link in the place of a folder above.
         ToolError: it cannot be written.
     """
     with files.lock:
         held = files.held.get(workflow_id, id)
         root = files.root(held.root)
+        above = (Path(held.root, each) for each in Path(held.path).parents)
+        if link := next((each for each in above if each != Path(held.root) and each.is_symlink()), None):
+            # It was no link when the file was held: the file would come to lie elsewhere.
+            raise in_the_way(held, link.relative_to(held.root).as_posix())
         place = Place(Path(held.root), held.path, held.path)
         there = files.digest_at(root, held.path, follow=False)
         if there and there == held.content:

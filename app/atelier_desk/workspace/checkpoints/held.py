@@ -170,12 +170,12 @@ def _is_folder(handle: int) -> bool:
     return stat.S_ISDIR(os.stat(_CONTENT, dir_fd=handle, follow_symlinks=False).st_mode)
 
 
-def in_the_way(held: HeldFile) -> ConflictError:
-    """Something else stands where a held file belongs by now."""
+def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
+    """Something else stands where a held file belongs by now, or at a ``path`` above."""
     return ConflictError(
         N_("{path} is there by now, and not as it was: it is not overwritten. Move it away, then keep the held file."),
         code="changed",
-        path=held.path,
+        path=path or held.path,
     )
 
 

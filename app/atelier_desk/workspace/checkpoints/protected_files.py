@@ -243,6 +243,11 @@ class ProtectedFiles:
                 if (before and after and before.same == after.same) or not key[0].is_dir():
                     continue
                 path = os.path.join(*key)
+                if key in self._texts and before and after and before.mode == after.mode and self._read(*key, after) == self._texts[key]:
+                    # Written anew just as it was, or nothing but its times or links changed: nothing to tell.
+                    self._held_fast.discard(key)
+                    self._before.found[key] = after
+                    continue
                 if (partly and self._unsure(before, after)) or may_change(path) or self._by_others(key, before, after):
                     self._accept(key, after)
                     continue
@@ -277,9 +282,6 @@ class ProtectedFiles:
         old = self._texts.get(key)
         if before is not None and old is None:
             raise ToolError("{path} is too large to be put back.", code="too_large", path=key[1])
-        if before is not None and after is not None and before.mode == after.mode and self._read(*key, after) == old:
-            self._before.found[key] = after
-            return None
         held = self._taken(files, key, "" if before is None or old is None else _digest(old, before))
         if before is not None and old is not None:
             root.make_folder(key[1].rpartition("/")[0])

@@ -4,7 +4,9 @@
 Covered, in every repository that git would find in the granted folders: where ``.git`` is and what it leads to, ``HEAD``, ``commondir``,
 settings, hooks, ``.gitmodules``; the files that settings include and the folders of hooks that they name, those of the user and of a
 repository above among them; what links among all these lead to; and lines of an unfinished rebase that run programs. A repository that the
-command made keeps its files, but settings that are not known to be harmless, and hooks, wait for a person.
+command made keeps its files, but settings that are not known to be harmless, and hooks, wait for a person. One that got another place
+counts as new there: what its owner never entered must not lie where they work. For the same reason a new pointer leads only to what is
+harmless, or to the repository of its own granted folder.
 
 Nothing is lost: what is taken away is copied out of the command's reach first (see ``holding``).
 
@@ -76,6 +78,9 @@ class GuardedFiles:
         """Files and folders elsewhere in the granted folders: whose working tree they belong to, and what they were."""
         self._everywhere: list[str] = []
         """Relative folders of hooks that the user's own settings name."""
+        self._relative: list[str] = []
+        """Those that settings of a repository name: git looks for them in each of its working trees."""
+        self._harmless: dict[Identity, bool] = {}
         self._refused: set[str] = set()
         """Pointers that lead elsewhere although they are as they were."""
         self._holder = holding.Holder(held, self._root_of, self._shown)
@@ -90,7 +95,7 @@ class GuardedFiles:
             for other in others:
                 self._believe(*other)
             known = {who: (each.path, *each.state) for who, each in self._known.items()}
-            self._baseline.write((self._roots, known, self._pointers, self._named, self._everywhere))
+            self._baseline.write((self._roots, known, self._pointers, self._named, self._everywhere, self._relative))
         except BaseException:
             self.close()
             raise
@@ -136,8 +141,9 @@ class GuardedFiles:
             self._follow(f"{top}/.gitmodules", top)
 
     def _believe(
-        self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any], everywhere: list[str]
-    ) -> None:
+        self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any], everywhere: list[str],
+        relative: list[str],
+    ) -> None:  # fmt: skip
         """Take over what the launcher of a command that still runs remembers: what is otherwise now may be of that command."""
         for who, repository in list(self._known.items()):
             if who in known:
@@ -152,6 +158,7 @@ class GuardedFiles:
                     del mine[path]
             mine.update({path: value for path, value in theirs.items() if self._root_of(path)})
         self._everywhere += everywhere
+        self._relative += relative
 
     def _look(self, *, searched: Iterable[Identity] = (), most: int | None = None) -> repository_scan.Scan:
         found = repository_scan.Scan()
@@ -178,7 +185,10 @@ class GuardedFiles:
         """Remember what a file of settings names."""
         if depth > 10 or not git_settings.may_name_files(content):
             return
-        self._named_by(self._git.of_text(content) or [], file, tops, depth)
+        entries = self._git.of_text(content) or []
+        elsewhere = [os.path.join(os.path.dirname(file), value) for _, key, value in entries if key == "core.worktree" and value]
+        self._relative += [each for each in git_settings.hook_folders(entries) if not os.path.isabs(each)]
+        self._named_by(entries, file, [*tops, *map(os.path.normpath, elsewhere)], depth)
 
     def _named_by(self, entries: git_settings.Entries, file: str, tops: Sequence[str], depth: int = 0) -> None:
         for path in git_settings.included(entries, file):
@@ -338,7 +348,9 @@ class GuardedFiles:
             scan = self._look(searched=self._known)
         now = {who: path for path, who in scan.repositories.items()}
         for who, repository in self._known.items():
-            if who in now:
+            if who in now and now[who] != repository.path and not self._may_change and not self._is_harmless(repository, now[who]):
+                self._each(now[who], partial(self._new_repository, now[who], scan=scan))
+            elif who in now:
                 self._each(now[who], partial(self._repository, repository, now[who], scan=scan))
             elif repository.is_main and os.path.isdir(os.path.dirname(repository.path)):
                 self.gone.add(self._shown(repository.path))
@@ -350,9 +362,8 @@ class GuardedFiles:
         for path, who in scan.repositories.items():
             if who not in self._known:
                 self._each(path, partial(self._new_repository, path, scan=scan))
-        safe = frozenset(scan.repositories.values())
         for path in {*scan.pointers, *self._pointers}:
-            self._tried(path, partial(self._pointer, path, safe))
+            self._tried(path, partial(self._pointer, path, scan))
 
     def _each(self, path: str, act: Callable[[int], Any]) -> None:
         """What goes wrong with one does not keep the others from being restored."""
@@ -428,7 +439,7 @@ class GuardedFiles:
         if repository_state.is_valid(before.head) and not repository_state.is_valid(repository_state.head_of(handle)):
             self._same_in(handle, "HEAD", f"{path}/HEAD", before.head)
         linked = repository_scan.leads_to(f"{path}/commondir", "commondir")
-        if linked not in (before.linked, *scan.repositories.values()):
+        if linked != before.linked and not self._may_lead(path, linked, scan):
             self._hold_here(handle, "commondir", f"{path}/commondir", "changed")
         self._check_unfinished(handle, path, before.unfinished)
 
@@ -444,7 +455,7 @@ class GuardedFiles:
             self._hold_here(handle, "HEAD", f"{path}/HEAD", "new")
             return
         linked = repository_scan.leads_to(f"{path}/commondir", "commondir")
-        if "commondir" in names and linked not in scan.repositories.values():
+        if "commondir" in names and not self._may_lead(path, linked, scan):
             self._hold_here(handle, "commondir", f"{path}/commondir", "new")
         for name in SETTINGS:
             info = file_trees.found(handle, name)
@@ -478,31 +489,74 @@ class GuardedFiles:
         entries = self._git.of_text(tree[2]) if tree[0] == "file" else None
         if tree[0] == "file" and not tree[2].strip():
             return
-        if entries is not None and all(git_settings.harmless(each) or self._own_files(each, path, handle) for each in entries):
+        if entries is not None and all(
+            git_settings.harmless(each) or self._own_files(each, path, repository_scan.identity(handle)) for each in entries
+        ):
             return
         self._hold_here(handle, name, f"{path}/{name}", "new")
         if name == "config":
             few = [each for each in entries or () if git_settings.harmless(each)]
             file_trees.write(handle, name, ("file", 0o644, git_settings.written(few)))
 
-    def _own_files(self, entry: tuple[str, str, str | None], path: str, handle: int) -> bool:
+    def _own_files(self, entry: tuple[str, str, str | None], path: str, who: Identity) -> bool:
         """Whether an entry says where the files of a submodule are, and they are there."""
         if entry[1] != "core.worktree" or not entry[2]:
             return False
         top = os.path.realpath(os.path.join(path, entry[2]))
-        return bool(self._root_of(top)) and repository_scan.leads_to(f"{top}/.git", ".git") == repository_scan.identity(handle)
+        return bool(self._root_of(top)) and repository_scan.leads_to(f"{top}/.git", ".git") == who
 
-    def _pointer(self, path: str, safe: frozenset[Identity]) -> None:
+    def _may_lead(self, path: str, who: Identity | None, scan: repository_scan.Scan) -> bool:
+        """Whether a new pointer at a path may lead to a repository: its owner works with it already, or it cannot run a program.
+
+        One that is new, also at its place, was looked at.
+        """
+        place = next((each for each, found in scan.repositories.items() if found == who), "")
+        known = self._known.get(who) if who is not None else None
+        harmless = known is None or known.path != place or self._is_harmless(known, place)
+        return bool(place) and (_below(place, f"{self._root_of(path)}/.git") or harmless)
+
+    def _is_harmless(self, repository: Repository, path: str) -> bool:
+        """Whether one that was there before had neither hooks nor settings that could run a program."""
+        who = repository.identity
+        if who not in self._harmless:
+            *files, hooks = (repository.trees[name] for name in (*SETTINGS, "hooks"))
+            texts = [b"" if tree is None else tree[2] if tree[0] == "file" else None for tree in files]
+            entries = [self._git.of_text(text) if text else [] if text == b"" else None for text in texts]
+            plain = hooks is None or (hooks[0] == "folder" and all(name.endswith(".sample") for name in hooks[2]))
+            self._harmless[who] = plain and all(
+                each is not None and all(git_settings.harmless(entry) or self._own_files(entry, path, who) for entry in each)
+                for each in entries
+            )
+        return self._harmless[who]
+
+    def _pointer(self, path: str, scan: repository_scan.Scan) -> None:
         """A file or link called ``.git``: as it was, or one that leads to a repository which was looked at."""
         before, led = self._pointers.get(path, (None, None))
         if before is not None and path not in self._refused:
             if os.path.isdir(os.path.dirname(path)):
                 self._same(path, before)
-                if repository_scan.leads_to(path, ".git") not in (None, led, *safe):
+                now = repository_scan.leads_to(path, ".git")
+                if now not in (None, led) and not self._may_lead(path, now, scan):
                     self._refused.add(path)
                     self._same(path, None, why="changed")
-        elif os.path.lexists(path) and repository_scan.leads_to(path, ".git") not in safe:
+        elif os.path.lexists(path) and not self._may_lead(path, repository_scan.leads_to(path, ".git"), scan):
             self._same(path, None)
+        elif os.path.lexists(path):
+            for folder in dict.fromkeys((*self._everywhere, *self._relative)):
+                self._new_hooks(os.path.dirname(path), folder)
+
+    def _new_hooks(self, top: str, folder: str) -> None:
+        """A folder of hooks in a new working tree: only those that another one of these repositories has just so."""
+        folder = os.path.normpath(folder)
+        folder = os.path.dirname(folder) if os.path.basename(folder) == "_" and os.path.dirname(folder) else folder
+        hooks = os.path.normpath(os.path.join(top, folder))
+        for path in [f"{hooks}/{name}" for name in _HOOKS] if _below(top, hooks) else [hooks]:
+            if not self._root_of(path) or path in self._named:
+                continue
+            tree, name = self._tree(path), os.path.relpath(path, top)
+            known = (before for place, (of, before) in self._named.items() if place == os.path.normpath(os.path.join(of, name)))
+            if tree is not None and not any(_is_part(tree, each) for each in known):
+                self._same(path, None)
 
     # -- restoring ---------------------------------------------------------------------------------------------------------------------
 
@@ -574,3 +628,12 @@ def _is_repository(folder: int, name: str) -> bool:
     """Whether a folder under a name holds more than settings and hooks: it is not copied."""
     info = file_trees.found(folder, name)
     return name == ".git" and info is not None and stat.S_ISDIR(info.st_mode)
+
+
+def _is_part(tree: Tree, of: Tree) -> bool:
+    """Whether all files of a tree are just so in another one; a link leads elsewhere from another place."""
+    if tree is None or of is None or tree[0] != of[0]:
+        return False
+    if tree[0] == "folder":
+        return all(_is_part(each, of[2].get(name)) for name, each in tree[2].items())
+    return bool(tree[0] == "file" and tree == of)

@@ -20,6 +20,8 @@ else:
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"
 """Whether letter case does not count in names of files."""
+LONGEST = 16 * 4096
+"""Characters of a path: git finds nothing past PATH_MAX, and 20 000 folders in each other would fill the memory with their names."""
 _LINKS = 40
 """Links that one path may lead through (path_resolution(7))."""
 
@@ -108,6 +110,8 @@ def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] =
                 continue
             name = level.folders.pop()
             path = f"{level.path}/{name}"
+            if len(path) > LONGEST:
+                continue
             try:
                 opened = open_folder(name, level.handle)
             except OSError as error:
