@@ -302,3 +302,11 @@ async def test_a_yes_to_the_settings_of_a_repository_is_said_in_words(find: Find
     assert "Everywhere" in shown, "nobody knows when it was used"
     assert find(f"rule-edit-{rule.text}").isHidden()
     assert not find(f"rule-remove-{rule.text}").isHidden()
+
+
+async def test_the_hints_of_the_rule_form_are_whole(kept: Kept, find: Find, window: SettingsWindow) -> None:
+    find("rule-add").click()
+    await settle()
+    form: Any = window.findChild(RuleForm, "rule-form")
+    cut = [each.text() for each in form.findChildren(QLabel) if each.isVisible() and each.heightForWidth(each.width()) > each.height()]
+    assert cut == []
