@@ -44,7 +44,7 @@ REASONS = {
     "unconfined": N_("It would run outside of the sandbox, or with the network."),
     "repository": N_("Settings of this git repository may run programs or use files elsewhere. A yes holds until they change."),
     "denied": N_("It could reach what a rule denies, and nothing can hide that from it here."),
-    "tainted": N_("It sends data out or writes outside the workspace, after the team read from outside."),
+    "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
     "outside": N_("It lies outside of the granted folders, where this tool never gets, whoever allows it."),
 }
 """Why a call is asked about or refused, by ``Verdict.reason``, but for what the profile says."""

@@ -10,6 +10,8 @@ from atelier_desk.tools.default import create_default_tool_registry
 NEVER = """
 run_command(cat a | grep b)
 run_command(make && make test)
+run_command(cd vendor && make && make test)
+run_command(cd vendor && FOO=1 make)
 run_command(FOO=1 make)
 run_command(for f in *)
 run_command(do echo)
@@ -36,6 +38,10 @@ section:nope
 """
 MAY = """
 run_command(git log:*)
+run_command(cd vendor && make)
+run_command(cd packages/* && npm run test:*)
+run_command(cd 'my folder' && make)
+git_settings(00a027df5e3221ef41f7871c9724eec0 /home/ann/project/.git)
 run_command(* --version)
 run_command(cat $HOME/x:*)
 run_command(cat ~/secret.txt)

@@ -28,7 +28,7 @@ REASONS = {
     "unconfined": N_("it would run outside of the sandbox, or with the network"),
     "repository": N_("settings of this git repository may run programs or use files elsewhere; a yes holds until they change"),
     "denied": N_("it could reach what a rule denies, and nothing can hide that from it here"),
-    "tainted": N_("it sends data out or writes outside the workspace, after the team read from outside"),
+    "tainted": N_("it sends data out or writes outside the workspace, after the team read from untrusted sources"),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""
 RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}

@@ -13,6 +13,7 @@ from atelier_desk.tools.base import Tool
 from atelier_desk.tools.reach import COMMANDS, PAGES
 from atelier_desk.tools.sections import PAGE_READER, SERVERS
 from atelier_desk.workspace.commands.line import UnreadableError, read
+from atelier_desk.workspace.repository import RULE
 
 _TOPS = frozenset(
     (
@@ -43,6 +44,8 @@ def unmatchable(text: str, tools: Iterable[Tool]) -> Words | None:
     try:
         rule = pattern.parse(text)
     except UsageError:
+        return None
+    if rule.name == RULE:
         return None
     named = [tool for tool in tools if _names(rule, tool)]
     if not named:
@@ -77,13 +80,13 @@ def _reason(argument: str, tool: Tool) -> Words | None:
 
 
 def _of_command(argument: str) -> Words | None:
-    text = argument.removesuffix(pattern.PREFIX)
+    text = pattern.in_its_folder(argument).removesuffix(pattern.PREFIX)
     if pattern.PREFIX in text:
         return Words(text=N_("“:*” stands only at the end of a rule; inside write a star"))
     try:
         line = read(_HOME.sub("/home", text).replace("*", "x"), "/home")
     except UnreadableError as error:
-        return Words(text=N_("no command that can be taken apart is written like this ({part})"), params={"part": error.part or text[:60]})
+        return Words(text=N_("commands with “{part}” always ask, whatever the rules say"), params={"part": error.part or text[:60]})
     if len(line.commands) > 1:
         return Words(text=N_("it holds several commands, and rules are held against each command of a line: write one rule for each"))
     if line.commands[0].redirects:

@@ -103,6 +103,8 @@ PANES: dict[str, tuple[type[Any], dict[str, dict[str, Any]]]] = {
         {
             "workflows": {"get": Workflow(id="w1", name="W", workspace=("/home/ada/project",))},
             "files": {
+                "held": [],
+                "marked": [],
                 "list": [
                     Change(
                         id="1",
@@ -112,7 +114,7 @@ PANES: dict[str, tuple[type[Any], dict[str, dict[str, Any]]]] = {
                         root="/home/ada/project",
                         path="a.py",
                     )
-                ]
+                ],
             },
         },
     ),

@@ -459,6 +459,37 @@ async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_ru
     assert s.find("approval-why").text() == "Your rule “run_command(make:*)” asks about it."
 
 
+async def test_a_yes_to_the_settings_of_a_repository_says_how_long_it_holds(scene: MakeScene) -> None:
+    commands = [{"text": "git diff", "kind": "reads", "reason": "", "about": "", "safe": True}]
+    rule = "git_settings(00a0 /p/.git)"
+    s = scene(
+        asks(
+            tool="run_command",
+            details={"command": "git diff", "commands": commands},
+            reason="repository",
+            about="filter.x.clean (.git/config)",
+            always=(rule,),
+        )
+    )
+    await settle()
+    assert s.find("approval-approve").text() == s.find("approval-approve").accessibleName() == "Allow these settings"
+    assert "until they change" in s.find("approval-approve").toolTip()
+    assert [entry.text() for entry in s.card.scope_menu().actions() if entry.text()] == ["Allow these settings in this run only"]
+    assert s.find("approval-why").text().endswith("until they change.\nfilter.x.clean (.git/config)")
+    said = [each.text() for each in s.find("approval-command-1").findChildren(QLabel)]
+    assert said == ["git diff", "Apart from these settings, it only reads."]
+
+
+async def test_where_no_change_can_be_shown_there_is_no_switch_for_it(scene: MakeScene) -> None:
+    s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT))
+    s.engine.set("approvals", "preview", ToolError("The text is not in src/a.py."))
+    await settle()
+    s.card._look_at_changes()
+    await settle()
+    assert s.find("approval-changes-problem").isVisible()
+    assert s.find("approval-diff-side").isHidden()
+
+
 async def test_the_hint_of_the_reason_is_whole_in_a_card_of_usual_width(scene: MakeScene) -> None:
     s = scene(asks(), 420)
     await settle()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
@@ -291,3 +291,22 @@ async def test_a_rule_from_elsewhere_is_said_not_to_hold_and_confirmed(
     find("rule-confirm-write_file").click()
     await settle()
     assert atelier.calls("permissions.confirm") == [(("held",), {})]
+
+
+async def test_a_yes_to_the_settings_of_a_repository_is_said_in_words(find: Find, window: SettingsWindow) -> None:
+    page: Any = window.page("approvals")
+    rule = PermissionRule(text="git_settings(00a0 /home/ann/my project/.git)", action=Action.ALLOW)
+    page.rules.show_rules([rule])
+    shown = [each.text() for each in find(f"rule-{rule.text}").findChildren(QLabel)]
+    assert "Settings of the git repository /home/ann/my project/.git, until they change" in shown
+    assert "Everywhere" in shown, "nobody knows when it was used"
+    assert find(f"rule-edit-{rule.text}").isHidden()
+    assert not find(f"rule-remove-{rule.text}").isHidden()
+
+
+async def test_the_hints_of_the_rule_form_are_whole(kept: Kept, find: Find, window: SettingsWindow) -> None:
+    find("rule-add").click()
+    await settle()
+    form: Any = window.findChild(RuleForm, "rule-form")
+    cut = [each.text() for each in form.findChildren(QLabel) if each.isVisible() and each.heightForWidth(each.width()) > each.height()]
+    assert cut == []

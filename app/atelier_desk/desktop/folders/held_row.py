@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Translated, control, fill, say
+from atelier_desk.desktop.widgets import FlowLayout, Translated, control, say
 from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.i18n import N_, _
 from atelier_desk.tools import failure_words
@@ -51,25 +52,53 @@ class HeldRow(Translated, QWidget):
             bridge, workflow_id, held_id, path, replaces, told,
         )  # fmt: skip
         self.waits = True
+        self._kept: bool | None = None
+        self._text = path
         self.name = control(QPushButton(self), "held-name", on=self.opened.emit, tip=WHY)
         mark(self.name, "quiet")
+        self.name.setMinimumWidth(theme().px(60))
         self.keep = control(QPushButton(self), "held-keep", N_("Keep"), on=lambda: self._answer(True))
         self.discard = control(QPushButton(self), "held-discard", N_("Discard"), on=lambda: self._answer(False))
         say(self.keep, name=lambda: _("Keep {path}", path=path))
         say(self.discard, name=lambda: _("Discard {path}", path=path))
-        row = fill(QHBoxLayout(self), self.name, self.keep, self.discard, margins=(0, 0, 0, 0), spacing=6)
-        row.addStretch(1)
+        row = FlowLayout(self, 6)
+        for part in (self.name, self.keep, self.discard):
+            row.addWidget(part)
         theme().changed.connect(self.retranslate)
         self.retranslate()
 
     def retranslate(self) -> None:
         words = N_("New version held: {path}") if self._replaces else N_("Held: {path}")
-        text = _(words, path=self._path) if self.waits else self._path
-        self.name.setIcon(theme().icon("triangle-alert", "warn" if self.waits else "muted", 14))
-        self.name.setText(text.replace("&", "&&"))
+        if not self.waits:
+            answered = N_("Kept: {path}") if self._kept else N_("Discarded: {path}")
+            words = N_("No longer held: {path}") if self._kept is None else answered
+        text = _(words, path=self._path)
+        icon = "triangle-alert" if self.waits else "trash-2" if self._kept is False else "check"
+        self.name.setIcon(theme().icon(icon, "warn" if self.waits else "muted", 14))
+        self._text = text
         self.name.setAccessibleName(text)
+        self.name.setEnabled(self.waits)
+        say(self.name, tip=lambda: f"{self._path}\n{_(WHY)}" if self.waits else self._path)
         for button in (self.keep, self.discard):
             button.setVisible(self.waits and self._bridge is not None)
+        self._elide(self.width())
+
+    def _elide(self, width: int) -> None:
+        """A path longer than the row gives way; the buttons go below it before that."""
+        self.name.setText(self._text.replace("&", "&&"))
+        over = self.name.sizeHint().width() - width
+        if over > 0:
+            metrics = self.name.fontMetrics()
+            room = max(metrics.horizontalAdvance(self._text) - over, theme().px(40))
+            self.name.setText(metrics.elidedText(self._text, Qt.TextElideMode.ElideMiddle, room).replace("&", "&&"))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide(event.size().width())
+
+    def heightForWidth(self, width: int) -> int:
+        self._elide(width)
+        return super().heightForWidth(width)
 
     def settle(self) -> None:
         """It was kept or discarded: there is nothing to answer any more."""
@@ -84,14 +113,16 @@ class HeldRow(Translated, QWidget):
 
     async def _answered(self, bridge: Bridge, keeps: bool) -> None:
         files = bridge.engine.files
+        self._kept = keeps
         try:
             if keeps:
                 await files.keep(self._workflow_id, self.held_id)
             else:
                 await files.discard(self._workflow_id, self.held_id)
         except NotFoundError:
-            pass
+            self._kept = None
         except AtelierError as error:
+            self._kept = None
             self._told(failure_words.in_words(error))
             return
         self.settle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
@@ -81,10 +81,18 @@ class FormDialog(QDialog):
         self._error.setText(problem)
         self._error.setVisible(bool(problem))
         if self.isVisible():
-            self._column.activate()
-            needed = max(self._column.totalHeightForWidth(self.width()), self._column.totalMinimumSize().height())
-            if needed > self.height():
-                self.resize(self.width(), needed)
+            self._grow()
+
+    def _grow(self) -> None:
+        """As high as its texts are in its width, which Qt does not look at by itself."""
+        self._column.activate()
+        needed = max(self._column.totalHeightForWidth(self.width()), self._column.totalMinimumSize().height())
+        if needed > self.height():
+            self.resize(self.width(), needed)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._grow()
 
     def close_done(self) -> None:
         """The engine took it."""

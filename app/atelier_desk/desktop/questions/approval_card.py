@@ -353,12 +353,12 @@ class ApprovalCard(Translated, QFrame):
         self._more.setEnabled(self._can_allow())
         self._reject.setEnabled(self._open and not self._busy and not self.reason.over_limit())
         changed = self.arguments.editing and self.arguments.changed_arguments() is not None
-        text = _("Allow as edited") if changed else _("Allow once")
+        text, tip = wording.yes(self.request, changed)
         if self._approve.text() != text:
             self._approve.setText(text)
             self._approve.setAccessibleName(text)
             self._refit()
-        self._approve.setToolTip(self.arguments.problem or _("Allow this call (A)"))
+        self._approve.setToolTip(self.arguments.problem or tip)
 
     def _show_time(self) -> None:
         if self.head.show_time(self.desk.remaining(self.request) if self._open else None, self.request.on_timeout):
@@ -412,7 +412,7 @@ class ApprovalCard(Translated, QFrame):
         self.reason.editor.setAccessibleDescription(_("Ctrl+Enter rejects with this reason"))
         self._reject.setToolTip(_("Do not let the agent do this (R)"))
         self._more.setAccessibleName(_("More ways to allow it"))
-        self._more.setToolTip(_("Allow more than this call"))
+        self._more.setToolTip(_("Other ways to allow it") if wording.is_kept(request) else _("Allow more than this call"))
         for widget in (self.reason, self._reject, self._approve, self._more, self.arguments.edit):
             widget.setVisible(self._open)
         self._show_time()

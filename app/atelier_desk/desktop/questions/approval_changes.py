@@ -33,6 +33,7 @@ class ApprovalChanges(Translated, QWidget):
         self.side = control(IconButton("columns-2", parent=self), "approval-diff-side", tip=N_("Side by side or in line"))
         self.side.setCheckable(True)
         self.side.toggled.connect(self._switch)
+        self.side.hide()
         self._column = fill(QVBoxLayout(self), self._problem, margins=(0, 0, 0, 0), spacing=6)
         self._width = 0
         self.hide()

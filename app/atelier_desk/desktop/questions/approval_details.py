@@ -20,6 +20,7 @@ class ApprovalDetails(Translated, QWidget):
         self.setObjectName("approval-details")
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
         self._details, self._subjects = request.details, request.subjects
+        self._settings = request.reason == "repository"
         self.retranslate()
 
     def retranslate(self) -> None:
@@ -79,7 +80,7 @@ class ApprovalDetails(Translated, QWidget):
         """Each command of a line with what it does, the files it changes, and what keeps it in."""
         commands = _objects(details.get("commands"))
         for place, command in enumerate(commands, 1):
-            self._item(f"approval-command-{place}", str(command.get("text") or ""), "mono", _does(command), "small")
+            self._item(f"approval-command-{place}", str(command.get("text") or ""), "mono", _does(command, self._settings), "small")
         if details.get("command") and not commands:
             self._item("approval-command-1", str(details["command"]), "mono", _reason(details), "small")
         self._text(_("It changes"), ", ".join(str(each) for each in details.get("writes") or ()))
@@ -116,8 +117,11 @@ _SANDBOX = {
 }
 
 
-def _does(command: dict[str, Any]) -> str:
+def _does(command: dict[str, Any], settings: bool = False) -> str:
+    """What a command does; ``settings``: besides what those of its repository do."""
     kind = _(_KINDS.get(str(command.get("kind")), ""))
+    if settings and command.get("kind") == "reads":
+        kind = _("Apart from these settings, it only reads.")
     because = _reason(command)
     return " ".join(filter(None, (kind, because)))
 

@@ -107,7 +107,7 @@ def why(request: ApprovalRequest) -> str:
     else:
         text = _(REASONS.get(request.reason, request.reason))
     if request.about:
-        text = f"{text} ({request.about})"
+        text = f"{text}\n{request.about}" if request.reason == "repository" else f"{text} ({request.about})"
     if request.round > 1:
         text = " ".join(filter(None, (text, _("Nobody decided in time, so it is asked again."))))
     return text
@@ -130,6 +130,18 @@ def section_name(section: str) -> str:
     return _(known.get(section).name) if known.has(section) else section
 
 
+def is_kept(request: ApprovalRequest) -> bool:
+    """Whether a plain yes holds for more than the call: one to the settings of a repository does, until they change."""
+    return request.reason == "repository" and bool(request.always)
+
+
+def yes(request: ApprovalRequest, changed: bool) -> tuple[str, str]:
+    """The button that allows, and its tool tip; ``changed``: with other arguments."""
+    if is_kept(request):
+        return _("Allow these settings"), _("Allow this call, and git with these settings until they change (A)")
+    return _("Allow as edited") if changed else _("Allow once"), _("Allow this call (A)")
+
+
 def choices(request: ApprovalRequest) -> list[Choice]:
     """The wider ways to say yes: for this run, and always for the like of it, the tool, its section or its server.
 
@@ -137,7 +149,7 @@ def choices(request: ApprovalRequest) -> list[Choice]:
     """
     if request.reason == "repository":
         # Every yes to the settings of a repository holds until they change; this one for the run alone.
-        return [Choice("run", _("Allow these settings in this run"), ApprovalScope.RUN, request.always)]
+        return [Choice("run", _("Allow these settings in this run only"), ApprovalScope.RUN, request.always)]
     name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
     found = [Choice("run", _("Allow {tool} in this run", tool=name), ApprovalScope.RUN)]
     if not request.always:

@@ -85,7 +85,7 @@ class RuleForm(FormDialog):
         field = control(QPlainTextEdit("\n".join(kept), self), name)
         field.setPlaceholderText(hint)
         field.setTabChangesFocus(True)
-        field.setFixedHeight(theme().px(56))
+        field.setFixedHeight(theme().px(38))  # a line and the next; longer ones are scrolled
         self.add_field(caption, field)
         return field
 

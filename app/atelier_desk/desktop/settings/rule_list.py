@@ -76,16 +76,25 @@ class RuleList(QWidget):
         return [row for item in items if item is not None and (row := item.widget()) is not None]
 
     def _told(self, rule: PermissionRule) -> str:
-        return " · ".join((_(rule_words.ACTIONS[rule.action]), rule_words.scope(rule, self._names), rule_words.used(rule)))
+        return f"{_(rule_words.ACTIONS[rule.action])} · {self._facts(rule)}"
+
+    def _facts(self, rule: PermissionRule) -> str:
+        where = rule_words.scope(rule, self._names)
+        # Nobody notes when the settings of a repository were looked at.
+        return where if rule_words.repository(rule) else f"{where} · {rule_words.used(rule)}"
 
     def _row(self, rule: PermissionRule) -> QWidget:
         row = control(QWidget(self), f"rule-{rule.text}")
         row.setAccessibleName(f"{rule.text}: {self._told(rule)}")
-        pill = Pill(_(rule_words.ACTIONS[rule.action]), rule_words.KINDS[rule.action], row)
-        text = label(rule.text, "mono", row, wrap=True)
-        facts = label(f"{rule_words.scope(rule, self._names)} · {rule_words.used(rule)}", "small", row, wrap=True)
+        pill = Pill(_(rule_words.ACTIONS[rule.action]), "" if rule.held else rule_words.KINDS[rule.action], row)
+        repository = rule_words.repository(rule)
+        if repository:
+            text = label(_("Settings of the git repository {path}, until they change", path=repository), "", row, wrap=True)
+        else:
+            text = label(rule.text, "mono", row, wrap=True)
+        facts = label(self._facts(rule), "small", row, wrap=True)
         texts = fill(QVBoxLayout(), text, facts, spacing=0)
-        if rule_words.unused(rule):
+        if rule_words.unused(rule) and not repository:
             old = control(label(_("Never matched in 30 days"), "warn", row, wrap=True), f"rule-unused-{rule.text}")
             texts.addWidget(old)
         if rule.text in self._never:
@@ -103,6 +112,7 @@ class RuleList(QWidget):
         edit.setAccessibleName(_("Change: {rule}", rule=rule.text))
         remove = control(QPushButton(_("Remove"), row), f"rule-remove-{rule.text}", look="quiet", on=lambda: self.removed.emit(rule))
         remove.setAccessibleName(_("Remove: {rule}", rule=rule.text))
+        edit.setVisible(not repository)  # it names a hash
         top = Qt.AlignmentFlag.AlignTop
         buttons = (*confirm, (edit, 0, top), (remove, 0, top))
         fill(QHBoxLayout(row), (pill, 0, top), (texts, 1), *buttons, margins=(0, 4, 0, 4), spacing=8)

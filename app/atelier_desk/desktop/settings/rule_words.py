@@ -12,6 +12,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.i18n import _
 from atelier_desk.profile_words import Profile
 from atelier_desk.rule_words import DOES, verdict_words, where_words
+from atelier_desk.workspace.repository import RULE as GIT_SETTINGS
 
 ACTIONS = DOES
 KINDS: dict[Action, PillKind] = {Action.ALLOW: "ok", Action.ASK: "warn", Action.DENY: "err"}
@@ -20,6 +21,12 @@ KINDS: dict[Action, PillKind] = {Action.ALLOW: "ok", Action.ASK: "warn", Action.
 def scope(rule: PermissionRule, names: Mapping[str, str]) -> str:
     """Where a rule holds; ``names`` are those of workflows and agents by their ids."""
     return where_words(rule.where, names.get(rule.scope_id, ""))
+
+
+def repository(rule: PermissionRule) -> str:
+    """The git repository whose settings a rule allows; empty for every other rule. Where it is stands behind the hash."""
+    name, _bracket, rest = rule.text.partition("(")
+    return rest.removesuffix(")").partition(" ")[2] if name == GIT_SETTINGS else ""
 
 
 def used(rule: PermissionRule) -> str:

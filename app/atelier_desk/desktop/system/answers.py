@@ -20,8 +20,8 @@ TEXT = 200
 """Characters of a notification's text; more is cut, and cannot be decided there. Servers show some four lines."""
 OPTIONS, LABEL = 3, 40
 """Most options, and characters of each, that still fit as buttons."""
-LOOK_TWICE = ("risk_high", "repaired")
-"""Reasons for which a person is to read the arguments."""
+LOOK_TWICE = ("risk_high", "repaired", "repository", "protected", "denied", "tainted")
+"""Reasons for which a person is to read the card: the arguments, or what a yes is about besides them."""
 
 
 def plain(text: str) -> str:

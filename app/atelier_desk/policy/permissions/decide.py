@@ -20,7 +20,7 @@ from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host,
 from atelier_desk.policy.permissions.pattern import Pattern
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 
-VERSION = 3
+VERSION = 4
 """Raised whenever the same facts under the same rules may come to another verdict."""
 _NAME = 16
 """Hexadecimal digits of a level's name: it tells the levels of one run apart."""
@@ -74,6 +74,10 @@ def _of_level(level: Level, facts: Facts) -> Verdict:
         return Verdict(action=action, reason=Concern.REPOSITORY.value, about=dict(facts.about).get(Concern.REPOSITORY, ""))
     allowed = _allowed(level.read.about(Action.ALLOW, facts), facts)
     verdict = allowed or by_mode(level.policy, facts)
+    if verdict.action is Action.ASK:
+        # What is special about the call is said, not that its kind is asked about.
+        special = next((concern for concern in _TOLD_FIRST if concern in facts.concerns), None)
+        return verdict if special is None else _said(Action.ASK, special.value, dict(facts.about).get(special, ""))
     if verdict.action is not Action.ALLOW:
         return verdict
     for concern in Concern:
@@ -91,6 +95,10 @@ def _settings_allowed(level: Level, facts: Facts) -> bool:
 
 _NOT_IN_AUTO = frozenset({Concern.TAINTED})
 """Who chose "auto" gave it up; all else that asks even when allowed still does. Source: the specification."""
+
+
+_TOLD_FIRST = (Concern.PROTECTED, Concern.TAINTED)
+"""What a person must know of a call, whatever else asks about it."""
 
 
 def _first(rules: Iterable[ReadRule], facts: Facts) -> Verdict | None:
@@ -190,8 +198,8 @@ def _undoable(facts: Facts) -> bool:
     return safe and bool(facts.commands or facts.paths) and all(path.inside for path in facts.paths) and not facts.hosts
 
 
-def _said(action: Action, reason: str) -> Verdict:
-    return Verdict(action=action, reason=reason)
+def _said(action: Action, reason: str, about: str = "") -> Verdict:
+    return Verdict(action=action, reason=reason, about=about)
 
 
 def narrowest(facts: Facts) -> tuple[str, ...]:

@@ -203,6 +203,12 @@ def _line_of(argument: str) -> _Line:
     return _Line(words, folder, next(stars, len(words)))
 
 
+def in_its_folder(argument: str) -> str:
+    """An argument about a command without the folder it begins with: ``make`` of ``cd vendor && make``."""
+    there = _CD.fullmatch(argument)
+    return there[2] if there else argument
+
+
 def _words(argument: str) -> tuple[object, ...]:
     """The words of a command's pattern, quotes taken off: what stands in quotes is taken letter by letter."""
     prefix = argument.endswith(PREFIX)

@@ -22,6 +22,7 @@ from atelier_desk.desktop.chat.compose.attachments import encoded
 from atelier_desk.desktop.chat.transcript.entries import Asked, Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
+from atelier_desk.desktop.folders.held_row import HeldRow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.call import Presentation, Words
 from atelier_desk.domain.chat import ImagePart
@@ -233,8 +234,29 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
     await settle()
     assert engine.calls("files.keep") == [(("", "a"), {})]
     assert first.row.keep.isHidden()
+    assert (first.row.name.text(), first.row.name.isEnabled(), first.row.name.toolTip()) == ("Kept: a.md", False, "a.md")
+    assert first.body is None, "there is nothing to decide any more"
     assert not second.row.keep.isHidden()
     engine.set("files", "held", [])
     bridge.changed.emit("file", "w")
     await settle()
     assert second.row.keep.isHidden(), "it was answered elsewhere"
+    assert second.row.name.text() == "No longer held: b.md"
+
+
+async def test_a_long_path_leaves_room_for_keep_and_discard(qtbot: QtBot) -> None:
+    engine = FakeAtelier()
+    path = "packages/a-very-long-name-of-a-package/and-another-one/.github/workflows/release-of-everything.yml"
+    frame = QWidget()
+    qtbot.addWidget(frame)
+    row = HeldRow(FakeBridge(engine), "w", "a", path, False, lambda _text: None, frame)  # type: ignore[arg-type]
+    row.setGeometry(0, 0, 360, row.heightForWidth(360))
+    frame.resize(360, row.height())
+    frame.show()
+    await settle()
+    assert row.rect().contains(row.discard.geometry())
+    assert row.rect().contains(row.name.geometry())
+    assert row.discard.width() >= row.discard.sizeHint().width()
+    assert "…" in row.name.text()
+    assert row.name.accessibleName() == f"Held: {path}"
+    assert row.name.toolTip().startswith(path)

@@ -227,6 +227,10 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     qtbot.mouseClick(row.name, Qt.MouseButton.LeftButton)
     await settle()
     assert "evil" in pane.diff.text
+    assert button(pane, "file-undo").isHidden(), "Keep and Discard are above"
+    pane.reload()
+    await settle()
+    assert pane.diff.isVisible(), "it stays open"
     qtbot.mouseClick(row.keep, Qt.MouseButton.LeftButton)
     await settle()
     assert row.waits
@@ -235,6 +239,7 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     qtbot.mouseClick(row.discard, Qt.MouseButton.LeftButton)
     await settle()
     assert not pane.findChild(QWidget, "files-held").isVisible()
+    assert not pane.diff.isVisible()
     assert atelier.calls("files.discard") == [(("w", "h1"), {})]
 
 

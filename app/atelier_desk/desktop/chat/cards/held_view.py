@@ -39,7 +39,7 @@ class HeldView(QWidget):
         bridge = host.bridge
         self.row = HeldRow(bridge, self._workflow_id, part.id, part.path, part.replaces, host.told.emit, self)
         self.row.opened.connect(self._press)
-        self.row.answered.connect(self.height_changed)
+        self.row.answered.connect(self._close)
         self.body: CodeCard | None = None
         if bridge is not None:
             self._jobs = Jobs(self, host.told.emit)
@@ -48,7 +48,7 @@ class HeldView(QWidget):
 
     def fit(self, width: int) -> int:
         """Lay it out in this width; gives the height."""
-        height = self.row.sizeHint().height()
+        height = self.row.heightForWidth(width)
         self.row.setGeometry(0, 0, width, height)
         if self.body is not None:
             inner = self.body.fit(width)
@@ -67,11 +67,16 @@ class HeldView(QWidget):
 
     def _press(self) -> None:
         if self.body is not None:
-            self.body.deleteLater()
-            self.body = None
-            self.height_changed.emit()
+            self._close()
         elif self._host.bridge is not None and self.row.waits:
             self._jobs.start(self._read(self._host.bridge), key="read")
+
+    def _close(self) -> None:
+        if self.body is not None:
+            self.body.hide()
+            self.body.deleteLater()
+            self.body = None
+        self.height_changed.emit()
 
     async def _read(self, bridge: Bridge) -> None:
         try:
@@ -79,6 +84,8 @@ class HeldView(QWidget):
         except NotFoundError:
             self.row.settle()
             return
+        if not self.row.waits:
+            return  # it was answered meanwhile
         text = part.diff[:SHOWN] or _(N_("There is no text to compare."))
         self.body = CodeCard(text, "diff", self)
         self.body.freeze()

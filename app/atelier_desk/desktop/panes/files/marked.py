@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.two_line import KeyRole, TwoLineDelegate, two_line_item
 from atelier_desk.desktop.theme import theme
@@ -32,15 +32,16 @@ class MarkedFiles(QWidget):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("files-marked")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._marks: tuple[Mark, ...] = ()
         self._heading = label("", "small", self, wrap=True)
         self.list = control(QListWidget(self), "files-marked-list")
         self.list.setItemDelegate(TwoLineDelegate(self.list))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.itemSelectionChanged.connect(self._name_button)
-        say(self.list, name=N_("Files written after reading from outside"))
+        say(self.list, name=N_("Files written after reading from untrusted sources"))
         self.button = control(QPushButton(self), "files-mark-read", on=self._on_read)
-        fill(QVBoxLayout(self), self._heading, self.list, self.button, margins=(0, 0, 0, 0), spacing=4)
+        fill(QVBoxLayout(self), self._heading, self.list, (self.button, 0, Qt.AlignmentFlag.AlignLeft), margins=(0, 0, 0, 0), spacing=4)
         self.hide()
 
     def show_marks(self, marks: Sequence[Mark], folders: Sequence[str]) -> None:
@@ -54,14 +55,15 @@ class MarkedFiles(QWidget):
         count = len(marks)
         self._heading.setText(
             ngettext(
-                "{n} file was written after reading from outside. An agent that reads it asks before it sends data out or "
-                "writes outside the workspace, until you mark it as read.",
-                "{n} files were written after reading from outside. An agent that reads one asks before it sends data out or "
-                "writes outside the workspace, until you mark it as read.",
+                "{n} file was written after reading from untrusted sources. Until you mark it as read, an agent that reads it asks "
+                "before it sends data out or writes outside the workspace.",
+                "{n} files were written after reading from untrusted sources. Until you mark them as read, an agent that reads one "
+                "asks before it sends data out or writes outside the workspace.",
                 count,
             )
         )
-        self.list.setFixedHeight(theme().px(46) * min(max(count, 1), ROWS))
+        self.list.setMinimumHeight(theme().px(46))
+        self.list.setMaximumHeight(theme().px(46) * min(max(count, 1), ROWS))
         self._name_button()
         self.setVisible(bool(marks))
 

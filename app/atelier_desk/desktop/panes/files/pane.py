@@ -21,6 +21,7 @@ from atelier_desk.desktop.panes.wording import number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, control, fill, label, say
 from atelier_desk.domain.change import Change
+from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.file_words import held_words, path_words, undo_words
 from atelier_desk.i18n import N_, _, ngettext
@@ -45,6 +46,7 @@ class FilesPane(Pane):
         self.desk = FolderDesk(bridge, self)
         self._changes: list[Change] = []
         self._open: Change | None = None
+        self._held_open: HeldFile | None = None
         self._grant = say(self.add_tool("plus", self.desk.ask), tip=N_("Grant a folder…"))
         self._grant.setObjectName("files-grant")
         self._undo_all = say(self.add_tool("undo-2", self.undo_all), tip=N_("Undo all changes"))
@@ -76,6 +78,7 @@ class FilesPane(Pane):
         self._stack = QStackedWidget(self)
         for page in (self.empty, self.list, self._build_reader()):
             self._stack.addWidget(page)
+        self._stack.setMinimumHeight(theme().px(46))  # in a low pane the list gives way first, and scrolls
         self.column.addWidget(self.marked)
         self.column.addWidget(self._stack, 1)
         self.add_key("Escape", self.close_change, self._reader)
@@ -90,7 +93,7 @@ class FilesPane(Pane):
         self._undo = control(QPushButton(self), "file-undo", N_("Undo"), on=self.undo_open)
         self._side = control(IconButton("columns-2", parent=self), "diff-side", tip=N_("Side by side or in line"), on=self._switch)
         self._side.setCheckable(True)
-        more = control(IconButton("ellipsis", parent=self), "file-more", tip=N_("More"))
+        more = self._more = control(IconButton("ellipsis", parent=self), "file-more", tip=N_("More"))
         more.clicked.connect(lambda *_: self._menu([self._open], more.mapToGlobal(QPoint(0, more.height()))))
         top = fill(QHBoxLayout(), back, (self._name, 1), self._side, self._undo, more, spacing=4)
         self._facts = label("", "muted", self, wrap=True)
@@ -104,7 +107,7 @@ class FilesPane(Pane):
 
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
-            self._open, self._left = None, ()
+            self._open, self._held_open, self._left = None, None, ()
             self.desk.turn_to(workflow_id)
         super().set_workflow(workflow_id)
 
@@ -125,6 +128,8 @@ class FilesPane(Pane):
             return
         self._changes, self._marks = changes, marks
         self._show_held(held)
+        if self._held_open is not None and all(each.id != self._held_open.id for each in held):
+            self._held_open = None
         self.was_read()
         self.desk.set_workflow(workflow)
         if self._open is not None:
@@ -133,7 +138,8 @@ class FilesPane(Pane):
 
     def _show(self) -> None:
         self.list.show_changes(self._changes, {mark.path: mark.sources for mark in self._marks})
-        self.marked.show_marks(self._marks, self.desk.folders)
+        reading = self._open is not None or self._held_open is not None
+        self.marked.show_marks(() if reading else self._marks, self.desk.folders)  # what is read needs the space
         alive = [change for change in self._changes if change.undoable]
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
@@ -150,7 +156,13 @@ class FilesPane(Pane):
                 self.empty.set_texts(N_("No folder granted"), N_("Begin or open a workflow, then grant it a folder here."))
         else:
             self.empty.set_texts(N_("Nothing changed yet"), N_("What agents change in the folder appears here."))
-        if self._open is not None:
+        for button in (self._undo, self._more):
+            button.setVisible(self._held_open is None)  # what is held is kept or discarded above
+        if self._held_open is not None:
+            self._name.setText(held_words(self._held_open))
+            self._facts.setText(_(WHY))
+            self._stack.setCurrentWidget(self._reader)
+        elif self._open is not None:
             self._name.setText(path_words(self._open))
             self._facts.setText(facts(self._open))
             self._undo.setEnabled(self._open.undoable)
@@ -183,14 +195,16 @@ class FilesPane(Pane):
         self.jobs.start(self._read_held(self.workflow_id, held), "load")
 
     async def _read_held(self, workflow_id: str, held: HeldFile) -> None:
-        part = await self.bridge.engine.files.held_diff(workflow_id, held.id)
+        try:
+            part = await self.bridge.engine.files.held_diff(workflow_id, held.id)
+        except NotFoundError:
+            await self._load(workflow_id)  # it was kept or discarded meanwhile
+            return
+        self._open, self._held_open = None, held
         self.diff.setVisible(bool(part.diff))
         self._no_text.setVisible(not part.diff)
         self.diff.show_diff(part.diff[:SHOWN], part.path)
-        self._name.setText(held_words(held))
-        self._facts.setText(_(WHY))
-        self._undo.setEnabled(False)
-        self._stack.setCurrentWidget(self._reader)
+        self._show()
         self.diff.setFocus()
 
     # one change -----------------------------------------------------------------------------------------------------------------------
@@ -201,7 +215,7 @@ class FilesPane(Pane):
 
     async def _read(self, workflow_id: str, change_id: str) -> None:
         part = await self.bridge.engine.files.diff(workflow_id, change_id)
-        self._open = next((change for change in self._changes if change.id == change_id), None)
+        self._open, self._held_open = next((change for change in self._changes if change.id == change_id), None), None
         self.diff.setVisible(bool(part.diff))
         self._no_text.setVisible(not part.diff)
         self.diff.show_diff(part.diff[:SHOWN], part.moved_to or part.path)
@@ -213,7 +227,7 @@ class FilesPane(Pane):
 
     def close_change(self) -> None:
         """Back to the list."""
-        self._open = None
+        self._open, self._held_open = None, None
         self._show()
         self.list.setFocus()
 

@@ -70,7 +70,7 @@ class DataPage(RowsPage):
         self.deed(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
         about = N_("Compare every byte with its checksums, open it and count what is in it.")
         self.deed(backup, N_("Check a backup"), about, N_("Check…"), self._ask_verify, "backup-verify")
-        about = N_("Your present data is kept beside it.")
+        about = N_("Your current data is kept in the folder “backups”.")
         self.deed(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
@@ -161,7 +161,7 @@ class DataPage(RowsPage):
     async def _question(self, path: Path) -> None:
         """Ask before a restore; a backup that this data folder did not make is said to be from elsewhere."""
         own = await self.bridge.engine.data.backup_is_own(path)
-        words = _("Running work is paused, and the data of today is kept in a folder beside it.")
+        words = _("Running work is paused, and your current data is kept in the folder “backups”.")
         if own:
             title, action = _("Put {name} in the place of your data?", name=path.name), _("Restore")
         else:
