@@ -263,7 +263,7 @@ def _own_files() -> tuple[str, ...]:
 def _led(entry: Path) -> str:
     """Where a ``.git`` file leads, links followed; empty for another file."""
     try:
-        with open(entry, "rb", opener=_at_once) as file:  # noqa: PTH123
+        with open(entry, "rb", opener=_at_once) as file:
             said = os.fsdecode(file.read(_LONGEST_PATH))
     except OSError:
         return ""
@@ -277,7 +277,7 @@ def _at_once(path: str, flags: int) -> int:
 def _alternates_of(objects: str) -> list[str]:
     try:
         # A pipe in its place would never let go of whoever opens it.
-        with open(objects + "/info/alternates", "rb", opener=_at_once) as file:  # noqa: PTH123
+        with open(objects + "/info/alternates", "rb", opener=_at_once) as file:
             lines = os.fsdecode(file.read(_LONGEST_PATH)).splitlines()
     except OSError:
         return []
