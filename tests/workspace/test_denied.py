@@ -65,7 +65,10 @@ def test_a_folder_that_is_reached_through_a_link_is_found_under_its_own_name(fol
 
 def test_another_name_of_a_denied_file_is_found(folder: Path) -> None:
     os.link(folder / ".env", folder / "a/hard.txt")
-    assert "a/hard.txt" in names(folder, "read_file(.env)")
+    os.link(folder / "config/prod.yml", folder / "a/of-a-folder.txt")
+    found = find(bans("read_file(.env)", "read_file(config/**)"), [str(folder)], "").found
+    other = {os.path.relpath(each.real, folder): os.path.relpath(each.path, folder) for each in found if each.real != each.path}
+    assert other == {"a/hard.txt": ".env", "a/of-a-folder.txt": "config/prod.yml"}
 
 
 def test_the_folders_above_an_anchored_path_keep_their_names(folder: Path) -> None:

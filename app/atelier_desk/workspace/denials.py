@@ -106,6 +106,7 @@ class Denials:
             ban.reads and path.startswith(start.rstrip("/") + "/") and ban.matches(path[len(start.rstrip("/")) + 1 :])
             for ban in self.bans
             for start in self._starts(ban)
+            for start in dict.fromkeys((start, real(start)))
         )
 
     def repositories(self, denied: Denied) -> list[str]:
@@ -181,7 +182,7 @@ class Denials:
         top = git_denied.work_tree(folder) or real(folder)
         globs = git_denied.patterns(self.bans, top, self.roots, self.home)
         try:
-            return git_denied.excluding(words, asked, folder, top, globs)
+            return git_denied.excluding(words, asked, folder, top, globs, self.covers)
         except UnknownOptionError as error:
             raise ToolError(f"git is not asked that: {error.reason} ({error.part}).", code="denied") from error
 

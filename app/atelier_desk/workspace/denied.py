@@ -6,6 +6,7 @@ by name. Looking for them is bounded in entries and time; what was not looked at
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -100,7 +101,10 @@ class _Look:
     unseen: str = ""
     _left: int = field(default_factory=lambda: ENTRIES)
     _until: float = field(default_factory=lambda: monotonic() + SECONDS)
-    _inodes: dict[tuple[int, int], Found] = field(default_factory=dict)
+    _numbers: dict[int, tuple[int, str, Ban]] = field(default_factory=dict)
+    """Of denied files, those in denied folders too: the device, the path and the rule, by the number of the file."""
+    _others: list[tuple[int, str]] = field(default_factory=list)
+    """The numbers and paths of what is not denied by its name."""
 
     def denied(self) -> Denied:
         pinned: dict[str, None] = {}
@@ -143,6 +147,8 @@ class _Look:
                             self._add_all(slashed(entry.path), bans, deep=deep or entry.is_symlink())
                         elif deep and not (repositories and entry.name == "objects"):
                             waiting.append(slashed(entry.path))
+                        elif not deep:
+                            self._others.append((entry.inode(), slashed(entry.path)))
             except OSError:
                 continue
             if repositories:
@@ -185,29 +191,38 @@ class _Look:
             said = os.stat(path)  # noqa: PTH116
         except OSError:
             return
-        if said.st_nlink > 1 and not os.path.isdir(path):  # noqa: PTH112
-            self._inodes[(said.st_dev, said.st_ino)] = found
+        if os.path.isdir(path):  # noqa: PTH112
+            self._number_all(found, said.st_dev)
+        elif said.st_nlink > 1:
+            self._numbers[said.st_ino] = (said.st_dev, path, ban)
 
-    def same_files(self) -> None:
-        """Other names of a denied file in the granted folders: hard links."""
-        waiting = list(self.roots) if self._inodes else []
-        numbers = {number for _device, number in self._inodes}
+    def _number_all(self, found: Found, device: int) -> None:
+        """Note the files of a denied folder, which may have other names outside of it."""
+        waiting = [found.path]
         while waiting:
             folder = waiting.pop()
-            try:
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        if not self._go_on(folder):
-                            return
-                        if entry.is_dir(follow_symlinks=False):
-                            waiting.append(entry.path)
-                        elif entry.inode() in numbers and not entry.is_symlink():
-                            said = entry.stat()
-                            other = self._inodes.get((said.st_dev, said.st_ino))
-                            if other is not None:
-                                self.found.setdefault((entry.path, other.ban.rule), Found(entry.path, entry.path, other.ban))
-            except OSError:
+            if monotonic() > self._until:
+                self.unseen = self.unseen or folder
+                return
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(slashed(entry.path))
+                    elif not entry.is_symlink():
+                        self._numbers.setdefault(entry.inode(), (device, slashed(entry.path), found.ban))
+
+    def same_files(self) -> None:
+        """Other names of a denied file in the granted folders: hard links. They are found by the path that is denied."""
+        folders = dict.fromkeys(each.real for each in self.found.values())
+        for number, path in self._others:
+            known = self._numbers.get(number)
+            if known is None or any(_within(path, folder) for folder in folders):
                 continue
+            device, denied, ban = known
+            with contextlib.suppress(OSError):
+                said = os.lstat(path)
+                if (said.st_dev, said.st_ino) == (device, number):
+                    self.found.setdefault((path, ban.rule), Found(denied, path, ban))
 
     def _go_on(self, folder: str) -> bool:
         self._left -= 1

@@ -263,15 +263,21 @@ def _own_files() -> tuple[str, ...]:
 def _led(entry: Path) -> str:
     """Where a ``.git`` file leads, links followed; empty for another file."""
     try:
-        said = os.fsdecode(entry.read_bytes()[:_LONGEST_PATH])
+        with open(entry, "rb", opener=_at_once) as file:
+            said = os.fsdecode(file.read(_LONGEST_PATH))
     except OSError:
         return ""
     return realpath(entry.parent / said.removeprefix("gitdir:").strip()) if said.startswith("gitdir:") else ""
 
 
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def _alternates_of(objects: str) -> list[str]:
     try:
-        with open(objects + "/info/alternates", "rb") as file:  # noqa: PTH123
+        # A pipe in its place would never let go of whoever opens it.
+        with open(objects + "/info/alternates", "rb", opener=_at_once) as file:
             lines = os.fsdecode(file.read(_LONGEST_PATH)).splitlines()
     except OSError:
         return []

@@ -33,7 +33,7 @@ ATTEMPTS = Path(__file__).with_name("denied.txt")
 CANARY = "CANARYqzx7"
 TEXT = f"KEY={CANARY}{CANARY}{CANARY}\n"
 RULES = ("read_file(.env)", "read_file(secrets/**)", "search_files(config/prod.yml)", "file_ops(*.pem)", "read_file($HOME/notes/**)",
-         "read_file(moved/**)")  # fmt: skip
+         "read_file(moved/**)", "read_file(nested/prod.txt)")  # fmt: skip
 TOOLS = (
     "read_file", "write_file", "edit_file", "search_files", "get_file_info", "delete_path", "move_file", "copy_file", "run_command",
     "git_status", "git_diff", "run_npm_script", "read_image", "describe_image", "render_3d_asset",
@@ -49,6 +49,7 @@ class Place:
     home: Path
     blob: str
     tree: str
+    secrets: str
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -73,7 +74,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     (ws / "plain.txt").write_text("KEY=plain\n")
     git(ws, "add", "plain.txt")
     git(ws, "commit", "-qm", "first")
-    denied = (".env", "d/.env", "secrets/prod.txt", "config/prod.yml", "key.pem")
+    denied = (".env", "d/.env", "secrets/prod.txt", "secrets/a..b.txt", "config/prod.yml", "key.pem", "two..dots.pem")
     for name in denied:
         (ws / name).write_text(TEXT)
     git(ws, "add", "-f", ".")
@@ -92,12 +93,18 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     (ws / "sub/.env").write_text(TEXT)
     git(ws / "sub", "add", ".env")
     git(ws / "sub", "commit", "-qm", "in sub")
+    (ws / "nested").mkdir()
+    git(ws / "nested", "init", "-q")
+    (ws / "nested/prod.txt").write_text(TEXT)
+    git(ws / "nested", "add", "prod.txt")
+    git(ws / "nested", "commit", "-qm", "in nested")
     (home / "notes/private.txt").write_text(TEXT)
     (ws / "moved-real/prod.txt").write_text(TEXT)
     (ws / "moved").symlink_to("moved-real")
     (ws / "link-to-env").symlink_to(".env")
     (ws / "dlink").symlink_to("d")
     os.link(ws / ".env", ws / "hard.txt")
+    os.link(ws / "secrets/prod.txt", ws / "d/hard-secret.txt")
     (ws / "r.py").write_text("import glob\nfor f in ('.env', 'd/.env', *glob.glob('secrets/*'), 'hard.txt'): print(open(f).read())\n")
     (ws / "o.py").write_text(
         "import pathlib, zlib\nfor f in pathlib.Path('.git/objects').rglob('*'):\n"
@@ -107,7 +114,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     (ws / "show.sh").chmod(0o755)
     (ws / "Makefile").write_text("show:\n\tcat .env secrets/prod.txt\n")
     (ws / "package.json").write_text(json.dumps({"name": "x", "scripts": {"show": "cat .env config/prod.yml"}}))
-    return Place(ws, home, blob, tree)
+    return Place(ws, home, blob, tree, git(ws, "rev-parse", "HEAD:secrets"))
 
 
 def attempts(place: Place) -> list[tuple[str, dict[str, Any]]]:
@@ -116,7 +123,13 @@ def attempts(place: Place) -> list[tuple[str, dict[str, Any]]]:
     for line in ATTEMPTS.read_text("utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
-        for name, value in (("WS", place.workspace), ("HOME", place.home), ("BLOB", place.blob), ("TREE", place.tree)):
+        for name, value in (
+            ("WS", place.workspace),
+            ("HOME", place.home),
+            ("BLOB", place.blob),
+            ("TREE", place.tree),
+            ("SECRETS", place.secrets),
+        ):
             line = line.replace("{" + name + "}", str(value))
         for call in line.split(" ; "):
             name, _space, rest = call.partition(" ")

@@ -472,9 +472,10 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
     """Denied paths that a command names without its files being known: the revisions of git, and words of programs that may do anything."""
     if judgement is None:
         return ()
-    folder = str(described.details.get("cwd", ""))
+    cwd = str(described.details.get("cwd") or "")
     found: list[Path] = []
     for one in judgement.commands:
+        folder = os.path.join(cwd, one.folder or "")
         program, *words = one.command.arguments
         if program.rpartition("/")[2] == "git":
             # A revision's path starts at the top of the repository, or with ./ at the folder it runs in.

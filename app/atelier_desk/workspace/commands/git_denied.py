@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import posixpath
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -81,11 +82,14 @@ def named(words: Sequence[str]) -> list[str]:
     return [each.lstrip("/") for each in found if each]
 
 
-def excluding(words: tuple[str, ...], asked: tuple[str, ...], folder: Path, top: str, globs: Sequence[str]) -> tuple[str, ...]:
+def excluding(
+    words: tuple[str, ...], asked: tuple[str, ...], folder: Path, top: str, globs: Sequence[str], covers: Callable[[str], bool]
+) -> tuple[str, ...]:
     """A hardened reading command of git that leaves denied paths out.
 
     Args:
         words: the hardened command; its last words are those of ``asked``, the command as it was written behind ``git``.
+        covers: whether reading a path (absolute) is denied.
 
     Raises:
         UnknownOptionError: it names objects whose paths nobody can know.
@@ -98,7 +102,7 @@ def excluding(words: tuple[str, ...], asked: tuple[str, ...], folder: Path, top:
         raise UnknownOptionError("a rule denies files here, and their changes would be printed", "-v")
     place = rest.index("--") if "--" in rest else next((at for at, word in enumerate(rest) if _is_path(word, folder)), len(rest))
     revisions = [word for word in rest[:place] if not word.startswith("-")]
-    _check_objects(words[0], command, revisions, folder)
+    _check_objects(words[0], command, revisions, folder, top, covers)
     paths = rest[place + 1 :] if place < len(rest) and rest[place] == "--" else rest[place:]
     head = words[: len(words) - len(rest)]
     return (*head, *rest[:place], "--", *paths, *pathspecs(globs, without=True))
@@ -111,20 +115,47 @@ def _is_path(word: str, folder: Path) -> bool:
     return word.startswith((":(", ":!", ":^")) or any(mark in word for mark in "*?[") or os.path.lexists(folder / word)
 
 
-def _check_objects(file: str, command: str, revisions: Sequence[str], folder: Path) -> None:
+def _check_objects(file: str, command: str, revisions: Sequence[str], folder: Path, top: str, covers: Callable[[str], bool]) -> None:
     for word in revisions:
-        for part in word.replace("...", "..").split(".."):
-            name = part.lstrip("^")
-            if not name or name.startswith(":/"):
-                continue
-            kind = _ask(file, folder, "cat-file", "-t", f"{name}").strip()
+        for name in _objects_in(word):
+            kind = _ask(file, folder, "cat-file", "-t", name).strip()
             plain = ":" not in name
-            if (kind == "blob" and plain) or (kind == "tree" and (command != "show" or plain)):
-                raise UnknownOptionError(
-                    "a rule denies files here, and nobody can tell which this object was; name it as REVISION:PATH", word
-                )
+            if kind == "blob":
+                paths = [] if plain else list(_paths_of(file, name, folder, top))
+                if any(map(covers, paths)):
+                    raise UnknownOptionError("a rule denies this file", word)
+                if not paths:
+                    raise UnknownOptionError(_UNNAMED, word)
+            if kind == "tree" and (command != "show" or plain):
+                raise UnknownOptionError(_UNNAMED, word)
             if kind == "tag" and _ask(file, folder, "rev-parse", "--verify", "-q", f"{name}^{{commit}}") == "":
                 raise UnknownOptionError("a rule denies files here, and this tag is of no commit", word)
+
+
+_UNNAMED = "a rule denies files here, and nobody can tell which this object was; name it as REVISION:PATH"
+
+
+def _objects_in(word: str) -> list[str]:
+    """The names of objects that a word may mean: all of it, for ``..`` may belong to a path, and both sides of each ``..`` and ``...``."""
+    found = {word: None}
+    for place in range(len(word)):
+        if word.startswith("..", place):
+            found |= {word[:place]: None, word[place + 2 :]: None, word[place:].lstrip("."): None}
+    names = (each.lstrip("^") for each in found)
+    return [each for each in names if each and not each.startswith(":/")]
+
+
+def _paths_of(file: str, name: str, folder: Path, top: str) -> Iterator[str]:
+    """The paths, absolute, that the name of a blob may mean in the work tree ``top``; none when it does not begin with a commit or the
+    index: the path in a tree does not say where that tree was (gitrevisions(7))."""
+    for colon in (place for place, letter in enumerate(name) if letter == ":"):
+        first, path = name[:colon], name[colon + 1 :]
+        if first not in ("", ":0", ":1", ":2", ":3"):
+            kind = _ask(file, folder, "cat-file", "-t", first).strip()
+            if kind not in ("commit", "tag") or not _ask(file, folder, "rev-parse", "--verify", "-q", f"{first}^{{commit}}"):
+                continue
+        start = real(folder) if path.startswith(("./", "../")) else top
+        yield posixpath.normpath(posixpath.join(start, path.lstrip("/")))
 
 
 def _ask(file: str, folder: Path, *arguments: str) -> str:
