@@ -145,3 +145,12 @@ async def test_what_is_no_backup_was_made_by_nobody(datadir: DataDir, tmp_path: 
     (tmp_path / "x.zip").write_bytes(b"PK")
     for path in (tmp_path / "x.zip", tmp_path / "missing.zip", tmp_path):
         assert not origin.made_here(path, datadir.root, MANIFEST, MANIFEST_BYTES)
+
+
+@pytest.mark.parametrize("stage", [origin.GRANTS, origin.RUNS])
+async def test_a_backup_made_before_all_from_elsewhere_is_switched_off_is_not_signed(datadir: DataDir, stage: bytes) -> None:
+    """As the one before a migration: else restoring it as this folder's own would put all grants in force."""
+    async with await Store.open(datadir.database) as store:
+        origin.mark(datadir.root, stage)
+        info = await backup.create(store, datadir, datadir.backups / "between.zip")
+    assert not (await verify(info.path, datadir.root)).own
