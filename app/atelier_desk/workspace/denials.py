@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
 from atelier_desk.workspace.commands.options import UnknownOptionError
-from atelier_desk.workspace.denied import Denied, above, find, real, slashed
+from atelier_desk.workspace.denied import Denied, above, find, real, slashed, work_tree
 from atelier_desk.workspace.processes import sandbox
 
 _HOLDS_S = 2.0
@@ -178,7 +178,7 @@ class Denials:
         """
         if not self.bans:
             return words
-        top = git_denied.work_tree(folder) or real(folder)
+        top = work_tree(folder) or real(folder)
         globs = git_denied.patterns(self.bans, top, self.roots, self.home)
         try:
             return git_denied.excluding(words, asked, folder, top, globs)

@@ -7,13 +7,13 @@ by name. Looking for them is bounded in entries and time; what was not looked at
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
 from atelier_desk.domain.denial import Ban
+from atelier_desk.workspace.processes.git_files import led_to, work_trees
 from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 ENTRIES = 200_000
@@ -220,31 +220,15 @@ class _Look:
         if {"HEAD", "objects", "refs"} <= names:
             self.repositories[folder] = None
         if ".git" in names and (led := led_to(f"{folder}/.git")):
-            self.repositories[led] = None
-
-
-_LEADS = re.compile(r"gitdir:\s*(.+)")
-
-
-def led_to(path: str) -> str:
-    """The repository's folder that a file ``.git`` leads to; empty for anything else (gitrepository-layout(5))."""
-    try:
-        if os.path.isdir(path):  # noqa: PTH112
-            return real(path)
-        with open(path, "rb") as file:  # noqa: PTH123
-            said = _LEADS.match(file.read(5_000).decode("utf-8", "surrogateescape"))
-    except (OSError, ValueError):
-        return ""
-    return real(os.path.join(os.path.dirname(path), said[1].strip())) if said else ""  # noqa: PTH118, PTH120
+            self.repositories[slashed(led)] = None
 
 
 def above(folder: str) -> str:
     """The repository that a folder lies in, looked for from it upwards; empty when there is none."""
-    here = real(folder)
-    while True:
-        if os.path.lexists(f"{here}/.git") and (found := led_to(f"{here}/.git")):
-            return found
-        parent = os.path.dirname(here)  # noqa: PTH120
-        if parent == here:
-            return ""
-        here = parent
+    found = (led_to(f"{top}/.git") for top in work_trees(os.path.realpath(folder)))
+    return slashed(next(filter(None, found), ""))
+
+
+def work_tree(folder: str | os.PathLike[str]) -> str:
+    """The top of the work tree that a folder lies in; empty for none."""
+    return slashed(next(work_trees(os.path.realpath(folder)), ""))

@@ -45,6 +45,7 @@ from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
 from atelier_desk.workspace.commands.packages import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 from atelier_desk.workspace.denials import Denials
+from atelier_desk.workspace.denied import work_tree
 from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)
@@ -477,7 +478,7 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
         program, *words = one.command.arguments
         if program.rpartition("/")[2] == "git":
             # A revision's path starts at the top of the repository, or with ./ at the folder it runs in.
-            top = os.path.relpath(git_denied.work_tree(File(disk.start, folder)) or disk.start, disk.start)
+            top = os.path.relpath(work_tree(File(disk.start, folder)) or disk.start, disk.start)
             found += [disk.path(os.path.join(start, name)) for name in git_denied.named(words) for start in (top, folder)]
         if one.kind is Kind.RUNS:
             said = [word.partition("=")[2] if word.startswith("-") else word for word in words]

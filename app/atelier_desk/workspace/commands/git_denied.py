@@ -13,8 +13,8 @@ from pathlib import Path
 from atelier_desk.domain.denial import Ban
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.options import UnknownOptionError
-from atelier_desk.workspace.denied import real
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.denied import real, slashed
+from atelier_desk.workspace.processes import environment, git_files
 
 EXCLUDES = frozenset({"diff", "log", "show", "status"})
 """Of git's reading commands those that print what stands in files; all take paths to leave out."""
@@ -144,25 +144,9 @@ def _ask(file: str, folder: Path, *arguments: str) -> str:
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
 
 
-def work_tree(folder: Path) -> str:
-    """The top of the work tree that a folder lies in; empty for none."""
-    here = real(folder)
-    while not os.path.lexists(f"{here}/.git"):
-        parent = os.path.dirname(here)  # noqa: PTH120
-        if parent == here:
-            return ""
-        here = parent
-    return here
-
-
 def objects(repository: str) -> tuple[str, ...]:
     """The folders that hold a repository's objects, those it borrows too (gitrepository-layout(5))."""
-    common = repository
-    try:
-        said = Path(repository, "commondir").read_text("utf-8", "surrogateescape").strip()
-        common = real(os.path.join(repository, said))  # noqa: PTH118
-    except OSError:
-        pass
+    common = real(git_files.target(f"{repository}/commondir", "commondir") or repository)
     found: dict[str, None] = {}
     waiting = [real(f"{common}/objects"), real(f"{repository}/objects")]
     while waiting and len(found) < 20:
@@ -170,11 +154,7 @@ def objects(repository: str) -> tuple[str, ...]:
         if one in found or not os.path.isdir(one):  # noqa: PTH112
             continue
         found[one] = None
-        try:
-            lines = Path(one, "info/alternates").read_text("utf-8", "surrogateescape").splitlines()
-        except OSError:
-            continue
-        waiting += [real(os.path.join(one, line)) for line in lines if line and not line.startswith("#")]  # noqa: PTH118
+        waiting += map(slashed, git_files.alternates(one))
     return tuple(found)
 
 
