@@ -10,7 +10,6 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.workspace.checkpoints.cleaning import clean, kept
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.checkpoints.protected_files import new_record
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.places import Place, place
 
@@ -114,7 +113,7 @@ def test_what_belongs_to_a_workflow_that_is_gone_is_forgotten(files: WorkspaceFi
 def test_held_files_stay_until_their_workflow_goes(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
     (ws / "AGENTS.md").write_text("x" * 1000)
     with files.root(ws).located("AGENTS.md") as (folder, name):
-        held = files.held.take(new_record(files, Author("w"), ws, "AGENTS.md"), folder, name)
+        held = files.held.take(files.held_record(Author("w"), ws, "AGENTS.md"), folder, name)
     assert not (ws / "AGENTS.md").exists()
     clock.now = NOW + timedelta(days=400)
     clean(files, before=clock.now, most=0, workflows={"w"})

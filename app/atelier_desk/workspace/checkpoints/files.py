@@ -22,6 +22,7 @@ from typing import Protocol
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.domain.held import HeldFile
 from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints.held import HeldFiles
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
@@ -91,6 +92,20 @@ class WorkspaceFiles:
     def sweep(self) -> set[str]:
         """Settle what programs that still run did to protected files, before anything obeys those; the workflows of what is held."""
         return {workflow_id for each in list(self.running) for workflow_id in each.sweep()}
+
+    def held_record(self, author: Author, root: Path, path: str, *, by: str = "") -> HeldFile:
+        """The record of something that is to be held; ``by``: who made it, when it was no agent."""
+        return HeldFile(
+            id=f"{time.time_ns():020d}-{secrets.token_hex(3)}",
+            workflow_id=author.workflow_id,
+            run_id=author.run_id,
+            call_id=author.call_id,
+            agent_name=author.agent_name,
+            author=by,
+            at=self.now(),
+            root=str(root),
+            path=path,
+        )
 
     def root(self, folder: Path | str) -> ConfinedRoot:
         """The granted folder, confined."""

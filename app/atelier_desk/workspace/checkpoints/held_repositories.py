@@ -17,7 +17,6 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.held import LAUNCHER
-from atelier_desk.workspace.checkpoints.protected_files import new_record
 
 log = logging.getLogger(__name__)
 Entry = Mapping[str, str]
@@ -60,7 +59,7 @@ def _adopted(files: WorkspaceFiles, author: Author, place: Path, by: str) -> Hel
         path, root = Path(about["path"]), Path(about["root"])
         (name,) = (each.name for each in place.iterdir() if each.name != "held.json")
         below = path.relative_to(root).as_posix()
-        record = new_record(files, author, root, below, by=by)
+        record = files.held_record(author, root, below, by=by)
         record = record.model_copy(update={"replaces": files.digest_at(files.root(root), below, follow=False)})
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import stat
 import time
 from collections import deque
@@ -30,6 +29,7 @@ from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.held import shown_path
+from atelier_desk.workspace.checkpoints.held_repositories import adopt_left
 from atelier_desk.workspace.diffs import digest
 
 log = logging.getLogger(__name__)
@@ -305,7 +305,7 @@ class ProtectedFiles:
                 if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
                     os.unlink(name, dir_fd=folder)
                     return None
-                record = new_record(files, self._author, key[0], shown_path(key[1]), by=self._by).model_copy(update={"replaces": replaces})
+                record = files.held_record(self._author, key[0], shown_path(key[1]), by=self._by).model_copy(update={"replaces": replaces})
                 return files.held.take(record, folder, name)
         except ToolError as error:
             if error.code in ("not_found", "not_a_folder"):
@@ -374,8 +374,6 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
 
     The workflows of what is held. Blocks.
     """
-    from atelier_desk.workspace.checkpoints.held_repositories import adopt_left
-
     told: set[str] = set()
     with files.lock:
         left = [] if files.recovered else list(files.held.begun())
@@ -386,28 +384,17 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
             known = {(str(root), path) for root, path in about["names"]}
             roots = [Path(root) for root in about["roots"] if Path(root).is_dir()]
             for root, path in look(roots).found:
-                if (str(root), path) not in known:
-                    with contextlib.suppress(AtelierError, OSError), files.root(root).located(path, follow=False) as (folder, name):
-                        record = new_record(files, Author(about["workflow_id"]), root, shown_path(path))
+                if (str(root), path) in known:
+                    continue
+                try:
+                    with files.root(root).located(path, follow=False) as (folder, name):
+                        record = files.held_record(Author(about["workflow_id"]), root, shown_path(path))
                         files.held.take(record, folder, name)
                         told.add(record.workflow_id)
+                except (AtelierError, OSError):
+                    log.warning("a protected file of a program that was killed cannot be held: %s in %s", path, root, exc_info=True)
             files.held.end(id)
     return told | files.sweep()
-
-
-def new_record(files: WorkspaceFiles, author: Author, root: Path, path: str, *, by: str = "") -> HeldFile:
-    """The record of something that is to be held."""
-    return HeldFile(
-        id=f"{time.time_ns():020d}-{secrets.token_hex(3)}",
-        workflow_id=author.workflow_id,
-        run_id=author.run_id,
-        call_id=author.call_id,
-        agent_name=author.agent_name,
-        author=by,
-        at=files.now(),
-        root=str(root),
-        path=path,
-    )
 
 
 def look_at(root: Path, path: str) -> Seen | None:
