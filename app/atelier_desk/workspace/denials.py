@@ -10,6 +10,7 @@ from time import monotonic
 
 from atelier_desk.domain.denial import Ban
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.paths import within
 from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
 from atelier_desk.workspace.commands.options import UnknownOptionError
@@ -72,9 +73,7 @@ class Denials:
     def other_names(self, path: str) -> list[str]:
         """How rules spell a path (absolute, links followed) that they reach under another name: through a link, or a second one of the
         same file."""
-        found = [
-            base + path[len(real.rstrip("/")) :] for base, real in self._links() if path == real or path.startswith(real.rstrip("/") + "/")
-        ]
+        found = [base + path[len(led.rstrip("/")) :] for base, led in self._links() if within(led, path)]
         try:
             several = os.stat(path).st_nlink > 1 and not os.path.isdir(path)  # noqa: PTH112, PTH116
         except OSError:
@@ -93,8 +92,7 @@ class Denials:
 
     def taken(self, folder: str) -> list[str]:
         """The denied paths that a folder (links followed) holds, and something in it where all of it is denied."""
-        whole = folder.rstrip("/")
-        found = [each for each in self.now().found if each.real == whole or each.real.startswith(f"{whole}/")]
+        found = [each for each in self.now().found if within(folder, each.real)]
         return [f"{each.path}/…" if os.path.isdir(each.real) else each.path for each in found]  # noqa: PTH112
 
     def _starts(self, ban: Ban) -> Sequence[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from atelier_desk.domain.denial import Ban
+from atelier_desk.domain.paths import within
 from atelier_desk.workspace.processes.git_files import led_to, work_trees
 from atelier_desk.workspace.processes.sandbox import FOLDERS
 
@@ -74,7 +75,7 @@ def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     home = real(home)
     look = _Look(tuple(dict.fromkeys(real(root) for root in roots)), home)
     for root in look.roots:
-        if not any(root != other and _within(root, other) for other in look.roots):
+        if not any(root != other and within(other, root) for other in look.roots):
             look.walk(root, [(ban, _start(ban, root, home)) for ban in bans], repositories=True)
     for ban in bans:
         if ban.start != "workspace":
@@ -85,10 +86,6 @@ def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
 
 def _start(ban: Ban, root: str, home: str) -> str:
     return {"workspace": root, "home": home, "top": "/"}[ban.start]
-
-
-def _within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 @dataclass(slots=True)
@@ -109,7 +106,7 @@ class _Look:
                 continue
             for root in self.roots:
                 parent = os.path.dirname(each.real)  # noqa: PTH120
-                while _within(parent, root) and parent != root:
+                while within(root, parent) and parent != root:
                     pinned[parent] = None
                     parent = os.path.dirname(parent)  # noqa: PTH120
         return Denied(tuple(self.found.values()), self.unseen, tuple(sorted(pinned)), tuple(self.repositories))
@@ -117,7 +114,7 @@ class _Look:
     def elsewhere(self, ban: Ban, start: str) -> None:
         """A rule about a place that is no granted folder: from the last name of it that has no pattern."""
         base = slashed(os.path.join(start, ban.base)) if ban.base else start  # noqa: PTH118
-        walked = real(base) == base and any(_within(base, root) for root in self.roots)
+        walked = real(base) == base and any(within(root, base) for root in self.roots)
         if walked or not os.path.lexists(base):
             return
         if ban.base and self._takes(ban, start, base, whole=True) and not self._needed(base):
@@ -157,7 +154,7 @@ class _Look:
     @staticmethod
     def _takes(ban: Ban, start: str, path: str, *, whole: bool) -> bool:
         """Whether a ban covers a path, or everything in it when it is a folder."""
-        if ban.start != "top" and not _within(path, start):
+        if ban.start != "top" and not within(start, path):
             return False
         below = path.lstrip("/") if ban.start == "top" else path[len(start.rstrip("/")) + 1 :]
         return ban.matches(below) or (whole and (ban.matches(f"{below}/") or ban.matches(f"{below}/\1")))
@@ -166,7 +163,7 @@ class _Look:
         """Whether commands cannot do without a folder: what they work in, and where their own files are."""
         whole = real(path)
         own = real(tempfile.gettempdir())
-        return any(_within(root, whole) for root in self.roots) or _within(own, whole) or (
+        return any(within(whole, root) for root in self.roots) or within(whole, own) or (
             os.path.dirname(whole) == own and os.path.basename(whole).startswith(FOLDERS)  # noqa: PTH119, PTH120
         )  # fmt: skip
 

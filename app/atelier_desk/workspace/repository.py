@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from os.path import realpath
 from pathlib import Path
 
+from atelier_desk.domain.paths import within
 from atelier_desk.domain.text import shorten
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.git_settings import Setting, is_known
@@ -170,7 +171,7 @@ class _Look:
         return self._inside(path) or any(Path(path).is_relative_to(each) for each in (self._git, self._common) if each)
 
     def _inside(self, path: str) -> bool:
-        return any(path == root or path.startswith(root.rstrip("/") + "/") for root in self._roots)
+        return any(within(root, path) for root in self._roots)
 
     def _found_in(self) -> tuple[str, str]:
         """The folder whose ``.git`` led to the repository, empty for none, as for one that lies bare in a folder; and the repository's own

@@ -20,6 +20,7 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.paths import within
 from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run import repositories
@@ -29,7 +30,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import denying, pattern, taint
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
-from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target, within
+from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
