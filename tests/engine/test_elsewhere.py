@@ -17,6 +17,9 @@ from atelier_desk.storage.copies import origin
 from atelier_desk.storage.folder.datadir import DataDir
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
+from tests.support.inspections import inspected_once
+
+__all__ = ["inspected_once"]
 
 LOOSE = ApprovalSettings(
     flags=ApprovalFlags(mcp=False, file_ops=False), on_timeout=OnTimeout.APPROVE, risks={"run_command": "low", "read_file": "high"}
@@ -80,7 +83,9 @@ OFF = {
 }
 
 
-async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirmed(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirmed(
+    open_atelier: Opener, tmp_path: Path, inspected_once: None
+) -> None:
     folder = tmp_path / "work" / "in"
     folder.mkdir(parents=True)
     cast = Cast(Lead=[[call("read_file", "r", path="a.txt")]])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,16 +21,34 @@ from atelier_desk.storage.copies.restore import finish_restore, restore
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.support.databases import PlaceDatabase
+from tests.support.inspections import inspected_once
 
 Change = Callable[[dict[str, Any], dict[str, bytes]], None]
 
 
+__all__ = ["inspected_once"]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory, place_database: PlaceDatabase) -> DataDir:
+    """A data folder that made a backup: once, since most of the time goes into that."""
+    datadir = DataDir(tmp_path_factory.mktemp("template") / "data").ensure()
+
+    async def make() -> None:
+        async with await Store.open(place_database(datadir.database), fsync=False) as store:
+            await Repositories(store, datadir).workflows.create(Workflow(name="kept"))
+            (datadir.tools / "own.py").write_text("x = 1\n")
+            await backup.create(store, datadir, datadir.backups / "mine.zip")
+
+    asyncio.run(make())
+    return datadir
+
+
 @pytest.fixture
-async def made(datadir: DataDir) -> BackupInfo:
-    async with await Store.open(datadir.database) as store:
-        await Repositories(store, datadir).workflows.create(Workflow(name="kept"))
-        (datadir.tools / "own.py").write_text("x = 1\n")
-        return await backup.create(store, datadir, datadir.backups / "mine.zip")
+async def made(template: DataDir, datadir: DataDir, inspected_once: None) -> BackupInfo:
+    shutil.copytree(template.root, datadir.root, dirs_exist_ok=True)
+    return await verify(datadir.backups / "mine.zip", datadir.root)
 
 
 def rewritten(path: Path, change: Change) -> Path:
