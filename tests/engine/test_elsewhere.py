@@ -14,7 +14,6 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data import restore_backup
 from atelier_desk.engine.services.own_tools import OwnToolState
 from atelier_desk.storage.copies import origin
-from atelier_desk.storage.folder.datadir import DataDir
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
 from tests.support.inspections import inspected_once
@@ -99,7 +98,7 @@ async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirm
     await restore_backup(tmp_path / "mine.zip", root)
     async with open_atelier(model_factory=cast) as atelier:
         assert await granted(atelier) == before, "its own backup comes back as it was"
-    DataDir(root).backup_key.unlink()
+    (root / origin.KEY).unlink()
     await restore_backup(tmp_path / "mine.zip", root, from_elsewhere=True)
     async with open_atelier(model_factory=cast, start=False) as atelier:
         assert (await atelier.permissions.rules())[0].held, "also where nothing but the database is opened"

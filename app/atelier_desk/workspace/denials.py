@@ -85,7 +85,8 @@ class Denials:
     def _links(self) -> list[tuple[str, str]]:
         """The places that rules begin with and that are reached through a link, and where they really lie."""
         if monotonic() - self._followed > _HOLDS_S:
-            bases = dict.fromkeys(os.path.join(start, ban.base) for ban in self.bans if ban.base for start in self._starts(ban))  # noqa: PTH118
+            placed = ((start, ban.base) for ban in self.bans if ban.base for start in ban.starts(self.roots, self.home))
+            bases = dict.fromkeys(os.path.join(start, base) for start, base in placed)  # noqa: PTH118
             self._linked = [(base, led) for base in bases if (led := real(base)) != base]
             self._followed = monotonic()
         return self._linked
@@ -95,15 +96,12 @@ class Denials:
         found = [each for each in self.now().found if within(folder, each.real)]
         return [f"{each.path}/…" if os.path.isdir(each.real) else each.path for each in found]  # noqa: PTH112
 
-    def _starts(self, ban: Ban) -> Sequence[str]:
-        return {"workspace": self.roots, "home": (self.home,), "top": ("/",)}[ban.start]
-
     def covers(self, path: str) -> bool:
         """Whether reading a path (absolute, as it is spelled) is denied."""
         return any(
             ban.reads and path.startswith(start.rstrip("/") + "/") and ban.matches(path[len(start.rstrip("/")) + 1 :])
             for ban in self.bans
-            for start in self._starts(ban)
+            for start in ban.starts(self.roots, self.home)
         )
 
     def repositories(self, denied: Denied) -> list[str]:

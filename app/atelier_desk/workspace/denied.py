@@ -38,7 +38,7 @@ class Denied:
     """What is there that rules deny.
 
     Attributes:
-        whole: everything was looked at; False when there is more than that in ``unseen``.
+        unseen: a folder that was not looked at; empty when everything was.
         pinned: the folders above a denied path that must keep their names: the rule is about that place.
         repositories: git's own folders among what was looked at, and those that lead to it from above.
     """
@@ -47,10 +47,6 @@ class Denied:
     unseen: str = ""
     pinned: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        return not self.unseen
 
     @property
     def unreadable(self) -> tuple[str, ...]:
@@ -76,16 +72,12 @@ def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     look = _Look(tuple(dict.fromkeys(real(root) for root in roots)), home)
     for root in look.roots:
         if not any(root != other and within(other, root) for other in look.roots):
-            look.walk(root, [(ban, _start(ban, root, home)) for ban in bans], repositories=True)
+            look.walk(root, [(ban, ban.starts((root,), home)[0]) for ban in bans], repositories=True)
     for ban in bans:
         if ban.start != "workspace":
-            look.elsewhere(ban, _start(ban, "", home))
+            look.elsewhere(ban, ban.starts((), home)[0])
     look.same_files()
     return look.denied()
-
-
-def _start(ban: Ban, root: str, home: str) -> str:
-    return {"workspace": root, "home": home, "top": "/"}[ban.start]
 
 
 @dataclass(slots=True)
@@ -157,7 +149,7 @@ class _Look:
         if ban.start != "top" and not within(start, path):
             return False
         below = path.lstrip("/") if ban.start == "top" else path[len(start.rstrip("/")) + 1 :]
-        return ban.matches(below) or (whole and (ban.matches(f"{below}/") or ban.matches(f"{below}/\1")))
+        return ban.covers_all(below) if whole else ban.matches(below)
 
     def _needed(self, path: str) -> bool:
         """Whether commands cannot do without a folder: what they work in, and where their own files are."""

@@ -109,7 +109,8 @@ async def test_its_own_backup_comes_back_without_a_question(made: BackupInfo, da
     assert origin.made_here(made.path, datadir.root, MANIFEST, MANIFEST_BYTES)
     assert (await restore(made.path, datadir)).own
     assert origin.marked(datadir.root) == b""
-    assert (datadir.backup_key.stat().st_mode & 0o777, len(datadir.backup_key.read_bytes())) == (0o600, 32)
+    key = datadir.root / origin.KEY
+    assert (key.stat().st_mode & 0o777, len(key.read_bytes())) == (0o600, 32)
     with zipfile.ZipFile(made.path) as file:
         assert not [name for name in file.namelist() if "key" in name], "the key is part of no backup"
 
@@ -134,9 +135,9 @@ async def test_one_that_was_changed_or_is_older_is_refused_until_it_is_said_to_b
 async def test_on_a_fresh_machine_it_is_from_elsewhere(made: BackupInfo, tmp_path: Path, key: str) -> None:
     fresh = DataDir(tmp_path / "fresh").ensure()
     if key == "a folder":
-        fresh.backup_key.mkdir()
+        (fresh.root / origin.KEY).mkdir()
     elif key != "none":
-        fresh.backup_key.write_bytes(b"k" * 32 if key == "another" else b"")
+        (fresh.root / origin.KEY).write_bytes(b"k" * 32 if key == "another" else b"")
     with pytest.raises(StorageError, match="--from-elsewhere"):
         await restore(made.path, fresh)
     assert not (await restore(made.path, fresh, from_elsewhere=True)).own

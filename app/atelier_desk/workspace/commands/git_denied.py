@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,8 +28,7 @@ def patterns(bans: Iterable[Ban], top: str, roots: Sequence[str], home: str) -> 
     """The denied paths as globs below a folder ``top``, which may lie above or below where a rule begins; everything is ``**``."""
     found: dict[str, None] = {}
     for ban in bans:
-        starts = {"workspace": roots, "home": (home,), "top": ("/",)}[ban.start] if ban.reads else ()
-        for start in starts:
+        for start in ban.starts(roots, home) if ban.reads else ():
             for each in _below(ban, real(start), top):
                 found[each] = None
     return tuple(found)
@@ -39,7 +38,7 @@ def _below(ban: Ban, start: str, top: str) -> list[str]:
     line = ban.line.strip("/")
     if top == start or top.startswith(start.rstrip("/") + "/"):
         rest = [part for part in top[len(start.rstrip("/")) :].split("/") if part]
-        if rest and (ban.matches("/".join(rest)) or ban.matches("/".join(rest) + "/") or ban.matches("/".join(rest) + "/\1")):
+        if rest and ban.covers_all("/".join(rest)):
             return ["**"]
         if not ban.anchored:
             return [f"**/{line}"]
@@ -128,20 +127,20 @@ def _check_objects(file: str, command: str, revisions: Sequence[str], folder: Pa
 
 
 def _ask(file: str, folder: Path, *arguments: str) -> str:
-    """What a question about objects alone comes to; empty when git does not answer. Such questions run nothing a repository names."""
+    """What a question about objects alone comes to; empty when git does not answer."""
+    return (_answer(file, folder, environment.environment(folder), *arguments) or b"").decode("utf-8", "replace")
+
+
+def _answer(file: str, folder: str | Path, environ: Mapping[str, str], *arguments: str) -> bytes | None:
+    """What git answers, None when it does not. Only for questions that run nothing a repository names."""
     try:
         done = subprocess.run(
-            (file, "--no-pager", "--no-optional-locks", *_OFF, *arguments),
-            cwd=folder,
-            env={**environment.environment(folder), **git.ENVIRONMENT},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+            (file, "--no-pager", "--no-optional-locks", *_OFF, *arguments), cwd=folder, env={**environ, **git.ENVIRONMENT},
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 def objects(repository: str) -> tuple[str, ...]:
@@ -188,18 +187,11 @@ def _holds(repository: str, globs: tuple[str, ...], _state: tuple[object, ...]) 
     if not file:
         return True
     wanted = pathspecs(globs, without=False)
-    environ = {**environment.environment(None), **git.ENVIRONMENT}
+    environ = {**environment.environment(None), "GIT_DIR": repository, "GIT_WORK_TREE": repository}
     questions = (("rev-list", "--all", "--reflog", "--max-count=1", "--", *wanted), ("ls-files", "--cached", "--", *wanted))
     for question in questions:
-        words = (file, "--no-pager", "--no-optional-locks", *_OFF, *question)
-        try:
-            done = subprocess.run(
-                words, cwd=repository, env={**environ, "GIT_DIR": repository, "GIT_WORK_TREE": repository}, stdin=subprocess.DEVNULL,
-                capture_output=True, timeout=_SECONDS, check=False,
-            )  # fmt: skip
-        except (OSError, subprocess.TimeoutExpired):
-            return True
-        if done.returncode != 0 or done.stdout.strip():
+        said = _answer(file, repository, environ, *question)
+        if said is None or said.strip():
             return True
     return False
 
