@@ -22,8 +22,7 @@ from atelier_desk.tools.base import ToolResult
 from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
-from atelier_desk.workspace.commands import repository_changes
-from atelier_desk.workspace.commands.judge import judge
+from atelier_desk.workspace.commands.judge import changes_repositories, judge
 from atelier_desk.workspace.processes import process, sandbox
 from atelier_desk.workspace.processes.talking import Talking
 from tests.tools.shell.conftest import Bench
@@ -355,7 +354,7 @@ async def test_what_was_asked_for_stays(bench: Bench, tmp_path: Path, monkeypatc
     ],
 )  # fmt: skip
 def test_only_what_does_nothing_else_may_change_repositories(line: str) -> None:
-    assert not repository_changes.purpose(judge(line))
+    assert not changes_repositories(judge(line))
 
 
 @pytest.mark.parametrize("line", ["git config --get a.b", "git config a.b", "git config -l", "git config get a.b", "git config --list"])

@@ -18,8 +18,7 @@ from atelier_desk.tools.describe import About, DescribedTool
 from atelier_desk.tools.sections import SHELL
 from atelier_desk.tools.shell import noting, running
 from atelier_desk.tools.shell.risk import risk_of
-from atelier_desk.workspace.commands import repository_changes
-from atelier_desk.workspace.commands.judge import File, Judgement, judge
+from atelier_desk.workspace.commands.judge import File, Judgement, changes_repositories, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.line import LONGEST
 from atelier_desk.workspace.processes.output import MOST_BYTES, MOST_LINES
@@ -141,7 +140,7 @@ class RunCommand(DescribedTool):
                 order, input.sandbox, place, commands, context.workflow_id, kept_from,
                 read_only=protected.read_only(),
                 only=running.named(judgement, place) if input.sandbox == "workspace" else None,
-                changes_repositories=repository_changes.purpose(judgement),
+                changes_repositories=changes_repositories(judgement),
             )  # fmt: skip
         if not input.background:
             async with noting.noted(self.services, context, place, writes=not judgement.safe, protected=protected) as changes:

@@ -262,3 +262,12 @@ def _file(name: str, command: Simple, folder: str) -> File:
         # Never tidied up: with links in it, what a path with ".." means is known to the file system alone.
         return File(join(folder, name), globs)
     return File(normpath(join(folder, name)) if name else name, globs)
+
+
+def changes_repositories(judgement: Judgement) -> bool:
+    """Whether a line changes settings and does nothing else but read: what it leaves in repositories is what was asked about."""
+    asked = [judged.command.arguments[1:] for judged in judgement.commands if judged.command.arguments[0] == "git" and not judged.safe]
+    others = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] != "git")
+    if judgement.line is None or judgement.redirected:
+        return False
+    return others and bool(asked) and all(map(repository_changes.changes_settings, asked))

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from atelier_desk.workspace.commands.options import Operands, Rules, Taken, UnknownOptionError, take
-
-if TYPE_CHECKING:
-    from atelier_desk.workspace.commands.judge import Judgement
 
 _DOCS = "https://git-scm.com/docs/git-{}"
 SETTINGS = ".git/config"
@@ -75,12 +70,3 @@ def _only_reads(taken: Taken) -> bool:
         return True
     removes = {"--unset", "--unset-all", "--remove-section", "--rename-section"}
     return len(taken.operands) < 2 and not set(taken.options) & removes
-
-
-def purpose(judgement: Judgement) -> bool:
-    """Whether a line changes settings and does nothing else but read: what it leaves in repositories is what was asked about."""
-    git = [judged.command.arguments[1:] for judged in judgement.commands if judged.command.arguments[0] == "git" and not judged.safe]
-    others = all(judged.safe for judged in judgement.commands if judged.command.arguments[0] != "git")
-    if judgement.line is None or judgement.redirected:
-        return False
-    return others and bool(git) and all(map(changes_settings, git))
