@@ -19,7 +19,8 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.models import ModelService
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
+from atelier_desk.storage.copies import origin
+from atelier_desk.storage.folder.datadir import default_data_dir
 from tests.cli.conftest import Cli, Result
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
@@ -332,7 +333,7 @@ def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli
     assert cli("backup", "create", "b.zip").status == 0
     assert "another installation" not in cli("backup", "verify", "b.zip").err
     assert cli("backup", "restore", "b.zip", "--json").json["own"] is True
-    DataDir(default_data_dir()).backup_key.unlink()
+    (default_data_dir() / origin.KEY).unlink()
     assert "another installation" in cli("backup", "verify", "b.zip").err
     refused = cli("backup", "restore", "b.zip")
     assert (refused.status, "--from-elsewhere" in refused.err) == (1, True)

@@ -14,9 +14,11 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data import restore_backup
 from atelier_desk.engine.services.own_tools import OwnToolState
 from atelier_desk.storage.copies import origin
-from atelier_desk.storage.folder.datadir import DataDir
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
+from tests.support.inspections import inspected_once
+
+__all__ = ["inspected_once"]
 
 LOOSE = ApprovalSettings(
     flags=ApprovalFlags(mcp=False, file_ops=False), on_timeout=OnTimeout.APPROVE, risks={"run_command": "low", "read_file": "high"}
@@ -80,7 +82,9 @@ OFF = {
 }
 
 
-async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirmed(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirmed(
+    open_atelier: Opener, tmp_path: Path, inspected_once: None
+) -> None:
     folder = tmp_path / "work" / "in"
     folder.mkdir(parents=True)
     cast = Cast(Lead=[[call("read_file", "r", path="a.txt")]])
@@ -94,7 +98,7 @@ async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirm
     await restore_backup(tmp_path / "mine.zip", root)
     async with open_atelier(model_factory=cast) as atelier:
         assert await granted(atelier) == before, "its own backup comes back as it was"
-    DataDir(root).backup_key.unlink()
+    (root / origin.KEY).unlink()
     await restore_backup(tmp_path / "mine.zip", root, from_elsewhere=True)
     async with open_atelier(model_factory=cast, start=False) as atelier:
         assert (await atelier.permissions.rules())[0].held, "also where nothing but the database is opened"

@@ -81,6 +81,7 @@ def test_a_difference_from_the_table_is_a_failure(script: ModuleType, monkeypatc
     table.write_text(f"before\n{script.START}old\n{script.END}after\n", "utf-8")
     monkeypatch.setattr(script, "TABLE", table)
     monkeypatch.setattr(script, "cell", lambda uv, system, python, environment: f"{system.name} {python}")
+    monkeypatch.setattr(script, "uv_environment", dict)
     monkeypatch.setattr(script.sys, "argv", ["platforms.py", "uv"])
     assert script.main() == 1
     monkeypatch.setattr(script.sys, "argv", ["platforms.py", "uv", "--update"])
@@ -92,6 +93,7 @@ def test_a_difference_from_the_table_is_a_failure(script: ModuleType, monkeypatc
 
 
 def test_an_index_that_cannot_be_reached_is_a_failure(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "uv_environment", dict)
     monkeypatch.setattr(script.sys, "argv", ["platforms.py", str(ROOT / "no-such-uv")])
     with pytest.raises(OSError, match="no-such-uv"):
         script.main()

@@ -113,7 +113,7 @@ def test_what_belongs_to_a_workflow_that_is_gone_is_forgotten(files: WorkspaceFi
 def test_held_files_stay_until_their_workflow_goes(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
     (ws / "AGENTS.md").write_text("x" * 1000)
     with files.root(ws).located("AGENTS.md") as (folder, name):
-        held = files.held.take(files.new_held(Author("w"), ws, "AGENTS.md"), folder, name)
+        held = files.held.take(files.held_record(Author("w"), ws, "AGENTS.md"), folder, name)
     assert not (ws / "AGENTS.md").exists()
     clock.now = NOW + timedelta(days=400)
     clean(files, before=clock.now, most=0, workflows={"w"})

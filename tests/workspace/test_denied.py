@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.denial import Ban
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.permissions import denying
 from atelier_desk.workspace import denied
@@ -14,7 +15,7 @@ from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.denied import find
 
 
-def bans(*rules: str) -> tuple[denied.Ban, ...]:
+def bans(*rules: str) -> tuple[Ban, ...]:
     return denying.bans(PermissionRule(text=rule, action=Action.DENY) for rule in rules)
 
 
@@ -77,9 +78,9 @@ def test_the_folders_above_an_anchored_path_keep_their_names(folder: Path) -> No
 
 
 def test_more_than_is_looked_at_is_unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find(bans("read_file(.env)"), [str(folder)], "").whole
+    assert not find(bans("read_file(.env)"), [str(folder)], "").unseen
     monkeypatch.setattr(denied, "FOUND", 1)
-    assert not find(bans("read_file(.env*)"), [str(folder)], "").whole
+    assert find(bans("read_file(.env*)"), [str(folder)], "").unseen
     monkeypatch.setattr(denied, "ENTRIES", 3)
     assert find(bans("read_file(nothing)"), [str(folder)], "").unseen
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,7 +43,10 @@ class Ban:
             parts.append(part)
         return "/".join(parts)
 
-    @property
-    def plain(self) -> bool:
-        """Whether the line names one place without patterns."""
-        return self.anchored and self.base == self.line.strip("/")
+    def starts(self, roots: Sequence[str], home: str) -> Sequence[str]:
+        """The folders that the line begins in; ``roots`` are the granted ones."""
+        return {"workspace": roots, "home": (home,), "top": ("/",)}[self.start]
+
+    def covers_all(self, path: str) -> bool:
+        """Whether the line covers a folder with all in it."""
+        return self.matches(path) or self.matches(f"{path}/") or self.matches(f"{path}/\1")

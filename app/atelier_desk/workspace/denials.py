@@ -10,10 +10,11 @@ from time import monotonic
 
 from atelier_desk.domain.denial import Ban
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.paths import within
 from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
 from atelier_desk.workspace.commands.options import UnknownOptionError
-from atelier_desk.workspace.denied import Denied, above, find, real, slashed
+from atelier_desk.workspace.denied import Denied, above, find, real, slashed, work_tree
 from atelier_desk.workspace.processes import sandbox
 
 _HOLDS_S = 2.0
@@ -72,9 +73,7 @@ class Denials:
     def other_names(self, path: str) -> list[str]:
         """How rules spell a path (absolute, links followed) that they reach under another name: through a link, or a second one of the
         same file."""
-        found = [
-            base + path[len(real.rstrip("/")) :] for base, real in self._links() if path == real or path.startswith(real.rstrip("/") + "/")
-        ]
+        found = [base + path[len(led.rstrip("/")) :] for base, led in self._links() if within(led, path)]
         try:
             several = os.stat(path).st_nlink > 1 and not os.path.isdir(path)  # noqa: PTH112, PTH116
         except OSError:
@@ -86,26 +85,23 @@ class Denials:
     def _links(self) -> list[tuple[str, str]]:
         """The places that rules begin with and that are reached through a link, and where they really lie."""
         if monotonic() - self._followed > _HOLDS_S:
-            bases = dict.fromkeys(os.path.join(start, ban.base) for ban in self.bans if ban.base for start in self._starts(ban))  # noqa: PTH118
+            placed = ((start, ban.base) for ban in self.bans if ban.base for start in ban.starts(self.roots, self.home))
+            bases = dict.fromkeys(os.path.join(start, base) for start, base in placed)  # noqa: PTH118
             self._linked = [(base, led) for base in bases if (led := real(base)) != base]
             self._followed = monotonic()
         return self._linked
 
     def taken(self, folder: str) -> list[str]:
         """The denied paths that a folder (links followed) holds, and something in it where all of it is denied."""
-        whole = folder.rstrip("/")
-        found = [each for each in self.now().found if each.real == whole or each.real.startswith(f"{whole}/")]
+        found = [each for each in self.now().found if within(folder, each.real)]
         return [f"{each.path}/…" if os.path.isdir(each.real) else each.path for each in found]  # noqa: PTH112
-
-    def _starts(self, ban: Ban) -> Sequence[str]:
-        return {"workspace": self.roots, "home": (self.home,), "top": ("/",)}[ban.start]
 
     def covers(self, path: str) -> bool:
         """Whether reading a path (absolute, as it is spelled) is denied."""
         return any(
             ban.reads and path.startswith(start.rstrip("/") + "/") and ban.matches(path[len(start.rstrip("/")) + 1 :])
             for ban in self.bans
-            for start in self._starts(ban)
+            for start in ban.starts(self.roots, self.home)
             for start in dict.fromkeys((start, real(start)))
         )
 
@@ -179,7 +175,7 @@ class Denials:
         """
         if not self.bans:
             return words
-        top = git_denied.work_tree(folder) or real(folder)
+        top = work_tree(folder) or real(folder)
         globs = git_denied.patterns(self.bans, top, self.roots, self.home)
         try:
             return git_denied.excluding(words, asked, folder, top, globs, self.covers)

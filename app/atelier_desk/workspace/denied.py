@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
 from atelier_desk.domain.denial import Ban
+from atelier_desk.domain.paths import within
+from atelier_desk.workspace.processes.git_files import led_to, work_trees
 from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 ENTRIES = 200_000
@@ -38,7 +39,7 @@ class Denied:
     """What is there that rules deny.
 
     Attributes:
-        whole: everything was looked at; False when there is more than that in ``unseen``.
+        unseen: a folder that was not looked at; empty when everything was.
         pinned: the folders above a denied path that must keep their names: the rule is about that place.
         repositories: git's own folders among what was looked at, and those that lead to it from above.
     """
@@ -47,10 +48,6 @@ class Denied:
     unseen: str = ""
     pinned: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        return not self.unseen
 
     @property
     def unreadable(self) -> tuple[str, ...]:
@@ -75,21 +72,13 @@ def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     home = real(home)
     look = _Look(tuple(dict.fromkeys(real(root) for root in roots)), home)
     for root in look.roots:
-        if not any(root != other and _within(root, other) for other in look.roots):
-            look.walk(root, [(ban, _start(ban, root, home)) for ban in bans], repositories=True)
+        if not any(root != other and within(other, root) for other in look.roots):
+            look.walk(root, [(ban, ban.starts((root,), home)[0]) for ban in bans], repositories=True)
     for ban in bans:
         if ban.start != "workspace":
-            look.elsewhere(ban, _start(ban, "", home))
+            look.elsewhere(ban, ban.starts((), home)[0])
     look.same_files()
     return look.denied()
-
-
-def _start(ban: Ban, root: str, home: str) -> str:
-    return {"workspace": root, "home": home, "top": "/"}[ban.start]
-
-
-def _within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 @dataclass(slots=True)
@@ -113,7 +102,7 @@ class _Look:
                 continue
             for root in self.roots:
                 parent = os.path.dirname(each.real)  # noqa: PTH120
-                while _within(parent, root) and parent != root:
+                while within(root, parent) and parent != root:
                     pinned[parent] = None
                     parent = os.path.dirname(parent)  # noqa: PTH120
         return Denied(tuple(self.found.values()), self.unseen, tuple(sorted(pinned)), tuple(self.repositories))
@@ -121,7 +110,7 @@ class _Look:
     def elsewhere(self, ban: Ban, start: str) -> None:
         """A rule about a place that is no granted folder: from the last name of it that has no pattern."""
         base = slashed(os.path.join(start, ban.base)) if ban.base else start  # noqa: PTH118
-        walked = real(base) == base and any(_within(base, root) for root in self.roots)
+        walked = real(base) == base and any(within(root, base) for root in self.roots)
         if walked or not os.path.lexists(base):
             return
         if ban.base and self._takes(ban, start, base, whole=True) and not self._needed(base):
@@ -163,16 +152,16 @@ class _Look:
     @staticmethod
     def _takes(ban: Ban, start: str, path: str, *, whole: bool) -> bool:
         """Whether a ban covers a path, or everything in it when it is a folder."""
-        if ban.start != "top" and not _within(path, start):
+        if ban.start != "top" and not within(start, path):
             return False
         below = path.lstrip("/") if ban.start == "top" else path[len(start.rstrip("/")) + 1 :]
-        return ban.matches(below) or (whole and (ban.matches(f"{below}/") or ban.matches(f"{below}/\1")))
+        return ban.covers_all(below) if whole else ban.matches(below)
 
     def _needed(self, path: str) -> bool:
         """Whether commands cannot do without a folder: what they work in, and where their own files are."""
         whole = real(path)
         own = real(tempfile.gettempdir())
-        return any(_within(root, whole) for root in self.roots) or _within(own, whole) or (
+        return any(within(whole, root) for root in self.roots) or within(whole, own) or (
             os.path.dirname(whole) == own and os.path.basename(whole).startswith(FOLDERS)  # noqa: PTH119, PTH120
         )  # fmt: skip
 
@@ -216,7 +205,7 @@ class _Look:
         folders = dict.fromkeys(each.real for each in self.found.values())
         for number, path in self._others:
             known = self._numbers.get(number)
-            if known is None or any(_within(path, folder) for folder in folders):
+            if known is None or any(within(folder, path) for folder in folders):
                 continue
             device, denied, ban = known
             with contextlib.suppress(OSError):
@@ -235,31 +224,15 @@ class _Look:
         if {"HEAD", "objects", "refs"} <= names:
             self.repositories[folder] = None
         if ".git" in names and (led := led_to(f"{folder}/.git")):
-            self.repositories[led] = None
-
-
-_LEADS = re.compile(r"gitdir:\s*(.+)")
-
-
-def led_to(path: str) -> str:
-    """The repository's folder that a file ``.git`` leads to; empty for anything else (gitrepository-layout(5))."""
-    try:
-        if os.path.isdir(path):  # noqa: PTH112
-            return real(path)
-        with open(path, "rb") as file:  # noqa: PTH123
-            said = _LEADS.match(file.read(5_000).decode("utf-8", "surrogateescape"))
-    except (OSError, ValueError):
-        return ""
-    return real(os.path.join(os.path.dirname(path), said[1].strip())) if said else ""  # noqa: PTH118, PTH120
+            self.repositories[slashed(led)] = None
 
 
 def above(folder: str) -> str:
     """The repository that a folder lies in, looked for from it upwards; empty when there is none."""
-    here = real(folder)
-    while True:
-        if os.path.lexists(f"{here}/.git") and (found := led_to(f"{here}/.git")):
-            return found
-        parent = os.path.dirname(here)  # noqa: PTH120
-        if parent == here:
-            return ""
-        here = parent
+    found = (led_to(f"{top}/.git") for top in work_trees(os.path.realpath(folder)))
+    return slashed(next(filter(None, found), ""))
+
+
+def work_tree(folder: str | os.PathLike[str]) -> str:
+    """The top of the work tree that a folder lies in; empty for none."""
+    return slashed(next(work_trees(os.path.realpath(folder)), ""))

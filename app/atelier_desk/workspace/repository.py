@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from os.path import realpath
 from pathlib import Path
 
+from atelier_desk.domain.paths import within
 from atelier_desk.domain.text import shorten
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.git_settings import Setting, is_known
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes import environment, git_files
 
 TIMEOUT_S = 3.0
 MOST_BYTES = 4 * 1024 * 1024
@@ -28,7 +29,7 @@ MOST_BYTES = 4 * 1024 * 1024
 SHOWN, _DIGITS = 3, 32
 DEPTH = 5
 """How far objects of others may lead on; git goes no further (gitrepository-layout(5))."""
-_LONGEST, _LONGEST_PATH = 200, 65_536
+_LONGEST = 200
 _FILES = frozenset({"core.excludesfile", "core.attributesfile", "mailmap.file", "diff.orderfile"})
 """Settings of the person's own that name files which reading commands open."""
 _LINKS = ("", "info", "objects", "objects/info", "objects/pack", "rebase-apply", "rebase-merge", "refs", "sequencer")
@@ -170,18 +171,16 @@ class _Look:
         return self._inside(path) or any(Path(path).is_relative_to(each) for each in (self._git, self._common) if each)
 
     def _inside(self, path: str) -> bool:
-        return any(path == root or path.startswith(root.rstrip("/") + "/") for root in self._roots)
+        return any(within(root, path) for root in self._roots)
 
     def _found_in(self) -> tuple[str, str]:
         """The folder whose ``.git`` led to the repository, empty for none, as for one that lies bare in a folder; and the repository's own
         folder, spelled as the granted folders are."""
-        here = Path(realpath(self._folder))
-        for folder in (here, *here.parents) if self._git else ():
-            entry = folder / ".git"
-            led = realpath(entry) if entry.is_dir() else _led(entry)
+        for folder in git_files.work_trees(realpath(self._folder)) if self._git else ():
+            led = git_files.led_to(os.path.join(folder, ".git"))  # noqa: PTH118
             with suppress(OSError):
                 if led and os.path.samefile(led, self._git):  # noqa: PTH121
-                    return str(folder), led
+                    return folder, led
         return "", self._git
 
     def _problems(self) -> Iterator[str]:
@@ -235,7 +234,7 @@ class _Look:
         found: list[str] = []
         waiting = [realpath(self._common + "/objects")]
         for _depth in range(DEPTH + 1):
-            listed = [path for objects in waiting for path in _alternates_of(objects)]
+            listed = [path for objects in waiting for path in git_files.alternates(objects)]
             waiting = [path for path in dict.fromkeys(listed) if path not in found]
             found += waiting
         return found
@@ -258,30 +257,6 @@ def _own_files() -> tuple[str, ...]:
     home = os.path.expanduser("~")  # noqa: PTH111
     settings = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
     return (f"{home}/.gitconfig", *(f"{settings}/git/{name}" for name in ("config", "ignore", "attributes")))
-
-
-def _led(entry: Path) -> str:
-    """Where a ``.git`` file leads, links followed; empty for another file."""
-    try:
-        with open(entry, "rb", opener=_at_once) as file:
-            said = os.fsdecode(file.read(_LONGEST_PATH))
-    except OSError:
-        return ""
-    return realpath(entry.parent / said.removeprefix("gitdir:").strip()) if said.startswith("gitdir:") else ""
-
-
-def _at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _alternates_of(objects: str) -> list[str]:
-    try:
-        # A pipe in its place would never let go of whoever opens it.
-        with open(objects + "/info/alternates", "rb", opener=_at_once) as file:
-            lines = os.fsdecode(file.read(_LONGEST_PATH)).splitlines()
-    except OSError:
-        return []
-    return [realpath(os.path.join(objects, line)) for line in lines if line and not line.startswith("#")]  # noqa: PTH118
 
 
 def _links(folder: str) -> Iterator[str]:

@@ -185,6 +185,14 @@ COMMANDS = (
 )  # fmt: skip
 
 
+def commands(turn: int) -> list[ToolCall]:
+    """All commands, a fifth of them by themselves: in each clone others."""
+    alone = [line for place, line in enumerate(COMMANDS) if place % 5 == turn % 5]
+    lines = [*alone, " && ".join(line for line in COMMANDS if line not in alone)]
+    said = [{"command": line, "modifies_files": False} for line in lines]
+    return [ToolCall(id=f"c{number:02}", name="run_command", arguments=each) for number, each in enumerate(said)]
+
+
 async def test_ten_ordinary_clones(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
     home.mkdir()
@@ -198,15 +206,13 @@ async def test_ten_ordinary_clones(open_atelier: Opener, tmp_path: Path, monkeyp
         places[clone.__name__] = clone(tmp_path / clone.__name__, beside)
         (places[clone.__name__] / "f.txt").write_text("two\n")
     calls = [ToolCall(id="s", name="git_status", arguments={}), ToolCall(id="d", name="git_diff", arguments={})]
-    calls += [
-        ToolCall(id=f"c{number:02}", name="run_command", arguments={"command": line, "modifies_files": False})
-        for number, line in enumerate(COMMANDS)
-    ]
-    calls.append(ToolCall(id="m", name="run_command", arguments={"command": "git status", "cwd": "mod", "modifies_files": False}))
+    turns = [[*calls, *commands(turn)] for turn in range(len(places))]
+    below = ToolCall(id="m", name="run_command", arguments={"command": "git status", "cwd": "mod", "modifies_files": False})
     agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=ApprovalMode.SELECTIVE)
-    steps: list[Any] = [step for name in places for step in (calls if name == "submodule" else calls[:-1], "done")]
+    turns[list(places).index("submodule")].append(below)
+    steps: list[Any] = [step for turn in turns for step in (turn, "done")]
     async with open_atelier(steps) as atelier:
-        for name, root in places.items():
+        for turn, (name, root) in zip(turns, places.items(), strict=True):
             workflow = await atelier.workflows.create(name, workspace=(str(root),))
             heard = Recorder(atelier, workflow.id)
             run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
@@ -214,7 +220,7 @@ async def test_ten_ordinary_clones(open_atelier: Opener, tmp_path: Path, monkeyp
             asked = [(each.arguments, each.about) for each in await atelier.approvals.pending()]
             assert asked == [], name
             ended = {str(each.data["call_id"]): each.data for each in heard.events if each.chunk_type.value == "tool_end"}
-            assert len(ended) >= len(calls) - 1
+            assert len(ended) == len(turn)
             assert [(name, each) for each in ended.values() if not each["success"]] == []
             assert "two" in json.dumps(ended["d"]), name
             assert "f.txt" in json.dumps(ended["s"]), name

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,16 +21,34 @@ from atelier_desk.storage.copies.restore import finish_restore, restore
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.support.databases import PlaceDatabase
+from tests.support.inspections import inspected_once
 
 Change = Callable[[dict[str, Any], dict[str, bytes]], None]
 
 
+__all__ = ["inspected_once"]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory, place_database: PlaceDatabase) -> DataDir:
+    """A data folder that made a backup: once, since most of the time goes into that."""
+    datadir = DataDir(tmp_path_factory.mktemp("template") / "data").ensure()
+
+    async def make() -> None:
+        async with await Store.open(place_database(datadir.database), fsync=False) as store:
+            await Repositories(store, datadir).workflows.create(Workflow(name="kept"))
+            (datadir.tools / "own.py").write_text("x = 1\n")
+            await backup.create(store, datadir, datadir.backups / "mine.zip")
+
+    asyncio.run(make())
+    return datadir
+
+
 @pytest.fixture
-async def made(datadir: DataDir) -> BackupInfo:
-    async with await Store.open(datadir.database) as store:
-        await Repositories(store, datadir).workflows.create(Workflow(name="kept"))
-        (datadir.tools / "own.py").write_text("x = 1\n")
-        return await backup.create(store, datadir, datadir.backups / "mine.zip")
+async def made(template: DataDir, datadir: DataDir, inspected_once: None) -> BackupInfo:
+    shutil.copytree(template.root, datadir.root, dirs_exist_ok=True)
+    return await verify(datadir.backups / "mine.zip", datadir.root)
 
 
 def rewritten(path: Path, change: Change) -> Path:
@@ -89,7 +109,8 @@ async def test_its_own_backup_comes_back_without_a_question(made: BackupInfo, da
     assert origin.made_here(made.path, datadir.root, MANIFEST, MANIFEST_BYTES)
     assert (await restore(made.path, datadir)).own
     assert origin.marked(datadir.root) == b""
-    assert (datadir.backup_key.stat().st_mode & 0o777, len(datadir.backup_key.read_bytes())) == (0o600, 32)
+    key = datadir.root / origin.KEY
+    assert (key.stat().st_mode & 0o777, len(key.read_bytes())) == (0o600, 32)
     with zipfile.ZipFile(made.path) as file:
         assert not [name for name in file.namelist() if "key" in name], "the key is part of no backup"
 
@@ -114,9 +135,9 @@ async def test_one_that_was_changed_or_is_older_is_refused_until_it_is_said_to_b
 async def test_on_a_fresh_machine_it_is_from_elsewhere(made: BackupInfo, tmp_path: Path, key: str) -> None:
     fresh = DataDir(tmp_path / "fresh").ensure()
     if key == "a folder":
-        fresh.backup_key.mkdir()
+        (fresh.root / origin.KEY).mkdir()
     elif key != "none":
-        fresh.backup_key.write_bytes(b"k" * 32 if key == "another" else b"")
+        (fresh.root / origin.KEY).write_bytes(b"k" * 32 if key == "another" else b"")
     with pytest.raises(StorageError, match="--from-elsewhere"):
         await restore(made.path, fresh)
     assert not (await restore(made.path, fresh, from_elsewhere=True)).own

@@ -192,6 +192,8 @@ async def test_it_ends_with_its_launcher(root: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     gone, alive = await asyncio.to_thread(psutil.wait_procs, watched, 10)
     assert (len(gone), alive) == (len(watched), [])
+    # Also so that its pipe is closed before the loop is.
+    assert await process.wait(20)
 
 
 SHARED = """

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from atelier_desk.policy.permissions.facts import Path, within
+from atelier_desk.domain.paths import within
+from atelier_desk.policy.permissions.facts import Path
 from atelier_desk.policy.permissions.protected import may_be, protected
 
 MOST = 5_000

@@ -20,6 +20,7 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
+from atelier_desk.domain.paths import within
 from atelier_desk.domain.permission import Action, Grounds, PermissionRule, Verdict
 from atelier_desk.domain.text import shorten
 from atelier_desk.engine.run import repositories
@@ -29,7 +30,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.approvals import risk_of
 from atelier_desk.policy.permissions import denying, pattern, taint
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
-from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target, within
+from atelier_desk.policy.permissions.facts import Command, Concern, Facts, Host, Path, Target
 from atelier_desk.policy.permissions.grounds import grounds
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.policy.permissions.scope import of_agent
@@ -46,6 +47,7 @@ from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
 from atelier_desk.workspace.commands.packages import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 from atelier_desk.workspace.denials import Denials
+from atelier_desk.workspace.denied import work_tree
 from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)
@@ -479,7 +481,7 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
         program, *words = one.command.arguments
         if program.rpartition("/")[2] == "git":
             # A revision's path starts at the top of the repository, or with ./ at the folder it runs in.
-            top = os.path.relpath(git_denied.work_tree(File(disk.start, folder)) or disk.start, disk.start)
+            top = os.path.relpath(work_tree(File(disk.start, folder)) or disk.start, disk.start)
             found += [disk.path(os.path.join(start, name)) for name in git_denied.named(words) for start in (top, folder)]
         if one.kind is Kind.RUNS:
             said = [word.partition("=")[2] if word.startswith("-") else word for word in words]

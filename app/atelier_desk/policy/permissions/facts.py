@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from atelier_desk.domain.approval import ApprovalKind, RiskName
+from atelier_desk.domain.paths import within
 
 
 class Concern(StrEnum):
@@ -133,8 +134,3 @@ class Facts:
     def parts(self) -> tuple[Part, ...]:
         """Everything it touches; empty for a call that touches nothing a rule could name."""
         return (*self.commands, *self.paths, *self.hosts, *self.agents)
-
-
-def within(root: str, path: str) -> bool:
-    """Whether an absolute path is the folder or below it; both are spelled with ``/`` and without ``..``."""
-    return path == root or path.startswith(root.rstrip("/") + "/")

@@ -21,9 +21,10 @@ from pathspec.patterns.gitignore.base import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.paths import within
 from atelier_desk.i18n import N_
 from atelier_desk.policy.permissions import glob, spelling
-from atelier_desk.policy.permissions.facts import Command, Facts, Path, within
+from atelier_desk.policy.permissions.facts import Command, Facts, Path
 from atelier_desk.policy.permissions.spelling import folded as _folded
 
 _NAME = re.compile(r"[\w.*-]+(?:\(.+\))?|section:[\w.-]+", re.DOTALL)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from atelier_desk.domain.paths import within
 from atelier_desk.domain.protected_names import folded, is_named, may_be
-from atelier_desk.policy.permissions.facts import Path, within
+from atelier_desk.policy.permissions.facts import Path
 
 __all__ = ["may_be", "protected"]
 

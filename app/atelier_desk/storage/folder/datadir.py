@@ -46,11 +46,6 @@ class DataDir:
         return self.root / "backups"
 
     @property
-    def backup_key(self) -> Path:
-        """What tells backups of this folder from others: part of none of them."""
-        return self.root / "backup.key"
-
-    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

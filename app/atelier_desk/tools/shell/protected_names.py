@@ -16,8 +16,9 @@ from functools import cache
 from os.path import normpath, realpath
 from pathlib import Path as File
 
+from atelier_desk.domain.paths import within
 from atelier_desk.domain.protected_names import is_protected
-from atelier_desk.policy.permissions.facts import Path, within
+from atelier_desk.policy.permissions.facts import Path
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.checkpoints.protected_files import look

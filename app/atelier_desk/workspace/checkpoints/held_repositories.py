@@ -59,7 +59,7 @@ def _adopted(files: WorkspaceFiles, author: Author, place: Path, by: str) -> Hel
         path, root = Path(about["path"]), Path(about["root"])
         (name,) = (each.name for each in place.iterdir() if each.name != "held.json")
         below = path.relative_to(root).as_posix()
-        record = files.new_held(author, root, below, by=by)
+        record = files.held_record(author, root, below, by=by)
         record = record.model_copy(update={"replaces": files.digest_at(files.root(root), below, follow=False)})
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:

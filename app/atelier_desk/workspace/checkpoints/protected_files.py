@@ -307,7 +307,7 @@ class ProtectedFiles:
                 if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
                     os.unlink(name, dir_fd=folder)
                     return None
-                record = files.new_held(self._author, key[0], shown_path(key[1]), by=self._by).model_copy(update={"replaces": replaces})
+                record = files.held_record(self._author, key[0], shown_path(key[1]), by=self._by).model_copy(update={"replaces": replaces})
                 return files.held.take(record, folder, name)
         except ToolError as error:
             if error.code in ("not_found", "not_a_folder"):
@@ -386,11 +386,15 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
             known = {(str(root), path) for root, path in about["names"]}
             roots = [Path(root) for root in about["roots"] if Path(root).is_dir()]
             for root, path in look(roots).found:
-                if (str(root), path) not in known:
-                    with contextlib.suppress(AtelierError, OSError), files.root(root).located(path, follow=False) as (folder, name):
-                        record = files.new_held(Author(about["workflow_id"]), root, shown_path(path))
+                if (str(root), path) in known:
+                    continue
+                try:
+                    with files.root(root).located(path, follow=False) as (folder, name):
+                        record = files.held_record(Author(about["workflow_id"]), root, shown_path(path))
                         files.held.take(record, folder, name)
                         told.add(record.workflow_id)
+                except (AtelierError, OSError):
+                    log.warning("a protected file of a program that was killed cannot be held: %s in %s", path, root, exc_info=True)
             files.held.end(id)
     return told | files.sweep()
 

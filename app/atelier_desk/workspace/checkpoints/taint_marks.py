@@ -25,6 +25,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from atelier_desk.domain.paths import within
 from atelier_desk.storage.folder.files import write_atomic
 from atelier_desk.workspace.checkpoints.touched import SLACK_NS, touched
 
@@ -126,7 +127,7 @@ class TaintMarks:
         keys = tuple(_key(os.path.realpath(folder)) for folder in folders or ())
 
         def wanted(key: str) -> bool:
-            return folders is None or any(_within(each, key) for each in keys)
+            return folders is None or any(within(each, key) for each in keys)
 
         with self._lock:
             whole = [mark for key, mark in self._folders.items() if wanted(key)]
@@ -175,7 +176,7 @@ class TaintMarks:
         named = [os.path.realpath(path) for path in written]
         for root, kept in command.marked.items():
             found, all_seen = touched(root, command.since_ns, *(() if command.counted else (BRIEF_S,)))
-            paths = dict.fromkeys([*found, *(path for path in named if _within(_key(root), _key(path)))])
+            paths = dict.fromkeys([*found, *(path for path in named if within(_key(root), _key(path)))])
             self._add(*(Mark(path, content, kept) for path, content in self._contents(root, paths)))
             key = _key(root)
             with self._lock:
@@ -310,7 +311,7 @@ def outside_of(root: Path | str, sources: Sequence[str]) -> tuple[str, ...]:
     these, too."""
     real = _key(os.path.realpath(root))
     return tuple(
-        name for name in sources if not (os.path.isabs(name) and os.path.lexists(name) and _within(real, _key(os.path.realpath(name))))
+        name for name in sources if not (os.path.isabs(name) and os.path.lexists(name) and within(real, _key(os.path.realpath(name))))
     )
 
 
@@ -336,7 +337,3 @@ def _with_parents(key: str) -> Iterator[str]:
     while key:
         yield key
         key = key.rpartition("/")[0]
-
-
-def _within(folder: str, key: str) -> bool:
-    return key == folder or key.startswith(folder.rstrip("/") + "/")

@@ -7,15 +7,15 @@ import os
 import posixpath
 import re
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from atelier_desk.domain.denial import Ban
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.options import UnknownOptionError
-from atelier_desk.workspace.denied import real
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.denied import real, slashed
+from atelier_desk.workspace.processes import environment, git_files
 
 EXCLUDES = frozenset({"diff", "log", "show", "status"})
 """Of git's reading commands those that print what stands in files; all take paths to leave out."""
@@ -29,8 +29,7 @@ def patterns(bans: Iterable[Ban], top: str, roots: Sequence[str], home: str) -> 
     """The denied paths as globs below a folder ``top``, which may lie above or below where a rule begins; everything is ``**``."""
     found: dict[str, None] = {}
     for ban in bans:
-        starts = {"workspace": roots, "home": (home,), "top": ("/",)}[ban.start] if ban.reads else ()
-        for start in starts:
+        for start in ban.starts(roots, home) if ban.reads else ():
             for each in _below(ban, real(start), top):
                 found[each] = None
     return tuple(found)
@@ -40,7 +39,7 @@ def _below(ban: Ban, start: str, top: str) -> list[str]:
     line = ban.line.strip("/")
     if top == start or top.startswith(start.rstrip("/") + "/"):
         rest = [part for part in top[len(start.rstrip("/")) :].split("/") if part]
-        if rest and (ban.matches("/".join(rest)) or ban.matches("/".join(rest) + "/") or ban.matches("/".join(rest) + "/\1")):
+        if rest and ban.covers_all("/".join(rest)):
             return ["**"]
         if not ban.anchored:
             return [f"**/{line}"]
@@ -159,41 +158,25 @@ def _paths_of(file: str, name: str, folder: Path, top: str) -> Iterator[str]:
 
 
 def _ask(file: str, folder: Path, *arguments: str) -> str:
-    """What a question about objects alone comes to; empty when git does not answer. Such questions run nothing a repository names."""
+    """What a question about objects alone comes to; empty when git does not answer."""
+    return (_answer(file, folder, environment.environment(folder), *arguments) or b"").decode("utf-8", "replace")
+
+
+def _answer(file: str, folder: str | Path, environ: Mapping[str, str], *arguments: str) -> bytes | None:
+    """What git answers, None when it does not. Only for questions that run nothing a repository names."""
     try:
         done = subprocess.run(
-            (file, "--no-pager", "--no-optional-locks", *_OFF, *arguments),
-            cwd=folder,
-            env={**environment.environment(folder), **git.ENVIRONMENT},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+            (file, "--no-pager", "--no-optional-locks", *_OFF, *arguments), cwd=folder, env={**environ, **git.ENVIRONMENT},
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
-
-
-def work_tree(folder: Path) -> str:
-    """The top of the work tree that a folder lies in; empty for none."""
-    here = real(folder)
-    while not os.path.lexists(f"{here}/.git"):
-        parent = os.path.dirname(here)  # noqa: PTH120
-        if parent == here:
-            return ""
-        here = parent
-    return here
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 def objects(repository: str) -> tuple[str, ...]:
     """The folders that hold a repository's objects, those it borrows too (gitrepository-layout(5))."""
-    common = repository
-    try:
-        said = Path(repository, "commondir").read_text("utf-8", "surrogateescape").strip()
-        common = real(os.path.join(repository, said))  # noqa: PTH118
-    except OSError:
-        pass
+    common = real(git_files.target(f"{repository}/commondir", "commondir") or repository)
     found: dict[str, None] = {}
     waiting = [real(f"{common}/objects"), real(f"{repository}/objects")]
     while waiting and len(found) < 20:
@@ -201,11 +184,7 @@ def objects(repository: str) -> tuple[str, ...]:
         if one in found or not os.path.isdir(one):  # noqa: PTH112
             continue
         found[one] = None
-        try:
-            lines = Path(one, "info/alternates").read_text("utf-8", "surrogateescape").splitlines()
-        except OSError:
-            continue
-        waiting += [real(os.path.join(one, line)) for line in lines if line and not line.startswith("#")]  # noqa: PTH118
+        waiting += map(slashed, git_files.alternates(one))
     return tuple(found)
 
 
@@ -239,18 +218,11 @@ def _holds(repository: str, globs: tuple[str, ...], _state: tuple[object, ...]) 
     if not file:
         return True
     wanted = pathspecs(globs, without=False)
-    environ = {**environment.environment(None), **git.ENVIRONMENT}
+    environ = {**environment.environment(None), "GIT_DIR": repository, "GIT_WORK_TREE": repository}
     questions = (("rev-list", "--all", "--reflog", "--max-count=1", "--", *wanted), ("ls-files", "--cached", "--", *wanted))
     for question in questions:
-        words = (file, "--no-pager", "--no-optional-locks", *_OFF, *question)
-        try:
-            done = subprocess.run(
-                words, cwd=repository, env={**environ, "GIT_DIR": repository, "GIT_WORK_TREE": repository}, stdin=subprocess.DEVNULL,
-                capture_output=True, timeout=_SECONDS, check=False,
-            )  # fmt: skip
-        except (OSError, subprocess.TimeoutExpired):
-            return True
-        if done.returncode != 0 or done.stdout.strip():
+        said = _answer(file, repository, environ, *question)
+        if said is None or said.strip():
             return True
     return False
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from atelier_desk import background
 from atelier_desk.workspace.processes.output import Output
 from atelier_desk.workspace.processes.process import Order, Process
 from atelier_desk.workspace.processes.sandbox import FOLDERS
@@ -93,7 +94,7 @@ class Commands:
         """Do this when a command is over, also when that is because the program ends."""
 
         def over() -> None:
-            task = asyncio.get_running_loop().create_task(call())
+            task = background.start(call(), f"what follows command {kept.id}")
             self._endings.add(task)
             task.add_done_callback(self._endings.discard)
 

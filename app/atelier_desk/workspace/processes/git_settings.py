@@ -29,10 +29,7 @@ _HARMLESS = re.compile(
 
 
 class Git:
-    """The git of the machine; one that lies in ``roots`` is not called.
-
-    ``there``: whether there is one.
-    """
+    """The git of the machine; one that lies in ``roots`` is not called. Without one nothing is known."""
 
     def __init__(self, roots: Sequence[str]) -> None:
         inside = tuple(f"{root}/" for root in roots)
@@ -42,10 +39,6 @@ class Git:
         self._program = next((each for each in programs if os.path.isfile(each) and os.access(each, os.X_OK)), "")
         passed = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_NOSYSTEM")
         self._environment = {**{name: os.environ[name] for name in passed if name in os.environ}, "PATH": os.pathsep.join(safe)}
-
-    @property
-    def there(self) -> bool:
-        return bool(self._program)
 
     def of_folder(self, folder: str) -> Entries:
         """All settings that count in a folder: the system's, its user's, and the repository's around it. Each file as an absolute path."""

@@ -21,12 +21,13 @@ from functools import partial
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes import baselines, file_trees, git_settings, holding, repository_scan, repository_state
+    from atelier_desk.workspace.processes import baselines, file_trees, git_files, git_settings, holding, repository_scan, repository_state
     from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:
     import baselines  # type: ignore[import-not-found,no-redef]
     import file_trees  # type: ignore[import-not-found,no-redef]
+    import git_files  # type: ignore[import-not-found,no-redef]
     import git_settings  # type: ignore[import-not-found,no-redef]
     import holding  # type: ignore[import-not-found,no-redef]
     import repository_scan  # type: ignore[import-not-found,no-redef]
@@ -125,10 +126,10 @@ class GuardedFiles:
             tree = self._tree(path)
             self._pointers[path] = (tree, repository_scan.leads_to(path, ".git"))
             self._follow(path, os.path.dirname(path))
-            self._follow(repository_scan.target(path, ".git"), os.path.dirname(path), links=True)
+            self._follow(git_files.target(path, ".git"), os.path.dirname(path), links=True)
         tops = self._tops(scan)
         for repository in self._known.values():
-            self._follow(repository_scan.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True)
+            self._follow(git_files.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True)
             for name, tree in repository.trees.items():
                 for folder, target in file_trees.links(tree, f"{repository.path}/{name}"):
                     self._follow(os.path.join(folder, target), repository.path)

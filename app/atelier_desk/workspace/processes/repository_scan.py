@@ -1,4 +1,4 @@
-# ruff: noqa: PTH112, PTH114, PTH115, PTH118, PTH120, PTH119
+# ruff: noqa: PTH114, PTH115, PTH120, PTH119
 """Finds what git would take for a repository in a folder. A leaf: the launcher loads it as a file.
 
 git looks for ``.git``, a folder or a file that leads to one, and takes any folder with ``HEAD``, ``objects`` and ``refs`` for a repository
@@ -14,8 +14,10 @@ from typing import Any
 
 if __package__:
     from atelier_desk.workspace.processes.file_trees import FOLDER, Identity, open_folder
+    from atelier_desk.workspace.processes.git_files import target
 else:
     from file_trees import FOLDER, Identity, open_folder  # type: ignore[import-not-found,no-redef]
+    from git_files import target  # type: ignore[import-not-found,no-redef]
 
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"
@@ -126,27 +128,8 @@ def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] =
             level.close()
 
 
-def target(path: str, name: str) -> str:
-    """Where a pointer leads to: a file ``.git`` (``gitdir: …``), a file ``commondir``, or a link; empty when it leads nowhere.
-
-    ``path``: of the pointer itself; ``name``: ``.git`` or ``commondir``.
-    """
-    try:
-        if os.path.islink(path) and name == ".git" and os.path.isdir(path):
-            return path
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            text = os.fsdecode(file.read(8192)).rstrip("\r\n")
-    except OSError:
-        return ""
-    if name == ".git":
-        start, _space, text = text.partition("gitdir: ")
-        text = "" if start else text
-    return os.path.join(os.path.dirname(path), text) if text else ""
-
-
 def leads_to(path: str, name: str) -> Identity | None:
-    """The folder that a pointer leads to (see ``target``); None when there is none."""
+    """The folder that a pointer leads to (see ``git_files.target``); None when there is none."""
     try:
         opened = os.open(target(path, name) or os.devnull, FOLDER & ~os.O_NOFOLLOW)
     except (OSError, ValueError):

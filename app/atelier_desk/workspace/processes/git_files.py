@@ -1,0 +1,85 @@
+# ruff: noqa: PTH112, PTH114, PTH118, PTH120
+"""Where small files of a repository lead git, read as git reads them (setup.c, object-file.c). A leaf: the launcher loads it as a file.
+
+They may be a stranger's: whatever stands in the place of one is never waited for, as a pipe would be.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+
+MOST_BYTES = 1 << 20
+"""Of one file: git itself takes no larger ``.git``."""
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
+_ESCAPE = re.compile(rb'\\(?:([abfnrtv"\\])|([0-3][0-7]{2}))')
+_LETTERS = dict(zip(b'abfnrtv"\\', b'\a\b\f\n\r\t\v"\\', strict=True))
+
+
+def content(path: str) -> bytes | None:
+    """What a plain file holds, links followed; None for anything else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(MOST_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
+def target(path: str, name: str) -> str:
+    """Where a pointer leads to: a file ``.git`` (``gitdir: …``), a file ``commondir``, or a link; empty when it leads nowhere.
+
+    ``path``: of the pointer itself; ``name``: ``.git`` or ``commondir``.
+    """
+    if name == ".git" and os.path.islink(path) and os.path.isdir(path):
+        return path
+    text = os.fsdecode(content(path) or b"").rstrip("\r\n")
+    if name == ".git":
+        start, _space, text = text.partition("gitdir: ")
+        text = "" if start else text
+    # For git a text ends at a zero byte.
+    text = text.partition("\0")[0]
+    return os.path.join(os.path.dirname(path), text) if text else ""
+
+
+def led_to(path: str) -> str:
+    """The repository that a ``.git``, a folder, a file or a link, leads to, links followed; empty for anything else."""
+    found = path if os.path.isdir(path) else target(path, ".git")
+    return os.path.realpath(found) if found else ""
+
+
+def work_trees(folder: str) -> Iterator[str]:
+    """The folder and those above it that have a ``.git``."""
+    here, above = folder, os.path.dirname(folder)
+    while True:
+        if os.path.lexists(os.path.join(here, ".git")):
+            yield here
+        if above == here:
+            return
+        here, above = above, os.path.dirname(above)
+
+
+def alternates(objects: str) -> list[str]:
+    """The folders from which a folder of objects borrows others, links followed (gitrepository-layout(5), "objects/info/alternates")."""
+    entries = _entries(content(os.path.join(objects, "info/alternates")) or b"")
+    return [os.path.realpath(os.path.join(objects, os.fsdecode(entry))) for entry in entries if entry]
+
+
+def _entries(data: bytes) -> Iterator[bytes]:
+    """The entries of such a list, each on a line; one in quotes ends with them, and what follows is the next one."""
+    data = data.partition(b"\0")[0]
+    while data:
+        quoted = _QUOTED.match(data)
+        end = quoted.end() if quoted else len(data.partition(b"\n")[0])
+        if quoted:
+            yield _ESCAPE.sub(lambda found: bytes((_LETTERS[found[1][0]] if found[1] else int(found[2], 8),)), quoted[1])
+        elif not data.startswith(b"#"):
+            yield data[:end]
+        data = data[end + 1 :]

@@ -1,0 +1,32 @@
+"""Backups whose database was looked into once: each look starts a program, and most tests of backups are about what lies around it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.storage.copies import archive
+from atelier_desk.storage.copies.inspect import Inspection, inspect
+
+_seen: dict[str, Inspection] = {}
+
+
+@pytest.fixture
+def inspected_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bytes are looked into once in all tests that have this."""
+
+    async def remembered(directory: Path, **more: Any) -> Inspection:
+        digest = hashlib.sha256()
+        # It looks into the database and the reports beside it.
+        for path in sorted((*directory.rglob("*"), *(directory.parent / "reports").rglob("*"))):
+            if path.is_file():
+                digest.update(f"{path.relative_to(directory.parent)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+        key = digest.hexdigest()
+        if key not in _seen:
+            _seen[key] = await inspect(directory, **more)
+        return _seen[key]
+
+    monkeypatch.setattr(archive, "inspect", remembered)
