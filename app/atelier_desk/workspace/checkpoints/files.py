@@ -89,49 +89,6 @@ class WorkspaceFiles:
         """The programs that run, each with the protected files that were there before it."""
         self._last = 0
 
-    def sweep(self) -> Iterable[str]:
-        """Settle what it did so far; gives the workflows of what is held."""
-
-
-class WorkspaceFiles:
-    """The changing half of the files of all workspaces of one data folder.
-
-    Args:
-        folder: where checkpoints are kept, in the data folder.
-        closed: folders that no tool may touch: the data folder.
-
-    All calls block. One change is made at a time.
-    """
-
-    def __init__(self, folder: Path, closed: Sequence[Path] = (), now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self.kept = CheckpointFiles(folder)
-        self.held = HeldFiles(folder / "held")
-        self.recovered = False
-        """Whether programs that a kill ended were settled."""
-        self.told_of_held: Callable[[str], None] = lambda workflow_id: None
-        """To be called with the workflow's id, in the loop's thread, when something waits for a person."""
-        self.marks = TaintMarks(folder / "taint.jsonl")
-        self._closed = tuple(closed)
-        self.now = now
-        self.lock = threading.RLock()
-        self.running: list[Running] = []
-        """The programs that run, each with the protected files that were there before it."""
-        self._last = 0
-
-    def new_held(self, author: Author, root: Path, path: str, *, by: str = "") -> HeldFile:
-        """The record of something that is to be held; ``by``: who made it, when it was no agent."""
-        return HeldFile(
-            id=f"{time.time_ns():020d}-{secrets.token_hex(3)}",
-            workflow_id=author.workflow_id,
-            run_id=author.run_id,
-            call_id=author.call_id,
-            agent_name=author.agent_name,
-            author=by,
-            at=self.now(),
-            root=str(root),
-            path=path,
-        )
-
     def sweep(self) -> set[str]:
         """Settle what programs that still run did to protected files, before anything obeys those; the workflows of what is held."""
         return {workflow_id for each in list(self.running) for workflow_id in each.sweep()}
