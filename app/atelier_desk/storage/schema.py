@@ -87,6 +87,31 @@ async def tables(engine: Engine) -> list[str]:
     return sorted((await Migrator(engine).run("INFO FOR DB"))[0]["tables"])
 
 
+async def definitions(engine: Engine) -> dict[str, Any]:
+    """What a database defines, by table and for the whole (``""``): fields, indexes, events, functions, users …, in the engine's words."""
+    migrator = Migrator(engine)
+    whole = (await migrator.run("INFO FOR DB"))[0]
+    names = sorted(whole["tables"])
+    parts = await migrator.run(";".join(f"INFO FOR TABLE `{name}`" for name in names)) if names else []
+    return {"": whole, **dict(zip(names, parts, strict=True))}
+
+
+async def foreign_definitions(engine: Engine, clock: Clock) -> list[str]:
+    """Names of the tables in which a database of this version defines something else than the migrations do; ``""`` for the whole.
+
+    An event, or a field that computes its value, acts by itself: in a file from elsewhere it could take back whatever is switched off.
+    """
+    version = await current(engine)
+    found = await definitions(engine)
+    fresh = await Engine.open(None)
+    try:
+        await migrate(fresh, 0, clock, version)
+        expected = await definitions(fresh)
+    finally:
+        await fresh.close()
+    return sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+
+
 async def migrate(engine: Engine, start: int, clock: Clock, stop: int | None = None) -> int:
     """Apply the migrations after ``start`` in order, up to ``stop`` (default: all), and record each. Returns the version reached."""
     migrator = Migrator(engine)

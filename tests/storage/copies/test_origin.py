@@ -18,6 +18,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.copies import archive, backup, origin
 from atelier_desk.storage.copies.archive import MANIFEST, MANIFEST_BYTES, BackupInfo, verify
 from atelier_desk.storage.copies.restore import finish_restore, restore
+from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
@@ -175,3 +176,29 @@ async def test_a_backup_made_before_all_from_elsewhere_is_switched_off_is_not_si
         origin.mark(datadir.root, stage)
         info = await backup.create(store, datadir, datadir.backups / "between.zip")
     assert not (await verify(info.path, datadir.root)).own
+
+
+ACTING = (
+    "DEFINE FIELD OVERWRITE held ON permission_rule TYPE option<bool> VALUE false",
+    "DEFINE FIELD OVERWRITE held ON permission_rule TYPE option<bool> READONLY",
+    "DEFINE EVENT ev ON permission_rule WHEN $event = 'UPDATE' THEN (UPDATE $after.id SET held = NONE)",
+    "DEFINE EVENT late ON run WHEN $event = 'CREATE' THEN (UPDATE permission_rule SET held = NONE)",
+    "DEFINE FUNCTION fn::evil() { RETURN 1 }",
+    "DEFINE TABLE view AS SELECT * FROM permission_rule",
+    "DEFINE USER me ON DATABASE PASSWORD 'x' ROLES OWNER",
+)
+
+
+@pytest.mark.parametrize("statement", ACTING, ids=lambda text: " ".join(text.split()[:4]))
+async def test_a_database_from_elsewhere_that_acts_by_itself_is_refused(template: DataDir, tmp_path: Path, statement: str) -> None:
+    foreign, here = DataDir(tmp_path / "foreign").ensure(), DataDir(tmp_path / "here").ensure()
+    shutil.copytree(template.database, foreign.database, dirs_exist_ok=True)
+    engine = await Engine.open(foreign.database, fsync=False)
+    assert all(outcome.ok for outcome in await engine.run(statement, {}))
+    await engine.close()
+    async with await Store.open(foreign.database, fsync=False) as store:
+        await backup.create(store, foreign, foreign.backups / "evil.zip")
+    with pytest.raises(StorageError, match="defines something that no Atelier put there") as caught:
+        await restore(foreign.backups / "evil.zip", here, from_elsewhere=True)
+    assert caught.value.code == "damaged"
+    assert not here.database.exists(), "nothing was put in place"

@@ -112,8 +112,9 @@ async def verify_fresh(target: Path) -> BackupInfo:
 
 async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = None, root: Path | None = None) -> BackupInfo:
     manifest = await shielded(_unpack, path, folder)
+    own = root is not None and origin.is_own(root, {name: value for name, value in manifest.items() if name != "size"})
     try:
-        found = await inspect(folder / "database", lock=lock)
+        found = await inspect(folder / "database", lock=lock, trusted=own or root is None)
     except StorageError as error:
         if error.code == "newer_schema":
             raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
@@ -130,7 +131,7 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
         manifest["size"],
         files=len(manifest["files"]),
         damaged=found.damaged,
-        own=root is not None and origin.is_own(root, {name: value for name, value in manifest.items() if name != "size"}),
+        own=own,
     )
 
 

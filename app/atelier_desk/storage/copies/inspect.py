@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk import children
+from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.i18n import N_
 from atelier_desk.storage import errors, schema
@@ -31,6 +32,7 @@ Run = Callable[..., Awaitable[list[Any]]]
 READ_PAGE = 200
 """Rows read at once: decoding one holds the event loop up for 0.1 ms, and the check-up reads while agents work."""
 ABORTED = N_("the engine stopped while it read the files")
+FOREIGN = N_("its database defines something that no Atelier put there ({names})")
 
 
 class Inspection(NamedTuple):
@@ -42,19 +44,20 @@ class Inspection(NamedTuple):
     damaged: tuple[str, ...] = ()
 
 
-async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None = None) -> Inspection:
+async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None = None, trusted: bool = True) -> Inspection:
     """Open a database that nobody else has open, read every row and the reports beside it (with ``read`` False only count the
     rows), and close it.
 
     Args:
         lock: the lock of the data folder the directory is in, which the caller holds; None for a copy that nobody else knows of.
+        trusted: this data folder made it. Of another one no row is read before it is sure that nothing in it acts by itself.
 
     Raises:
         StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; a helper that was aborted counts as ``damaged``.
     """
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
         raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
-    status, output = await _run_helper(directory, read, lock)
+    status, output = await _run_helper(directory, "read" if read and trusted else "read-foreign" if read else "count", lock)
     if status == 0:
         result = json.loads(output)
         if "error" in result:
@@ -65,13 +68,13 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
     raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED)
 
 
-async def _run_helper(directory: Path, read: bool, lock: FolderLock | None) -> tuple[int, str]:
+async def _run_helper(directory: Path, mode: str, lock: FolderLock | None) -> tuple[int, str]:
     """Exit status of the helper and what it printed; an abort gives a negative status, on Windows a large one."""
     lifeline, ours = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-P", "-m", "atelier_desk.storage.copies.inspect", os.fspath(directory), "read" if read else "count"),
+            *("-P", "-m", "atelier_desk.storage.copies.inspect", os.fspath(directory), mode),
             stdin=lifeline,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -103,7 +106,7 @@ def main(directory: str, mode: str) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     result: dict[str, Any]
     try:
-        result = asyncio.run(_read_through(Path(directory), mode == "read"))
+        result = asyncio.run(_read_through(Path(directory), mode))
     except AtelierError as error:
         params = {name: str(value) for name, value in error.params.items()}
         result = {"error": error.code, "template": error.template, "params": params}
@@ -112,12 +115,16 @@ def main(directory: str, mode: str) -> None:
     os._exit(0)  # the engine is closed; ending without the interpreter's shutdown cannot abort
 
 
-async def _read_through(directory: Path, read: bool) -> dict[str, Any]:
+async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
+    read = mode != "count"
     engine = await Engine.open(directory)
     try:
         version = await schema.current(engine)
         if version > schema.latest():
             raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=version, known=schema.latest())
+        if mode == "read-foreign" and (foreign := await schema.foreign_definitions(engine, SystemClock())):
+            tables = ", ".join(name for name in foreign if name) or "*"
+            raise StorageError(FOREIGN, code="damaged", names=tables)
         run = Migrator(engine).run
         names = await schema.tables(engine)
         counts = {name: await (count_by_reading(run, name) if read else count_rows(run, name)) for name in names}
