@@ -57,3 +57,18 @@ async def test_a_task_is_kept_while_it_runs_though_nobody_holds_it() -> None:
     future.set_result(None)
     await asyncio.sleep(0)
     assert over == ["over"]
+
+
+async def test_tasks_end_with_their_owner() -> None:
+    told: list[str] = []
+    tasks = background.Tasks(lambda name, _error: told.append(name))
+    rest = tasks.start("rest", asyncio.sleep(3600))
+
+    async def fails() -> None:
+        raise OSError("gone")
+
+    failed = tasks.start("cleaning", fails())
+    await asyncio.wait([failed])
+    await tasks.aclose()
+    assert rest.cancelled()
+    assert told == ["cleaning"]

@@ -37,3 +37,23 @@ def start(work: Coroutine[Any, Any, T], name: str, on_failure: OnFailure | None 
 
     task.add_done_callback(ended)
     return task
+
+
+class Tasks:
+    """Background tasks of one owner, ended with it. ``on_failure``: as for ``start``."""
+
+    def __init__(self, on_failure: OnFailure) -> None:
+        self._on_failure = on_failure
+        self._started: list[asyncio.Task[Any]] = []
+
+    def start(self, name: str, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run ``work`` until it ends or its owner closes."""
+        task = start(work, name, self._on_failure)
+        self._started.append(task)
+        return task
+
+    async def aclose(self) -> None:
+        """Cancel all, and wait for their ends."""
+        for task in self._started:
+            task.cancel()
+        await asyncio.gather(*self._started, return_exceptions=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -87,11 +87,10 @@ class Atelier(Services):
         self.clock = clock
         self.bus = EventBus()
         self.embedder = None
-        self._goes_on = False
-        self._background: list[asyncio.Task[None]] = []
+        self.background = background.Tasks(self.bus.failed)
         self._embedder_tried: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
-        self._tools_loaded = self._started = False
+        self._goes_on = self._tools_loaded = self._started = False
 
     if not TYPE_CHECKING:
 
@@ -291,9 +290,7 @@ class Atelier(Services):
         """What changes files of workspaces, and takes changes back."""
         from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
-        made = WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now)
-        made.told_of_held = lambda workflow_id: self.bus.changed("file", workflow_id)
-        return made
+        return WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now, lambda id: self.bus.changed("file", id))
 
     @cached_property
     def web_pages(self) -> Web:
@@ -368,12 +365,12 @@ class Atelier(Services):
         await self.runs.resume_all()
         self._goes_on = True
         await self._finish_vectors()
-        self._start("loading of the memory search", self._warm())
+        self.background.start("loading of the memory search", self._warm())
         await self.workflows.purge_expired()
-        self._start("cleaning of checkpoints", self.files.keep_clean())
+        self.background.start("cleaning of checkpoints", self.files.keep_clean())
         await self.repos.memories.delete_expired()
         await self.memories.purge_expired()
-        self._start("start of projects", self.projects.go_on())
+        self.background.start("start of projects", self.projects.go_on())
 
     async def _finish_vectors(self) -> None:
         """Go on making vectors that are missing, unless a person paused that."""
@@ -426,18 +423,18 @@ class Atelier(Services):
 
     async def start(self) -> None:
         """Make everything ready to run: tools, memory, the runs of this folder, the built-in agents. Doing it again changes nothing."""
+        from atelier_desk.engine.elsewhere import end_runs
+
         async with self._starting:
             if self._started:
                 return
-            from atelier_desk.engine import elsewhere
-
             model_factory, embedder, fault = self._given
             settings = await self.repos.settings.load()
             self._make_services(fault)
             await self._make_memory(settings, embedder)
             self._make_runs(settings, model_factory, fault)
             await self.runs.index()
-            await elsewhere.end_runs(self.repos, self.runs, self.datadir.root)
+            await end_runs(self.repos, self.runs, self.datadir.root)
             await self._load_tools()
             await self.agents.ensure_builtin()
             self._started = True
@@ -464,11 +461,7 @@ class Atelier(Services):
             self.datadir.database, fsync=fsync is not False, clock=self.clock, backups=self.datadir.backups, accept_loss=accept_loss
         )
         self.repos = Repositories(self.store, self.datadir)
-        try:
-            await elsewhere.switch_off(self.repos, self.datadir.root)
-        except BaseException:
-            await self.store.close()
-            raise
+        await elsewhere.switch_off(self.repos, self.datadir.root, self.store)
 
     async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
@@ -498,7 +491,7 @@ class Atelier(Services):
             return
         if needs_server(settings.embedder) or (settings.embedder_before is not None and needs_server(settings.embedder_before)):
             # A server that does not answer must not hold up the start: until it does, full text alone is searched.
-            self._embedder_tried = self._start("connection to the embedder", self._try_embedder(settings))
+            self._embedder_tried = self.background.start("connection to the embedder", self._try_embedder(settings))
         else:
             await self._try_embedder(settings)
 
@@ -591,7 +584,7 @@ class Atelier(Services):
             parts.push_async_callback(self._close_embedder)
             if "providers" in vars(self):
                 parts.push_async_callback(self.providers.aclose)
-            parts.push_async_callback(self._stop_background)
+            parts.push_async_callback(self.background.aclose)
             for name in ("models", "memories", "projects", "own_tools", "mcp"):
                 if name in vars(self):  # services are made when they are first used
                     parts.push_async_callback(getattr(self, name).aclose)
@@ -605,14 +598,3 @@ class Atelier(Services):
         for one in dict.fromkeys((self.embedder, search.embedder if search is not None else None)):
             if one is not None:
                 await one.aclose()
-
-    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Work in the background until it ends or the engine closes."""
-        task = background.start(work, name, self.bus.failed)
-        self._background.append(task)
-        return task
-
-    async def _stop_background(self) -> None:
-        for task in self._background:
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)

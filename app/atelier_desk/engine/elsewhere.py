@@ -21,15 +21,20 @@ from atelier_desk.threads import in_storage_thread
 if TYPE_CHECKING:
     from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.storage.repositories import Repositories
+    from atelier_desk.storage.store import Store
 
 log = logging.getLogger(__name__)
 
 
-async def switch_off(repos: Repositories, root: Path) -> None:
-    """Switch off what restored data grants, once, before anything of it is used."""
-    if await in_storage_thread(origin.marked, root) == origin.GRANTS:
-        await hold(repos)
-        await in_storage_thread(origin.mark, root, origin.RUNS)
+async def switch_off(repos: Repositories, root: Path, store: Store) -> None:
+    """Switch off what restored data grants, once, before anything of it is used; where that fails its store is closed."""
+    try:
+        if await in_storage_thread(origin.marked, root) == origin.GRANTS:
+            await hold(repos)
+            await in_storage_thread(origin.mark, root, origin.RUNS)
+    except BaseException:
+        await store.close()
+        raise
 
 
 async def end_runs(repos: Repositories, runs: RunManager, root: Path) -> None:

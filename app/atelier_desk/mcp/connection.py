@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult, InputRequiredResult
 
+    from atelier_desk.mcp.program_files import ProgramFiles
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-    from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -90,7 +90,7 @@ class Connection:
         self._hidden = hidden
         self._temporary = temporary
         self._files = files
-        self._protected: ProtectedFiles | None = None
+        self._program_files: ProgramFiles | None = None
         self._auth = auth
         self._denied = denied
         self.state = McpState.IDLE if server.enabled else McpState.OFF
@@ -349,10 +349,10 @@ class Connection:
             if listening is not None:
                 listening.cancel()
             if ended.guarded:
-                await asyncio.shield(in_tool_thread(self._hold, ended))
                 self.answers.note("warning", f"{_LEFT} {ended.guarded.text}")
-            if self._protected is not None:
-                await asyncio.shield(in_tool_thread(self._settle))
+            if self._program_files is not None:
+                program_files, self._program_files = self._program_files, None
+                await asyncio.shield(in_tool_thread(program_files.settle, ended.guarded.held))
             if started.done() and not started.cancelled():
                 started.exception()  # nobody may wait for it any more
 
@@ -403,45 +403,17 @@ class Connection:
             if kept_from.masked and not sandbox.hides():
                 problem = McpError(N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0])
                 raise errors.not_started(server.name, server.command, problem)
+            from atelier_desk.mcp.program_files import ProgramFiles
+
             roots = (folder,) if server.folder else ()
+            self._program_files = ProgramFiles(self._files, server.name, roots)
             box = sandbox.working(
                 roots, temporary, self._hidden, network=True, held=sandbox.held_in(self._hidden),
-                read_only=(*kept_from.read_only, *self._protect(roots)), masked=kept_from.masked, pinned=kept_from.pinned,
+                read_only=(*kept_from.read_only, *self._program_files.read_only), masked=kept_from.masked, pinned=kept_from.pinned,
             )  # fmt: skip
             own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box)
-
-    def _protect(self, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-        """What a program in the sandbox finds read-only.
-
-        What it does to protected files all the same is settled before they are obeyed, and at its end.
-        """
-        from atelier_desk.workspace.checkpoints.files import Author
-        from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
-
-        if self._files is not None:
-            settle_all(self._files)
-        protected = ProtectedFiles(self._files, roots, mounted=sandbox.has_mounts())
-        if roots:
-            self._protected = protected
-            protected.begin(Author(""), by=self.server.name)
-        return protected.read_only()
-
-    def _hold(self, ended: stdio.Ended) -> None:
-        """What git would run of what the program left waits for a person."""
-        from atelier_desk.workspace.checkpoints.files import Author
-        from atelier_desk.workspace.checkpoints.held_repositories import adopt
-
-        if self._files is not None:
-            adopt(self._files, Author(""), ended.guarded.held, by=self.server.name)
-
-    def _settle(self) -> None:
-        """The program is over."""
-        protected, self._protected = self._protected, None
-        if protected is not None:
-            protected.settle()
-            protected.close()
 
     async def _heard(self, message: Any) -> None:
         """A notification of the server; what is none of ours is left alone."""

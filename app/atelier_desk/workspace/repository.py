@@ -204,8 +204,8 @@ class _Look:
     def _leads_back(self) -> bool:
         """Whether a repository elsewhere is that of this folder by its own word: a linked work tree, or the submodule of a repository
         above. Nobody who only gave the granted folder can have written that."""
-        with suppress(OSError, ValueError):
-            back = (Path(self._git) / "gitdir").read_text("utf-8").rstrip("\n")
+        if (told := git_files.content(f"{self._git}/gitdir")) is not None:
+            back = os.fsdecode(told).partition("\0")[0].rstrip("\n")
             linked = realpath(os.path.join(self._git, back)) == realpath(self._found + "/.git")  # noqa: PTH118
             return linked and self._common == os.path.dirname(os.path.dirname(self._git))  # noqa: PTH120
         worktrees = [each.value for each in self._settings if each.name == "core.worktree" and each.value and each.scope != "global"]

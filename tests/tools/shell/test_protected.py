@@ -384,3 +384,21 @@ def test_without_a_sandbox_everything_asks_but_plain_reads_of_the_table(bench: B
     for mode in (ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE):
         for line in ("make", "python3 x.py", "touch x", "cp in.txt x", "npm test", "git commit -m x", "rm in.txt", "./canary"):
             assert said(bench, line, mode, "run_command").action is Action.ASK, line
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file")
+def test_what_takes_the_place_of_a_read_only_file_is_never_taken_for_it(bench: Bench, files: WorkspaceFiles) -> None:
+    """Many file systems give the number of a deleted file to the next one: then a program's file would pass for the person's."""
+    fill(bench.root, ("CLAUDE.md",))
+    path = bench.root / "CLAUDE.md"
+    protected = ProtectedFiles(files, (bench.root,), mounted=True)
+    protected.begin(Author("w"))
+    first = path.stat().st_ino
+    for _ in range(20):
+        path.unlink()
+        path.write_text("evil\n")
+        assert path.stat().st_ino != first
+    settled = protected.settle()
+    protected.close()
+    assert path.read_text() == "ok\n"
+    assert [held.path for held in settled.held] == ["CLAUDE.md"]

@@ -24,7 +24,7 @@ from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.checkpoints.protected_files import look
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes import environment, git_files
 
 _JOINED = re.compile(r"[=:,@]")
 """Between an option and its value, or several names in one word: ``of=AGENTS.md``, ``HEAD:AGENTS.md``, ``-v=a:b``."""
@@ -174,10 +174,7 @@ def _filled(command: str, words: Sequence[str], folder: str) -> list[str]:
         names = [each for word in names[-1:] for each in (word, word.rstrip("/").rpartition("/")[2].removesuffix(".git"))]
     if command == "submodule":
         names.append(".gitmodules")
-        try:
-            text = File(folder, ".gitmodules").read_text("utf-8", "replace")
-        except OSError:
-            text = ""
+        text = (git_files.content(os.path.join(folder, ".gitmodules")) or b"").decode("utf-8", "replace")
         names += re.findall(r"^\s*path\s*=\s*(.+?)\s*$", text, re.MULTILINE)
     return [_whole(os.path.join(folder, name)) for name in names if name.strip("./")]
 

@@ -39,6 +39,8 @@ SECONDS = 5.0
 ONE_BYTES = 1024 * 1024
 ALL_BYTES = 32 * 1024 * 1024
 """Of files that can be put back."""
+MOST_OPEN = 200
+"""Files that are kept open while a command runs; what a person changes in others meanwhile counts as the command's."""
 MANY_NEW = 50
 """Of so many new files in a new folder the folder is held as a whole."""
 MANY = 1_000
@@ -163,7 +165,8 @@ class ProtectedFiles:
                 self._texts[key] = text
                 left -= len(text)
         plain = (key for key, seen in self._before.found.items() if stat.S_ISREG(seen.mode))
-        self._held_fast = {key for key in plain if mounted and _GENERATED not in f"/{key[1]}"}
+        self._open = _opened(key for key in plain if mounted and _GENERATED not in f"/{key[1]}")
+        self._held_fast = set(self._open)
         """What the command finds read-only; a link cannot be."""
         self._id = new_id()
 
@@ -207,8 +210,15 @@ class ProtectedFiles:
             self._files.held.begin(self._id, about)
             self._files.running.append(self)
 
+    def __del__(self) -> None:
+        # A command that was never started is not closed.
+        for handle in self.__dict__.pop("_open", {}).values():
+            os.close(handle)
+
     def close(self) -> None:
         """The program is over and settled."""
+        for key in list(self._open):
+            os.close(self._open.pop(key))
         if self._files is not None:
             self._files.held.end(self._id)
             self._files.running.remove(self)
@@ -397,6 +407,17 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
                     log.warning("a protected file of a program that was killed cannot be held: %s in %s", path, root, exc_info=True)
             files.held.end(id)
     return told | files.sweep()
+
+
+def _opened(keys: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], int]:
+    """Descriptors of files: while one is open, no file that takes its place gets its number, which tells the two apart."""
+    found: dict[tuple[Path, str], int] = {}
+    for root, path in keys:
+        if len(found) == MOST_OPEN:
+            break
+        with contextlib.suppress(OSError):
+            found[root, path] = os.open(os.path.join(root, path), getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC)
+    return found
 
 
 def look_at(root: Path, path: str) -> Seen | None:

@@ -168,3 +168,12 @@ def links(tree: Tree, path: str = "") -> Iterator[tuple[str, str]]:
         case ("folder", _mode, inner):
             for name, each in inner.items():
                 yield from links(each, f"{path}/{name}")
+
+
+def is_part(tree: Tree, of: Tree) -> bool:
+    """Whether all files of a tree are just so in another one; a link leads elsewhere from another place."""
+    if tree is None or of is None or tree[0] != of[0]:
+        return False
+    if tree[0] == "folder":
+        return all(is_part(each, of[2].get(name)) for name, each in tree[2].items())
+    return bool(tree[0] == "file" and tree == of)

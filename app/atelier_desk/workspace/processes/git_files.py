@@ -1,4 +1,4 @@
-# ruff: noqa: PTH112, PTH114, PTH118, PTH120
+# ruff: noqa: PTH112, PTH114, PTH116, PTH118, PTH120
 """Where small files of a repository lead git, read as git reads them (setup.c, object-file.c). A leaf: the launcher loads it as a file.
 
 They may be a stranger's: whatever stands in the place of one is never waited for, as a pipe would be.
@@ -16,8 +16,8 @@ _ESCAPE = re.compile(rb'\\(?:([abfnrtv"\\])|([0-3][0-7]{2}))')
 _LETTERS = dict(zip(b'abfnrtv"\\', b'\a\b\f\n\r\t\v"\\', strict=True))
 
 
-def content(path: str) -> bytes | None:
-    """What a plain file holds, links followed; None for anything else."""
+def content(path: str, most: int = MOST_BYTES) -> bytes | None:
+    """The first bytes of a plain file, links followed; None for anything else."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError):
@@ -26,7 +26,7 @@ def content(path: str) -> bytes | None:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return None
         with os.fdopen(handle, "rb", closefd=False) as file:
-            return file.read(MOST_BYTES)
+            return file.read(most)
     except OSError:
         return None
     finally:
@@ -83,3 +83,16 @@ def _entries(data: bytes) -> Iterator[bytes]:
         elif not data.startswith(b"#"):
             yield data[:end]
         data = data[end + 1 :]
+
+
+def below(path: str, folder: str) -> bool:
+    """Whether a path is the folder or in it."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def owned(path: str) -> bool:
+    """Whether it belongs to the user of this process."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_uid == os.geteuid()
+    except OSError:
+        return False

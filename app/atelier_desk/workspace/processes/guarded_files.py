@@ -1,4 +1,4 @@
-# ruff: noqa: PTH110, PTH112, PTH116, PTH117, PTH118, PTH119, PTH120, PTH208
+# ruff: noqa: PTH110, PTH112, PTH117, PTH118, PTH119, PTH120, PTH208
 """What git runs or obeys in a workspace, remembered before a command and restored after it. A leaf: the launcher loads it as a file.
 
 Covered, in every repository that git would find in the granted folders: where ``.git`` is and what it leads to, ``HEAD``, ``commondir``,
@@ -40,18 +40,6 @@ MOST_REPOSITORIES = 500
 MOST_ENTRIES = 2_000_000
 """Files and folders among which repositories are looked for, some four seconds; with more a command is not started."""
 _PASSES = 4
-_LAYOUT = frozenset((
-    "HEAD", "objects", "refs", "config", "config.worktree", "hooks", "info", "description", "branches", "packed-refs", "logs", "index",
-    "FETCH_HEAD", "ORIG_HEAD", "modules", "worktrees", "commondir", "gitdir", "shallow", "gc.log", "gc.pid", "lfs", "reftable",
-))  # fmt: skip
-"""What a repository without files of its own consists of."""
-_HOOKS = (
-    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
-    "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive",
-    "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite", "sendemail-validate", "fsmonitor-watchman",
-    "p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change",
-)  # fmt: skip
-"""githooks(5)."""
 
 
 class GuardedFiles:
@@ -68,7 +56,7 @@ class GuardedFiles:
 
     def __init__(self, roots: Sequence[str], held: str = "", *, may_change: bool = False) -> None:
         self._first = roots[0] if roots else ""
-        self._roots = [root for root in dict.fromkeys(roots) if not any(root != each and _below(root, each) for each in roots)]
+        self._roots = [root for root in dict.fromkeys(roots) if not any(root != each and git_files.below(root, each) for each in roots)]
         self._may_change = may_change
         self._baseline = baselines.Baseline(os.path.join(os.path.dirname(held), "running") if held else "")
         self._git = git_settings.Git(self._roots)
@@ -114,7 +102,7 @@ class GuardedFiles:
     def _remember(self) -> None:
         scan = self._look(most=MOST_ENTRIES)
         for path in scan.unreadable:
-            if _owned(path):
+            if git_files.owned(path):
                 raise OSError(f"{path} cannot be looked into, so nobody can tell whether there is a repository")
         if len(scan.repositories) + len(scan.pointers) > MOST_REPOSITORIES:
             raise OSError(f"{self._first} holds more than {MOST_REPOSITORIES} repositories")
@@ -137,7 +125,7 @@ class GuardedFiles:
                     of = tops.get(repository.identity, [])
                     self._settings(f"{repository.path}/{name}", tree[2], of or [repository.path])
         for root in self._roots:
-            self._around(root, [top for each in tops.values() for top in each if _below(top, root)])
+            self._around(root, [top for each in tops.values() for top in each if git_files.below(top, root)])
         for top in {top for each in tops.values() for top in each}:
             self._follow(f"{top}/.gitmodules", top)
 
@@ -151,10 +139,10 @@ class GuardedFiles:
                 path, *state = known[who]
                 repository.path = path if self._root_of(path) else repository.path
                 repository.believe(tuple(state))
-            elif any(_below(repository.path, root) for root in roots):
+            elif any(git_files.below(repository.path, root) for root in roots):
                 self._known.pop(who).close()
         for mine, theirs in ((self._pointers, pointers), (self._named, named)):
-            for path in [path for path in mine if any(_below(path, root) for root in roots)]:
+            for path in [path for path in mine if any(git_files.below(path, root) for root in roots)]:
                 if mine is self._pointers or path in theirs:
                     del mine[path]
             mine.update({path: value for path, value in theirs.items() if self._root_of(path)})
@@ -194,12 +182,9 @@ class GuardedFiles:
     def _named_by(self, entries: git_settings.Entries, file: str, tops: Sequence[str], depth: int = 0) -> None:
         for path in git_settings.included(entries, file):
             self._follow(path, os.path.dirname(file))
-            try:
-                with open(path, "rb") as opened:  # noqa: PTH123 (of the user's, before the command)
-                    content = opened.read(MOST_BYTES)
-            except (OSError, ValueError):
-                continue
-            self._settings(path, content, tops, depth + 1)
+            content = git_files.content(path, MOST_BYTES)
+            if content is not None:
+                self._settings(path, content, tops, depth + 1)
         for folder in git_settings.hook_folders(entries):
             for top in tops:
                 self._hooks(os.path.join(top, folder), top)
@@ -207,13 +192,13 @@ class GuardedFiles:
     def _hooks(self, folder: str, top: str) -> None:
         """Remember a folder of hooks; of one that holds the whole working tree, only what git runs in it."""
         real = list(repository_scan.places_on_the_way(folder))[-1]
-        if _below(top, real) or any(_below(root, real) for root in self._roots):
-            for name in _HOOKS:
+        if git_files.below(top, real) or any(git_files.below(root, real) for root in self._roots):
+            for name in repository_state.HOOKS:
                 self._follow(f"{folder}/{name}", top)
             return
         self._follow(folder, top)
         above = os.path.dirname(real)
-        if os.path.basename(real) == "_" and not _below(top, above):
+        if os.path.basename(real) == "_" and not git_files.below(top, above):
             # What is in it calls the hooks beside it (husky).
             self._follow(above, top)
 
@@ -256,7 +241,7 @@ class GuardedFiles:
     # -- paths -------------------------------------------------------------------------------------------------------------------------
 
     def _root_of(self, path: str) -> str:
-        return next((root for root in self._roots if _below(path, root)), "")
+        return next((root for root in self._roots if git_files.below(path, root)), "")
 
     def _parent(self, path: str, *, restoring: Tree = None) -> int | None:
         """The open folder a path lies in, found without following a link; None when there is none.
@@ -311,7 +296,7 @@ class GuardedFiles:
             os.close(parent)
 
     def _shown(self, path: str) -> str:
-        name = path[len(self._first) + 1 :] if _below(path, self._first) else path
+        name = path[len(self._first) + 1 :] if git_files.below(path, self._first) else path
         name = os.fsencode(name or ".").decode("utf-8", "replace")
         return "".join(character if character.isprintable() else "?" for character in name)
 
@@ -344,7 +329,7 @@ class GuardedFiles:
 
     def _pass(self) -> None:
         scan = self._look(searched=self._known)
-        self.failed = {self._shown(path): "it cannot be looked into" for path in scan.unreadable if _owned(path)}
+        self.failed = {self._shown(path): "it cannot be looked into" for path in scan.unreadable if git_files.owned(path)}
         if self._rename_back(scan):
             scan = self._look(searched=self._known)
         now = {who: path for path, who in scan.repositories.items()}
@@ -451,7 +436,7 @@ class GuardedFiles:
 
     def _neutralize(self, path: str, handle: int, scan: repository_scan.Scan) -> None:
         names = frozenset(os.listdir(handle))
-        if os.path.basename(path) != ".git" and "/.git/" not in path and not names <= _LAYOUT:
+        if os.path.basename(path) != ".git" and "/.git/" not in path and not names <= repository_state.LAYOUT:
             # A folder of a project that was made to look like a repository.
             self._hold_here(handle, "HEAD", f"{path}/HEAD", "new")
             return
@@ -514,7 +499,7 @@ class GuardedFiles:
         place = next((each for each, found in scan.repositories.items() if found == who), "")
         known = self._known.get(who) if who is not None else None
         harmless = known is None or known.path != place or self._is_harmless(known, place)
-        return bool(place) and (_below(place, f"{self._root_of(path)}/.git") or harmless)
+        return bool(place) and (git_files.below(place, f"{self._root_of(path)}/.git") or harmless)
 
     def _is_harmless(self, repository: Repository, path: str) -> bool:
         """Whether one that was there before had neither hooks nor settings that could run a program."""
@@ -551,12 +536,12 @@ class GuardedFiles:
         folder = os.path.normpath(folder)
         folder = os.path.dirname(folder) if os.path.basename(folder) == "_" and os.path.dirname(folder) else folder
         hooks = os.path.normpath(os.path.join(top, folder))
-        for path in [f"{hooks}/{name}" for name in _HOOKS] if _below(top, hooks) else [hooks]:
+        for path in [f"{hooks}/{name}" for name in repository_state.HOOKS] if git_files.below(top, hooks) else [hooks]:
             if not self._root_of(path) or path in self._named:
                 continue
             tree, name = self._tree(path), os.path.relpath(path, top)
             known = (before for place, (of, before) in self._named.items() if place == os.path.normpath(os.path.join(of, name)))
-            if tree is not None and not any(_is_part(tree, each) for each in known):
+            if tree is not None and not any(file_trees.is_part(tree, each) for each in known):
                 self._same(path, None)
 
     # -- restoring ---------------------------------------------------------------------------------------------------------------------
@@ -583,7 +568,7 @@ class GuardedFiles:
         except OSError:
             pass
         try:
-            if before is not None and _is_repository(folder, name):
+            if before is not None and repository_state.is_repository(folder, name):
                 self._clear(folder, path)
             else:
                 self._holder.hold(folder, name, path, why or ("new" if before is None else "changed"))
@@ -612,29 +597,3 @@ class GuardedFiles:
             if not lines <= before:
                 folder = name.partition("/")[0]
                 self._hold_here(handle, folder, f"{path}/{folder}", "new")
-
-
-def _below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
-
-
-def _owned(path: str) -> bool:
-    try:
-        return os.stat(path, follow_symlinks=False).st_uid == os.geteuid()
-    except OSError:
-        return False
-
-
-def _is_repository(folder: int, name: str) -> bool:
-    """Whether a folder under a name holds more than settings and hooks: it is not copied."""
-    info = file_trees.found(folder, name)
-    return name == ".git" and info is not None and stat.S_ISDIR(info.st_mode)
-
-
-def _is_part(tree: Tree, of: Tree) -> bool:
-    """Whether all files of a tree are just so in another one; a link leads elsewhere from another place."""
-    if tree is None or of is None or tree[0] != of[0]:
-        return False
-    if tree[0] == "folder":
-        return all(_is_part(each, of[2].get(name)) for name, each in tree[2].items())
-    return bool(tree[0] == "file" and tree == of)

@@ -3,6 +3,7 @@
 
 import os
 import re
+import stat
 from typing import Any
 
 if __package__:
@@ -20,6 +21,18 @@ OURS = ("hooks", "commondir", *SETTINGS)
 """In a repository: what git runs, or what says what it runs."""
 MODES = ("HEAD", "objects", "refs")
 """What git must be able to read, or it looks for a repository elsewhere."""
+LAYOUT = frozenset((
+    "HEAD", "objects", "refs", "config", "config.worktree", "hooks", "info", "description", "branches", "packed-refs", "logs", "index",
+    "FETCH_HEAD", "ORIG_HEAD", "modules", "worktrees", "commondir", "gitdir", "shallow", "gc.log", "gc.pid", "lfs", "reftable",
+))  # fmt: skip
+"""What a repository without files of its own consists of."""
+HOOKS = (
+    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
+    "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive",
+    "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite", "sendemail-validate", "fsmonitor-watchman",
+    "p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change",
+)  # fmt: skip
+"""githooks(5)."""
 _HEAD = re.compile(rb"ref:\s*refs/[^\n]+|[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _UNFINISHED = (
     ("rebase-merge/git-rebase-todo", rb"(?m)^[ \t]*(?:exec|x)\s.*$"),
@@ -105,3 +118,9 @@ def unfinished_in(handle: int) -> dict[str, frozenset[bytes]]:
 
 def unfinished(handle: int) -> frozenset[bytes]:
     return frozenset(line for lines in unfinished_in(handle).values() for line in lines)
+
+
+def is_repository(folder: int, name: str) -> bool:
+    """Whether a folder under a name holds more than settings and hooks: it is not copied."""
+    info = file_trees.found(folder, name)
+    return name == ".git" and info is not None and stat.S_ISDIR(info.st_mode)
