@@ -23,8 +23,8 @@ async def test_a_failure_is_logged_with_its_cause_and_told(caplog: pytest.LogCap
     assert [(name, str(error)) for name, error in told] == [("cleaning", "[Errno 28] the disk is full")]
     record = next(record for record in caplog.records if record.name == "atelier_desk.background")
     assert (record.levelno, record.getMessage()) == (logging.ERROR, "cleaning failed")
-    assert record.exc_info is not None
-    assert record.exc_info[1] is told[0][1]
+    # The program's own handler may have put the traceback into words already, to take secrets out of it.
+    assert "the disk is full" in caplog.text
 
 
 async def test_neither_an_end_nor_a_cancellation_is_a_failure(caplog: pytest.LogCaptureFixture) -> None:
