@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import secrets
+import shutil
 import subprocess
 import sys
 import threading
@@ -26,7 +28,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data import restore_backup
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.storage.copies import backup
+from atelier_desk.storage.copies import backup, origin
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
@@ -51,10 +53,13 @@ class RaceFigures:
 
 
 async def prepare(folder: Path) -> list[Path]:
-    """A data folder and a backup of each kind."""
+    """A data folder and two backups that count as its own, one of each kind: what comes from elsewhere would be ended."""
     made = []
+    key = DataDir(folder / "data").ensure().root / origin.KEY
+    key.write_bytes(secrets.token_bytes(origin.KEY_BYTES))
     for kind in KINDS:
         datadir = DataDir(folder / kind).ensure()
+        shutil.copyfile(key, datadir.root / origin.KEY)
         async with await Store.open(datadir.database) as store:
             repos = Repositories(store, datadir)
             workflow = await repos.workflows.create(Workflow(name=kind))
