@@ -28,23 +28,21 @@ UNCHECKED = "What the command left in repositories was not checked, because its 
 
 def facts(guarded: Guarded) -> dict[str, Any]:
     """For the model; empty when nothing was done."""
-    if guarded.unchecked:
-        return {"note": UNCHECKED}
     said: dict[str, Any] = {}
     for name in _NOTES:
         names = _names(guarded, name)
         if names:
             said |= {name: names[:_NAMED], **({f"{name}_total": len(names)} if len(names) > _NAMED else {})}
-    if said:
-        said["note"] = " ".join(note for name, note in _NOTES.items() if name in said)
-    return said
+    notes = [UNCHECKED] if guarded.unchecked else []
+    notes += [note for name, note in _NOTES.items() if name in said]
+    return {**said, "note": " ".join(notes)} if notes else {}
 
 
 def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     """For the card: what is held, with the file it is held in."""
-    if guarded.unchecked:
-        return (TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"),)
     found: list[TextPart] = []
+    if guarded.unchecked:
+        found.append(TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"))
     for name, title in _TITLES:
         names = [f"{each['path']}\n    {each['file']}" for each in guarded.held] if name == "held" else _names(guarded, name)
         if names:

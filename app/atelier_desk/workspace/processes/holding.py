@@ -37,6 +37,7 @@ class Holder:
         self._folder, self._root_of, self._shown = folder, root_of, shown
         self._space = Budget(MOST_HELD)
         self.held: list[dict[str, str]] = []
+        self._trees: dict[str, Tree] = {}
 
     def hold(self, folder: int, name: str, path: str, why: str) -> None:
         """Take what stands under a name away, and keep a copy that no link of the command leads to."""
@@ -46,11 +47,13 @@ class Holder:
         left, file = self._space.left, ""
         try:
             tree = file_trees.read(folder, name, self._space)
-            if tree[0] == "other":
+            if tree[0] == "other" or self._trees.get(path) == tree:
+                # The same as the last time: there is a copy.
                 file_trees.remove(folder, name)
                 return
             file = self._copied(name, tree, path, why)
             if file:
+                self._trees[path] = tree
                 file_trees.remove(folder, name)
         except OSError:
             self._space.left = left

@@ -5,11 +5,12 @@ git looks for ``.git``, a folder or a file that leads to one, and takes any fold
 without files of its own; one with ``commondir`` in the place of the last two is a linked one (gitrepository-layout(5), setup.c).
 """
 
+import contextlib
 import errno
 import os
 import stat
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 if __package__:
@@ -33,7 +34,7 @@ class Scan:
 
     Attributes:
         repositories: folders that git takes for repositories, and all called ``.git``; of ``searched`` ones wherever they are now.
-        pointers: files and links called ``.git``.
+        pointers: files and links called ``.git``; ``links``: what all other links lead to, as they say it.
         entries: files and folders that were looked at.
         unreadable: folders that could not be looked into.
     """
@@ -41,6 +42,7 @@ class Scan:
     def __init__(self) -> None:
         self.repositories: dict[str, Identity] = {}
         self.pointers: list[str] = []
+        self.links: dict[str, str] = {}
         self.entries = 0
         self.unreadable: list[str] = []
 
@@ -63,6 +65,9 @@ class _Level:
                 name = entry.name
                 if entry.is_dir(follow_symlinks=False):
                     self.folders.append(name)
+                elif entry.is_symlink():
+                    with contextlib.suppress(OSError):
+                        scan.links[f"{path}/{name}"] = os.readlink(name, dir_fd=handle)
                 if _FOLDS:
                     name = {"head": "HEAD"}.get(name.lower(), name.lower())
                 if name in MARKS:
@@ -70,6 +75,7 @@ class _Level:
         git = marks.get(".git")
         if git is not None and not git.is_dir(follow_symlinks=False):
             scan.pointers.append(f"{path}/{git.name}")
+            scan.links.pop(f"{path}/{git.name}", None)
         named = os.path.basename(path)
         is_named = (named.lower() if _FOLDS else named) == ".git"
         if is_named or is_layout(marks) or (info.st_ino in inodes and (info.st_dev, info.st_ino) in searched):
@@ -91,16 +97,29 @@ def identity(handle: int) -> Identity:
     return info.st_dev, info.st_ino
 
 
-def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] = (), most: int | None = None) -> None:
+class StoppedError(OSError):
+    """Who looks was told to stop."""
+
+
+def scan(
+    root: str,
+    handle: int,
+    into: Scan,
+    *,
+    searched: Collection[Identity] = (),
+    most: int | None = None,
+    go_on: Callable[[], bool] | None = None,
+) -> None:
     """Look through a folder and all below, following no link.
 
     Args:
         handle: the folder, open; it stays open.
         searched: folders that are found under any name.
         most: entries, with all of ``into``, that are looked at.
+        go_on: asked for every folder; once it says no, this stops.
 
     Raises:
-        OSError: there are more.
+        OSError: there are more; ``StoppedError``.
     """
     inodes = {inode for _device, inode in searched}
     levels = [_Level(os.dup(handle), root, into, searched, inodes)]
@@ -110,6 +129,8 @@ def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] =
             if not level.folders:
                 levels.pop().close()
                 continue
+            if go_on is not None and not go_on():
+                raise StoppedError
             name = level.folders.pop()
             path = f"{level.path}/{name}"
             if len(path) > LONGEST:
