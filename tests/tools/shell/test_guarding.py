@@ -671,6 +671,19 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
     assert (bench.root / "lib/.git/config").read_text() == "[core]\n\tfsmonitor = x\n"
 
 
+@pytest.mark.parametrize(
+    "line", ["git config core.hooksPath .husky", "git push -q -u . main:x", "git remote add a b", "echo x >.git/hooks/update", "true"]
+)
+async def test_read_only_settings_are_named(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    """As by npm's ``prepare``: the result says what to do next, also where the program goes on."""
+    if not sandbox.has_mounts():
+        pytest.skip("this system has no mounts of its own")
+    person = Person(tmp_path / "with", Attack(PLAIN, f"echo '{line}' >prepare.sh; sh prepare.sh; true"))
+    (result,) = await by_the_tool(bench, person, monkeypatch)
+    assert result.success
+    assert ("git config KEY VALUE" in result.data.get("git_read_only", "")) is (line != "true")
+
+
 async def test_what_is_there_cannot_be_replaced(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not sandbox.has_mounts():
         pytest.skip("this system has no mounts of its own")

@@ -166,7 +166,9 @@ MAKERS: tuple[Callable[[str], str], ...] = (
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > {name}",
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > evil; ln -s $PWD/evil {name}",
     lambda name: f"mkdir -p t; echo evil > t/x; mkdir -p {name.rpartition('/')[0] or '.'}; mv t/x {name}; echo '/*' > .gitignore",
-    lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > hard; ln hard {name} || cp hard {name}; (sleep 0; echo worse > hard)",
+    lambda name: (
+        f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > hard; ln hard {name} || cp hard {name}; (sleep 0; echo worse > hard)"
+    ),
 )
 
 

@@ -331,6 +331,7 @@ def facts(kept: Kept) -> dict[str, Any]:
         "sandbox": process.order.sandbox["kind"] if process.order.sandbox is not None else "none",
     }
     said |= guarding.facts(process.guarded)
+    said |= guarding.read_only(shown.text, process.order.sandbox)
     if process.low_disks:
         said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
     if process.left:
