@@ -304,8 +304,8 @@ ENDED_BY: dict[str, Callable[[Kept], str]] = {
         "It was ended: the system no longer tells which processes it started. Run it again; if that happens each time, tell the user."
     ),
     "repositories": lambda kept: (
-        "It was ended: it changed hooks and settings of git again and again, and each time they were put back. Tell the user; what it made "
-        "is held and waits for them."
+        "It was ended: it changed hooks and settings of git again and again, and each time they were put back, or it made so many files "
+        "that they can no longer be watched. Tell the user; what it made for git to run is held and waits for them."
     ),
     "output": lambda kept: "It was ended: it printed more than " + f"{kept.process.order.limits.output // 2**20} MB.",
     "stopped": lambda kept: "It was stopped.",

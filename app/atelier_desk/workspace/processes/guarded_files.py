@@ -10,6 +10,9 @@ harmless, or to the repository of its own granted folder.
 
 Nothing is lost: what is taken away is copied out of the command's reach first (see ``holding``).
 
+For a command that runs on while people work, the same is done from time to time (``check``), not only at its end. Not covered: scripts
+that a hook calls, which are files of the project.
+
 Whatever somebody else changes of this while the command runs is restored, too: nobody can tell afterwards. When the launcher itself is
 killed nothing is restored; the command dies with it, and the result says that nothing was looked at.
 """
@@ -123,6 +126,8 @@ class GuardedFiles:
                 raise OSError(f"{path} cannot be looked into, so nobody can tell whether there is a repository")
         if len(scan.repositories) + len(scan.pointers) > MOST_REPOSITORIES:
             raise OSError(f"{self._folders.first} holds more than {MOST_REPOSITORIES} repositories")
+        if scan.too_many_links:
+            raise OSError(f"{self._folders.first} holds more than {repository_scan.MOST_LINKS} links")
         for path in scan.repositories:
             repository = self._folders.within(path, partial(Repository, path))
             if repository is not None:
@@ -269,7 +274,7 @@ class GuardedFiles:
         }
 
     def check(self, go_on: Callable[[], bool]) -> bool:
-        """Do the same while the command still runs; False when it has changed so much by now that it must not go on.
+        """Do the same while the command still runs; False when it has changed or made so much by now that it must not go on.
 
         ``go_on`` is asked for every folder that is looked into; once it says no, the rest is left to the next time.
         """
@@ -278,6 +283,8 @@ class GuardedFiles:
             self._passes()
         except repository_scan.StoppedError:
             pass
+        except repository_scan.TooManyError:
+            return False
         finally:
             self._go_on = None
         return len(self._holder.held) <= MOST_CHANGES
@@ -291,14 +298,15 @@ class GuardedFiles:
                     break
                 if turn == _PASSES - 1:
                     self.failed |= {name: "" for name in self._done if name not in self.failed}
-        except repository_scan.StoppedError:
+        except (repository_scan.StoppedError, repository_scan.TooManyError):
             raise
         except OSError as error:
             self._failed(self._folders.first, error)
 
     def _pass(self) -> None:
         self.gone = set()
-        scan = self._look(searched=self._known)
+        most = MOST_ENTRIES if self._go_on else None
+        scan = self._look(searched=self._known, most=most)
         led = {repository_scan.leads_to(path, ".git") for path in scan.pointers if path not in self._pointers}
         if not led <= {None, *scan.repositories.values()}:
             # While a command runs, what a pointer leads to may have been made after its place was looked at.
@@ -312,7 +320,9 @@ class GuardedFiles:
                 self._each(now[who], partial(self._new_repository, now[who], scan=scan))
             elif who in now:
                 self._each(now[who], partial(self._repository, repository, now[who], scan=scan))
-            elif repository.is_main and os.path.isdir(os.path.dirname(repository.path)):
+            left = repository.is_main and os.path.isdir(os.path.dirname(repository.path)) and not os.path.lexists(repository.path)
+            if left and now.get(who) != repository.path:
+                # The folder belongs to no repository any more, or to the one around it.
                 self.gone.add(self._folders.shown(repository.path))
         for path, (top, tree) in self._named.items():
             if os.path.isdir(top) and not (self._may_change and os.path.basename(path) == ".gitmodules"):
@@ -327,6 +337,8 @@ class GuardedFiles:
 
     def _restore_links(self, scan: repository_scan.Scan) -> None:
         """Take away the links that lead a path to a repository which could run a program there."""
+        if scan.too_many_links:
+            self.failed[self._folders.shown(self._folders.first)] = f"it has more than {repository_scan.MOST_LINKS} links"
         entered = [f"{root}/.git" for root in self._roots]
         tops: dict[str, bool] = {}
         bare = {who: [path] for path, who in scan.repositories.items() if os.path.basename(path) != ".git" and "/.git/" not in path}

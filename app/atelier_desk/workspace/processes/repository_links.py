@@ -58,8 +58,8 @@ class Search:
     def _is_astray(self, path: str, *, new: bool) -> bool:
         real = os.path.realpath(path)
         if any(git_files.below(real, root) for root in self._roots):
-            # Only a new one: the others led there before.
-            return new and bool(self._strange) and os.path.isdir(real) and self._into_strange(path, real)
+            # Only a new one: the others led there before. Also one to a file or to nothing, where a folder may be made later.
+            return new and bool(self._strange) and self._into_strange(path, real)
         temporary = any(git_files.below(real, folder) for folder in self._writable)
         if not (new or temporary) or not os.path.isdir(real):
             return False

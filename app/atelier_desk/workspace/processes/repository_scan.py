@@ -23,6 +23,8 @@ else:
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"
 """Whether letter case does not count in names of files."""
+MOST_LINKS = 500_000
+"""Some 150 MB of names."""
 LONGEST = 16 * 4096
 """Characters of a path: git finds nothing past PATH_MAX, and 20 000 folders in each other would fill the memory with their names."""
 _LINKS = 40
@@ -36,6 +38,7 @@ class Scan:
         repositories: folders that git takes for repositories, and all called ``.git``; of ``searched`` ones wherever they are now.
         pointers: files and links called ``.git``; ``links``: what all other links lead to, as they say it.
         entries: files and folders that were looked at.
+        too_many_links: there are more than ``MOST_LINKS``, and ``links`` are not all.
         unreadable: folders that could not be looked into.
     """
 
@@ -43,6 +46,7 @@ class Scan:
         self.repositories: dict[str, Identity] = {}
         self.pointers: list[str] = []
         self.links: dict[str, str] = {}
+        self.too_many_links = False
         self.entries = 0
         self.unreadable: list[str] = []
 
@@ -65,7 +69,8 @@ class _Level:
                 name = entry.name
                 if entry.is_dir(follow_symlinks=False):
                     self.folders.append(name)
-                elif entry.is_symlink():
+                elif entry.is_symlink() and not scan.too_many_links:
+                    scan.too_many_links = len(scan.links) >= MOST_LINKS
                     with contextlib.suppress(OSError):
                         scan.links[f"{path}/{name}"] = os.readlink(name, dir_fd=handle)
                 if _FOLDS:
@@ -101,6 +106,10 @@ class StoppedError(OSError):
     """Who looks was told to stop."""
 
 
+class TooManyError(OSError):
+    """There are more files and folders than may be looked at."""
+
+
 def scan(
     root: str,
     handle: int,
@@ -119,7 +128,7 @@ def scan(
         go_on: asked for every folder; once it says no, this stops.
 
     Raises:
-        OSError: there are more; ``StoppedError``.
+        TooManyError: there are more. StoppedError.
     """
     inodes = {inode for _device, inode in searched}
     levels = [_Level(os.dup(handle), root, into, searched, inodes)]
@@ -143,7 +152,7 @@ def scan(
                 continue
             levels.append(_Level(opened, path, into, searched, inodes))
             if most is not None and into.entries > most:
-                raise OSError(f"{root} holds more than {most} files and folders: they cannot all be searched for repositories")
+                raise TooManyError(f"{root} holds more than {most} files and folders: they cannot all be searched for repositories")
     finally:
         for level in levels:
             level.close()
