@@ -351,6 +351,20 @@ def test_a_link_into_another_repository_waits_whatever_it_leads_to(root: Path, h
     assert not (root / "src").is_symlink()
 
 
+def test_links_to_the_repository_around_a_granted_folder_stay(root: Path, held: Path) -> None:
+    (root / "app").mkdir()
+    (root / "lib").mkdir()
+    elsewhere = nested(root.parent, "elsewhere/.git").parent
+    (elsewhere / ".git/hooks/pre-commit").touch()
+    guard = GuardedFiles([str(root / "app")], str(held))
+    (root / "app/lib").symlink_to("../lib")
+    (root / "app/plain").symlink_to(root.parent)
+    assert guard.restore()["held"] == []
+    guard = GuardedFiles([str(root / "app")], str(held))
+    (root / "app/there").symlink_to(elsewhere)
+    assert [each["path"] for each in guard.restore()["held"]] == ["there"]
+
+
 def test_folders_of_hooks_are_bounded(root: Path) -> None:
     (root / ".git/config").write_text("[core]\nhooksPath = tools\n")
     (root / "tools").mkdir()

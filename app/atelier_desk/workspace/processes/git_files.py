@@ -1,4 +1,4 @@
-# ruff: noqa: PTH208, PTH112, PTH114, PTH116, PTH118, PTH120
+# ruff: noqa: PTH112, PTH114, PTH116, PTH118, PTH120
 """Where small files of a repository lead git, read as git reads them (setup.c, object-file.c). A leaf: the launcher loads it as a file.
 
 They may be a stranger's: whatever stands in the place of one is never waited for, as a pipe would be.
@@ -47,14 +47,6 @@ def target(path: str, name: str) -> str:
     # For git a text ends at a zero byte.
     text = text.partition("\0")[0]
     return os.path.join(os.path.dirname(path), text) if text else ""
-
-
-def names(folder: str) -> frozenset[str]:
-    """What stands in a folder; nothing for one that cannot be read."""
-    try:
-        return frozenset(os.listdir(folder))
-    except OSError:
-        return frozenset()
 
 
 def led_to(path: str) -> str:

@@ -63,7 +63,10 @@ class Search:
         temporary = any(git_files.below(real, folder) for folder in self._writable)
         if not (new or temporary) or not os.path.isdir(real):
             return False
-        return not self._is_harmless_at(real) or (temporary and not self._is_harmless_below(real))
+        found = self._found_elsewhere(real)
+        # A granted folder may be a part of a repository, and lead to others of it.
+        own = not found or found == self._found_elsewhere(os.path.realpath(os.path.dirname(path)))
+        return not (own or self._is_harmless(found)) or (temporary and not self._is_harmless_below(real))
 
     def _into_strange(self, path: str, real: str) -> bool:
         top = self._top_of(real)
@@ -77,16 +80,16 @@ class Search:
             folder = os.path.dirname(folder)
         return folder if folder in self._tops else ""
 
-    def _is_harmless_at(self, folder: str) -> bool:
-        """Whether the repository that git finds in a folder elsewhere runs nothing; that there is none is harmless, too."""
+    def _found_elsewhere(self, folder: str) -> str:
+        """The repository that git finds in a folder, as it is now; empty for none."""
         while True:
-            names = git_files.names(folder)
+            names = frozenset(name for name in repository_scan.MARKS if os.path.lexists(f"{folder}/{name}"))
             if ".git" in names and (led := git_files.led_to(f"{folder}/.git")):
-                return self._is_harmless(led)
+                return led
             if repository_scan.is_layout(names):
-                return self._is_harmless(folder)
+                return folder
             if folder == os.path.dirname(folder):
-                return True
+                return ""
             folder = os.path.dirname(folder)
 
     def _is_harmless_below(self, folder: str) -> bool:
