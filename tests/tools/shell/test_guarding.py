@@ -517,14 +517,6 @@ WHILE = {
 """What was there before, what a command in the background does and then waits, and where its owner calls git meanwhile."""
 
 
-def made(file: Path) -> bool:
-    """Make a file once; not while its folder is away."""
-    with contextlib.suppress(OSError):
-        file.touch()
-        return True
-    return False
-
-
 @pytest.fixture
 def checked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "CHECK_S", 0.05)
@@ -543,16 +535,12 @@ async def test_nothing_runs_while_a_command_goes_on(bench: Bench, tmp_path: Path
     async with asyncio.timeout(30):
         while not (person.root / "done").exists():
             await asyncio.sleep(0.01)
-        for name in ("first", "second"):
-            # The check that takes the first one away may have begun before; the one that takes the second away began after that.
-            marker = person.root / ".git/hooks" / name
-            while not made(marker):
+        for count in (1, 2):
+            # The check that tells of the first one may have begun before; what tells of the second began after that.
+            while [each["path"] for each in command.process.so_far().held].count(".git/hooks") < count:
+                with contextlib.suppress(OSError):
+                    (person.root / f".git/hooks/marker-{count}").touch()
                 await asyncio.sleep(0.01)
-            while marker.exists():
-                await asyncio.sleep(0.01)
-        # What was done is told at the end of a check.
-        while [each["path"] for each in command.process.so_far().held].count(".git/hooks") < 2:
-            await asyncio.sleep(0.01)
     output = await bench.call("command_output", command_id=result.data["command_id"])
     assert output.data["held"]
     assert command.process.running
@@ -597,6 +585,9 @@ async def test_a_launcher_that_was_killed_restored_nothing(bench: Bench, tmp_pat
     person = Person(tmp_path / "with", Attack(PLAIN, "git init -q lib; git -C lib config core.fsmonitor $CANARY; echo $$; cat"))
     (result,) = await by_the_tool(bench, person, monkeypatch, background=True)
     (command,) = bench.services.commands.of("") if bench.services.commands else []
+    async with asyncio.timeout(30):
+        while not command.process.output.size:
+            await asyncio.sleep(0.01)
     (child,) = psutil.Process(command.process.pid).children()
     os.kill(command.process.pid, signal.SIGKILL)
     assert await command.process.wait(20)
