@@ -335,10 +335,11 @@ def test_a_repository_that_moved_away_from_its_folder_is_named(root: Path, held:
     assert guard.restore()["gone"] == ["vendor/lib/.git"]
 
 
-@pytest.mark.parametrize("target", ["vendor", "vendor/later", "vendor/file"])
+@pytest.mark.parametrize("target", ["vendor", "vendor/later", "vendor/file", "vendor/.git/refs", ".git/modules/lib", ".git/modules"])
 def test_a_link_into_another_repository_waits_whatever_it_leads_to(root: Path, held: Path, target: str) -> None:
     inner = nested(root, "vendor/.git")
-    (inner / "config").write_text("[core]\n\tfsmonitor = x\n")
+    for repository in (inner, nested(root, ".git/modules/lib")):
+        (repository / "config").write_text("[core]\n\tfsmonitor = x\n")
     (root / "vendor/file").touch()
     (root / "old").symlink_to("vendor")
     guard = GuardedFiles([str(root)], str(held))

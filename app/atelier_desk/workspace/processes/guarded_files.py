@@ -341,8 +341,12 @@ class GuardedFiles:
             self.failed[self._folders.shown(self._folders.first)] = f"it has more than {repository_scan.MOST_LINKS} links"
         entered = [f"{root}/.git" for root in self._roots]
         tops: dict[str, bool] = {}
-        bare = {who: [path] for path, who in scan.repositories.items() if os.path.basename(path) != ".git" and "/.git/" not in path}
-        for who, folders in (bare | self._tops(scan)).items():
+        found = self._tops(scan)
+        for path, who in scan.repositories.items():
+            if os.path.basename(path) != ".git":
+                # Also that of a submodule: git works in such a folder, too.
+                found[who] = [*found.get(who, ()), path]
+        for who, folders in found.items():
             known = self._known.get(who)
             strange = known is not None and known.path not in entered and not self._harmless.was(known, known.path)
             for top in folders:
