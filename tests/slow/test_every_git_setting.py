@@ -17,7 +17,7 @@ from atelier_desk.workspace.commands.git_settings import is_known
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import open_atelier
 from tests.engine.run.test_hostile_repositories import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
-from tests.support.repositories import git
+from tests.support.repositories import Hostile, git
 
 __all__ = ["open_atelier", "tried"]
 pytestmark = pytest.mark.skipif(shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox")
@@ -27,6 +27,7 @@ COMMANDS = (
 )  # fmt: skip
 HERE = (("", ""), ("sub", ""), ("", "sub"), ("bare.git", ""), ("tree", ""), ("mod", ""))
 """Places by ``cd`` and by ``cwd``: the workspace itself, a nested repository both ways, a bare one, a work tree, a submodule."""
+PARTS = 12
 AT_ONCE = 25
 """Settings that stand together in one repository, where git is run with all of them."""
 
@@ -60,44 +61,52 @@ def is_asked_about(row: str) -> bool:
     return not is_known(name, "/outside/canary") or name == "core.worktree"
 
 
-async def test_what_is_asked_about(tried: Tried, tmp_path: Path) -> None:
-    named = list(dict.fromkeys((*rows(ASKS), *filter(is_asked_about, documented()))))
+def all_rows(table: str, *, asked: bool) -> list[str]:
+    return list(dict.fromkeys((*rows(table), *(row for row in documented() if is_asked_about(row) is asked))))
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_what_is_asked_about(tried: Tried, tmp_path: Path, part: int) -> None:
+    named = all_rows(ASKS, asked=True)
     assert len(named) >= 100
-    for begin in range(0, len(named), AT_ONCE):
-        part = named[begin : begin + AT_ONCE]
-        made = [(row, tried.template.copy(tmp_path / f"w{begin + at}", settings(row, tried.template))) for at, row in enumerate(part)]
-        ended = await tried(*made, asked=[product()])
-        quiet(tried.template, ended)
-        for row, ends in ended.items():
-            assert len(ends) == 48
-            # All but the bare repository, which git does not take for one.
-            assert sum(refused(ends)) >= 40, (row, [end.get("error") for end in ends])
-        for number in range(len(part)):
-            shutil.rmtree(tmp_path / f"w{begin + number}")
+    each = enumerate(named[part::PARTS])
+    made = [(row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template))) for number, row in each]
+    ended = await tried(*made, asked=[product()])
+    quiet(tried.template, ended)
+    for row, ends in ended.items():
+        assert len(ends) == 48
+        # All but the bare repository, which git does not take for one.
+        assert sum(refused(ends)) >= 40, (row, [end.get("error") for end in ends])
 
 
 async def test_what_git_is_run_with(tried: Tried, tmp_path: Path) -> None:
-    """A value that git cannot read would end it before it comes to the next one: those stand alone."""
-    named = list(dict.fromkeys((*rows(RUNS), *(row for row in documented() if not is_asked_about(row)))))
+    """All known settings, many in one repository."""
     template = tried.template
-    alone = [row for row in named if not works(template.copy(tmp_path / "try", settings(row, template)).root)]
-    together = [row for row in named if row not in alone]
+    together = [row for row in all_rows(RUNS, asked=False) if works(row, template, tmp_path / "one")]
     made = []
     for begin in range(0, len(together), AT_ONCE):
-        part = b"".join(settings(row, template) for row in together[begin : begin + AT_ONCE])
-        made.append((f"t{begin}", template.copy(tmp_path / f"t{begin}", part)))
+        said = b"".join(settings(row, template) for row in together[begin : begin + AT_ONCE])
+        made.append((f"t{begin}", template.copy(tmp_path / f"t{begin}", said)))
     ended = await tried(*made, asked=[product()])
     quiet(template, ended)
     for name, ends in ended.items():
         assert not any(refused(ends)), (name, [end.get("error") for end in ends])
         assert sum(end["success"] for end in ends) >= 24, (name, [end.get("error") for end in ends])
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_values_that_git_cannot_read(tried: Tried, tmp_path: Path, part: int) -> None:
+    """They would end git before it comes to the next one: those stand alone."""
+    template = tried.template
+    named = all_rows(RUNS, asked=False)[part::PARTS]
+    alone = [row for row in named if not works(row, template, tmp_path / "one")]
     line = [ToolCall(id="c", name="run_command", arguments={"command": LINE, "modifies_files": False})]
     made = [(row, template.copy(tmp_path / f"a{number}", settings(row, template))) for number, row in enumerate(alone)]
     quiet(template, await tried(*made, asked=[line]))
 
 
-def works(folder: Path) -> bool:
-    """Whether git goes on with these settings; the folder is removed."""
-    said = git("rev-parse", "--is-inside-work-tree", cwd=folder, check=False), git("log", "-1", "--format=%H", cwd=folder, check=False)
-    shutil.rmtree(folder)
-    return all(said)
+def works(row: str, place: Hostile, file: Path) -> bool:
+    """Whether git goes on with a setting."""
+    file.write_bytes(settings(row, place))
+    asked = (("rev-parse", "--is-inside-work-tree"), ("log", "-1", "--format=%H"), ("ls-files",))
+    return all(git("-c", f"include.path={file}", *words, cwd=place.root, check=False) for words in asked)
