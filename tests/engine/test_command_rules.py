@@ -117,6 +117,26 @@ cargo test:* | cargo test --config evil.toml | | ask
 go test:* | go test -race ./... | | allow
 go test:* | go test -exec ./evil.sh ./... | | ask
 tar:* | tar -xf a.tar | | allow
+tar:* | tar -cf a.tar f.txt | | allow
+tar:* | tar -cf a.tar same | | allow
+tar:* | tar -cf a.tar door | | ask
+tar:* | tar -cf a.tar door/secret.txt | | ask
+tar:* | tar -cf a.tar d* | | ask
+tar:* | tar -cf a.tar -T door/secret.txt | | ask
+tar:* | tar -cf a.tar -Tdoor/secret.txt | | ask
+tar:* | tar -cvfT a.tar door/secret.txt | | ask
+tar:* | tar -cf a.tar --files-from=door/secret.txt | | ask
+tar:* | tar -cf a.tar -T up/../../door/secret.txt | deep | ask
+tar:* | cd vendor && tar -cf a.tar ../door/secret.txt | | ask
+tar -cf a.tar door/secret.txt | tar -cf a.tar door/secret.txt | | allow
+git:* | git interpret-trailers f.txt | | allow
+git:* | git interpret-trailers door/secret.txt | | ask
+git:* | git interpret-trailers --trailer=x {ws}/door/secret.txt | | ask
+git:* | git apply --stat door/secret.txt | | ask
+git:* | git blame -s --contents=door/secret.txt f.txt | | ask
+awk:* | awk -f door/secret.txt | | ask
+pytest:* | pytest @door/secret.txt | | ask
+pytest:* | pytest -v same | | allow
 tar:* | tar -xf a.tar --to-command=./evil.sh | | ask
 tar:* | tar xIf ./evil.sh a.tar | | ask
 # Where it runs

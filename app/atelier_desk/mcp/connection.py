@@ -24,7 +24,7 @@ from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.workspace.denials import Denials
 from atelier_desk.workspace.processes import environment, sandbox
-from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.process import CHECK_S, Order
 
 if TYPE_CHECKING:
     import httpx2
@@ -413,7 +413,7 @@ class Connection:
             )  # fmt: skip
             own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
-        return Order(program, (command, *values.args), folder, environ, sandbox=box)
+        return Order(program, (command, *values.args), folder, environ, sandbox=box, check_s=CHECK_S)
 
     async def _heard(self, message: Any) -> None:
         """A notification of the server; what is none of ours is left alone."""

@@ -92,6 +92,7 @@ _ENDED = {
     "output": N_("The command was ended: it printed too much."),
     "disk": N_("The command was ended: the disk was nearly full."),
     "unknown": N_("The command was ended: its processes could no longer be seen."),
+    "repositories": N_("The command was ended: it changed hooks and settings of git again and again, or made too many files."),
     "stopped": N_("The command was stopped."),
 }
 """By what ended a command before its time."""

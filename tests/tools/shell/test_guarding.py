@@ -6,6 +6,8 @@ Each attack is made twice: without Atelier, where the canary must run, or the at
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -19,6 +21,7 @@ import pytest
 
 from atelier_desk.domain.parts import HeldPart, TextPart
 from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.shell import running
 from atelier_desk.workspace.checkpoints import answering
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
@@ -235,6 +238,38 @@ ATTACKS = {
     "commondir of a hostile bare repository": Attack(
         f"{PLAIN}; {HOSTILE_BARE}", "mkdir src/.git; cp .git/HEAD .git/index src/.git; echo ../../vendor >src/.git/commondir", ("src",)
     ),
+    "a link in the place of a folder": Attack(f"{PLAIN}; {HOSTILE}", "mv src old; ln -s vendor src", ("src",)),
+    "a link to a folder in a hostile repository": Attack(
+        f"{PLAIN}; {HOSTILE}; mkdir vendor/src", "mv src old; ln -s vendor/src src", ("src",)
+    ),
+    "a link above a hostile repository": Attack(
+        f"{PLAIN}; {HOSTILE}; mkdir -p a/vendor", "mv a old; ln -s . a", ("a/vendor",)
+    ),
+    "a link through another one": Attack(
+        f"{PLAIN}; {HOSTILE}", ("ln -s vendor way; mv src old; ln -s way src", "rm -f way; ln -s vendor way; ln -s way src || true"), ("src",)
+    ),
+    "a link that leads elsewhere than before": Attack(
+        f"{PLAIN}; {HOSTILE}; mv src real; ln -s real src", "ln -sfn vendor src", ("src",)
+    ),
+    "a link in a folder that is moved": Attack(
+        f"{PLAIN}; {HOSTILE}; mkdir -p d/vendor e; ln -s vendor d/src; rm -r src", "mv d/src src", ("src",)
+    ),
+    "a link to a hostile bare repository": Attack(
+        f"{PLAIN}; {HOSTILE_BARE}; git -C vendor config --unset core.worktree; git -C vendor config core.bare true; AT=vendor/hooks/pre-auto-gc; "
+        f"mkdir -p vendor/hooks; AT=vendor/hooks/reference-transaction; {HOOK}; git config --global --add safe.bareRepository all",
+        "mv src old; ln -s vendor src", then="cd src; git branch new",
+    ),
+    "a link to a working tree of a hostile repository": Attack(
+        f"{PLAIN}; {HOSTILE}; git -C vendor commit -q --allow-empty -m x; git -C vendor worktree add -q ../tree", "mv src old; ln -s tree src", ("src",)
+    ),
+    "a link to a repository among temporary files": Attack(
+        f"{PLAIN}; mkdir src", 'rm -rf "$TMPDIR/e"; git init -q "$TMPDIR/e"; git -C "$TMPDIR/e" config core.fsmonitor $CANARY; rmdir src; ln -s "$TMPDIR/e" src', ("src",)
+    ),
+    "a link to temporary files, where a repository is made later": Attack(
+        f"{PLAIN}; mkdir src",
+        ('rm -rf "$TMPDIR/e"; rmdir src; ln -s "$TMPDIR/e" src', 'mkdir -p "$TMPDIR/e/f"; git init -q "$TMPDIR/e/f"; git -C "$TMPDIR/e/f" config core.fsmonitor $CANARY'),
+        ("src/f",),
+    ),
     "core.hooksPath from a new pointer": Attack(HOOKS, f'{SUB_HOOK}; echo "gitdir: ../.git" >sub/.git', ("sub",)),
     "core.hooksPath from a new link": Attack(HOOKS, f"{SUB_HOOK}; ln -s ../.git sub/.git", ("sub",)),
     "core.hooksPath from a new working tree": Attack(HOOKS, f"rmdir sub; git worktree add -q sub; {SUB_HOOK}", ("sub",)),
@@ -251,6 +286,7 @@ ATTACKS = {
 def nothing_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would be read-only for the command otherwise can be changed, as on systems without mounts."""
     monkeypatch.setattr(sandbox, "KEPT", ())
+    monkeypatch.setattr(sandbox, "PINNED", "")
     monkeypatch.setattr(ProtectedFiles, "read_only", lambda self: ())
 
 
@@ -461,6 +497,60 @@ async def test_in_the_background(bench: Bench, tmp_path: Path, monkeypatch: pyte
     assert person.calls_git() == []
 
 
+WHILE = {
+    "settings": (PLAIN, "git config core.fsmonitor $CANARY", (".",)),
+    "a hook": (PLAIN, f"AT=.git/hooks/pre-commit; mkdir -p .git/hooks; {HOOK}", (".",)),
+    "commondir": (PLAIN, f"{EVIL}; echo ../evil >.git/commondir", (".",)),
+    "HEAD removed": (PLAIN, f"FROM=.git TO=.; {BARE}; rm .git/HEAD", (".",)),
+    ".git renamed": (PLAIN, f"mv .git old; FROM=old TO=.; {BARE}", (".",)),
+    "a new repository": (PLAIN, "git init -q lib && git -C lib config core.fsmonitor $CANARY", ("lib",)),
+    "a new pointer": (PLAIN, f'{OTHER}; mkdir lib; echo "gitdir: ../evil" >lib/.git', ("lib",)),
+    "a repository in docs": (PLAIN, f"mkdir docs; FROM=.git TO=docs; {BARE}", ("docs",)),
+    "settings of a submodule": (f"{PLAIN}; {MODULE}", "git -C lib config core.fsmonitor $CANARY", (".", "lib")),
+    "a link": (f"{PLAIN}; {HOSTILE}", "mv src old; ln -s vendor src", ("src",)),
+    "a file that settings include": (
+        f"{PLAIN}; git config include.path ../team; echo >team",
+        'printf "[core]\\nfsmonitor = $CANARY\\n" >team',
+        (".",),
+    ),
+}
+"""What was there before, what a command in the background does and then waits, and where its owner calls git meanwhile."""
+
+
+@pytest.fixture
+def checked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "CHECK_S", 0.05)
+
+
+@pytest.mark.usefixtures("nothing_is_mounted", "checked_at_once")
+@pytest.mark.parametrize("name", WHILE)
+async def test_nothing_runs_while_a_command_goes_on(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    setup, step, visits = WHILE[name]
+    alone = Person(tmp_path / "alone", Attack(setup, step, visits))
+    alone.sh(f"CANARY={alone.canary}; {step}", alone.root)
+    assert alone.calls_git(), "the attack itself"
+    person = Person(tmp_path / "with", Attack(setup, f"{step}; : >done; cat", visits))
+    (result,) = await by_the_tool(bench, person, monkeypatch, background=True)
+    (command,) = bench.services.commands.of("") if bench.services.commands else []
+    async with asyncio.timeout(30):
+        while not (person.root / "done").exists():
+            await asyncio.sleep(0.01)
+        for count in (1, 2):
+            # The check that tells of the first one may have begun before; what tells of the second began after that.
+            while [each["path"] for each in command.process.so_far().held].count(".git/hooks") < count:
+                with contextlib.suppress(OSError):
+                    (person.root / f".git/hooks/marker-{count}").touch()
+                await asyncio.sleep(0.01)
+    output = await bench.call("command_output", command_id=result.data["command_id"])
+    assert output.data["held"]
+    assert command.process.running
+    assert person.calls_git() == []
+    stopped = await bench.call("command_stop", command_id=result.data["command_id"])
+    assert "not_restored" not in stopped.data
+    assert stopped.data["held"]
+    assert person.calls_git() == []
+
+
 @pytest.mark.usefixtures("nothing_is_mounted")
 @pytest.mark.parametrize("first_ends", [True, False])
 async def test_two_at_once(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_ends: bool) -> None:
@@ -495,6 +585,9 @@ async def test_a_launcher_that_was_killed_restored_nothing(bench: Bench, tmp_pat
     person = Person(tmp_path / "with", Attack(PLAIN, "git init -q lib; git -C lib config core.fsmonitor $CANARY; echo $$; cat"))
     (result,) = await by_the_tool(bench, person, monkeypatch, background=True)
     (command,) = bench.services.commands.of("") if bench.services.commands else []
+    async with asyncio.timeout(30):
+        while not command.process.output.size:
+            await asyncio.sleep(0.01)
     (child,) = psutil.Process(command.process.pid).children()
     os.kill(command.process.pid, signal.SIGKILL)
     assert await command.process.wait(20)
@@ -567,3 +660,34 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
     assert (held.path, held.workflow_id) == ("lib/.git/config", "")
     answering.keep(files, "w", held.id)
     assert (bench.root / "lib/.git/config").read_text() == "[core]\n\tfsmonitor = x\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["git config core.hooksPath .husky", "git push -q -u . main:x", "git remote add a b", "echo x >.git/hooks/update", "true"]
+)
+async def test_read_only_settings_are_named(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    """As by npm's ``prepare``: the result says what to do next, also where the program goes on."""
+    if not sandbox.has_mounts():
+        pytest.skip("this system has no mounts of its own")
+    person = Person(tmp_path / "with", Attack(PLAIN, f"echo '{line}' >prepare.sh; sh prepare.sh; true"))
+    (result,) = await by_the_tool(bench, person, monkeypatch)
+    assert result.success
+    assert ("git config KEY VALUE" in result.data.get("git_read_only", "")) is (line != "true")
+
+
+async def test_what_is_there_cannot_be_replaced(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not sandbox.has_mounts():
+        pytest.skip("this system has no mounts of its own")
+    steps = (
+        "mv .git old", "mv .git/config x", "rm .git/config", "mv .git/hooks x", "touch .git/hooks/update", "echo >>.git/config",
+        "git -C tree status && mv .git x",
+    )  # fmt: skip
+    person = Person(tmp_path / "with", Attack(f"{PLAIN}; git worktree add -q tree", steps))
+    for step, result in zip(steps, await by_the_tool(bench, person, monkeypatch), strict=True):
+        assert not result.success, step
+        assert not {"put_back", "held", "gone"} & set(result.data), (step, result.data)
+    bench.root = person.root / "tree"
+    for step in ("mv .git x", "echo gitdir: x >.git", "rm .git"):
+        result = await bench.run(step)
+        assert not result.success, step
+        assert not {"put_back", "held", "gone"} & set(result.data), (step, result.data)

@@ -166,7 +166,9 @@ MAKERS: tuple[Callable[[str], str], ...] = (
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > {name}",
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > evil; ln -s $PWD/evil {name}",
     lambda name: f"mkdir -p t; echo evil > t/x; mkdir -p {name.rpartition('/')[0] or '.'}; mv t/x {name}; echo '/*' > .gitignore",
-    lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > hard; ln hard {name}; (sleep 0; echo worse > hard)",
+    lambda name: (
+        f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > hard; ln hard {name} || cp hard {name}; (sleep 0; echo worse > hard)"
+    ),
 )
 
 
@@ -291,6 +293,45 @@ async def test_git_rewrites_tracked_ones_after_a_question(bench: Bench, files: W
     (bench.root / "switch.sh").write_text("git switch -q old\n")
     await bench.run("bash switch.sh")
     assert (bench.root / "AGENTS.md").read_text() == "newer\n"
+
+
+@needs_sandbox
+async def test_git_takes_them_along_with_a_folder_after_a_question(bench: Bench, files: WorkspaceFiles) -> None:
+    bench.git("init", "-q")
+    (bench.root / "docs/more").mkdir(parents=True)
+    (bench.root / "plain").mkdir()
+    for name in ("docs/AGENTS.md", "docs/more/.npmrc", "docs/a.txt", "plain/a.txt"):
+        (bench.root / name).write_text("ok\n")
+    bench.git("add", "-A")
+    bench.git("commit", "-qm", "one")
+    (bench.root / "docs/.envrc").write_text("not tracked\n")
+    asks = (
+        "git mv docs guide", "git mv d*s guide", "git -C docs mv more less", "git mv docs/more plain", "git rm -r docs",
+        "git rm -rf .", "git rm 'docs/*'", "git rm ':(top)docs/more/*'", "cd docs && git rm -r more", "git mv -k -- docs plain",
+        "git mv docs plain/a.txt ..", "cd plain && git rm ':/docs'", "git rm '*.md'", "git rm 'docs/[^a]*'",
+    )  # fmt: skip
+    for line in asks:
+        asked = said(bench, line, ApprovalMode.AUTO, "run_command")
+        assert (asked.action, asked.reason) == (Action.ASK, "opaque" if "-C" in line else "protected"), line
+    for line in (
+        "git mv plain guide",
+        "git rm -r plain",
+        "git mv docs/a.txt plain/b.txt",
+        "git rm -r --cached docs",
+        "git rm docs/a.txt",
+        "git rm '*.txt'",
+    ):
+        assert said(bench, line, ApprovalMode.AUTO).action is Action.ALLOW, line
+    names = "docs/.envrc, docs/AGENTS.md, docs/more/.npmrc, guide/.envrc, guide/AGENTS.md … (6)"
+    assert said(bench, "git mv docs guide", ApprovalMode.AUTO).about == names
+    for line, path in (("git mv docs guide", "guide/AGENTS.md"), ("git mv guide plain", "plain/guide/.envrc")):
+        result = await bench.run(line)
+        assert (result.data["exit_status"], result.data.get("held"), result.data.get("restored")) == (0, None, None), result.data
+        assert (bench.root / path).exists()
+    assert (bench.root / "plain/guide/more/.npmrc").read_text() == "ok\n"
+    result = await bench.run("git rm -rqf plain/guide")
+    assert (result.data["exit_status"], result.data.get("held"), result.data.get("restored")) == (0, None, None), result.data
+    assert not (bench.root / "plain/guide/AGENTS.md").exists()
 
 
 @needs_sandbox

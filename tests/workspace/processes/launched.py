@@ -71,8 +71,8 @@ def launch(
     if user is not None and os.geteuid():
         pytest.skip("only root can become somebody else")
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), **(environment or {})}
-    read, report = os.pipe()
-    with tempfile.TemporaryFile() as file:
+    with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as said_to:
+        report = said_to.fileno()
         said = order_words(Order(words[0], tuple(words), folder, environ, limits, box), report, file)
         python = interpreter(user)
         said = (*before, python, *said[1:])
@@ -83,6 +83,5 @@ def launch(
             timeout=60, check=False, start_new_session=True, pass_fds=(report, file.fileno()),
             user=user, group=user, extra_groups=None if user is None else [],
         )  # fmt: skip
-    os.close(report)
-    with os.fdopen(read, "rb") as pipe:
-        return Launched(ran.returncode, ran.stdout, json.loads(pipe.read() or b"{}"))
+        said_to.seek(0)
+        return Launched(ran.returncode, ran.stdout, json.loads(said_to.read() or b"{}"))

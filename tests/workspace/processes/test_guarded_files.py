@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.workspace.processes import file_trees, guarded_files, holding
+from atelier_desk.workspace.processes import file_trees, guarded_files, holding, repository_scan
 from atelier_desk.workspace.processes.guarded_files import GuardedFiles
 
 
@@ -293,6 +293,77 @@ def test_a_command_cannot_hide_behind_many_files(root: Path, held: Path, monkeyp
         (root / str(number)).touch()
     write_hook(root)
     assert guard.restore()["put_back"] == [".git/hooks"]
+
+
+def test_a_check_ends_what_goes_on_changing(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = GuardedFiles([str(root)], str(held))
+    for number in range(guarded_files.MOST_CHANGES):
+        (root / ".git/hooks/update").write_text(str(number))
+        assert guard.check(lambda: True)
+        assert not (root / ".git/hooks/update").exists()
+        (root / ".git/hooks/update").write_text(str(number))
+        assert guard.check(lambda: True)
+    assert len(guard.said()["held"]) == guarded_files.MOST_CHANGES, "the same again is held once"
+    (root / ".git/hooks/update").write_text("last")
+    assert not guard.check(lambda: True)
+    monkeypatch.setattr(guarded_files, "MOST_CHANGES", 1_000)
+    monkeypatch.setattr(guarded_files, "MOST_ENTRIES", 20)
+    for number in range(30):
+        (root / str(number)).mkdir()
+    assert not guard.check(lambda: True)
+    assert guard.check(lambda: False), "it stops at once when the command is to be ended"
+    (root / ".git/hooks/update").write_text("evil")
+    assert guard.restore()["not_restored"] == []
+    assert not (root / ".git/hooks/update").exists()
+
+
+def test_more_links_than_can_be_remembered(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repository_scan, "MOST_LINKS", 5)
+    guard = GuardedFiles([str(root)], str(held))
+    for number in range(6):
+        (root / str(number)).symlink_to(".git")
+    assert guard.restore()["not_restored"] == [". (it has more than 5 links)"]
+    with pytest.raises(OSError, match="more than 5 links"):
+        GuardedFiles([str(root)], str(held))
+
+
+def test_a_repository_that_moved_away_from_its_folder_is_named(root: Path, held: Path) -> None:
+    nested(root, "vendor/lib/.git")
+    (root / "other").mkdir()
+    guard = GuardedFiles([str(root)], str(held))
+    (root / "vendor/lib/.git").rename(root / "other/.git")
+    assert guard.restore()["gone"] == ["vendor/lib/.git"]
+
+
+@pytest.mark.parametrize("target", ["vendor", "vendor/later", "vendor/file", "vendor/.git/refs", ".git/modules/lib", ".git/modules"])
+def test_a_link_into_another_repository_waits_whatever_it_leads_to(root: Path, held: Path, target: str) -> None:
+    inner = nested(root, "vendor/.git")
+    for repository in (inner, nested(root, ".git/modules/lib")):
+        (repository / "config").write_text("[core]\n\tfsmonitor = x\n")
+    (root / "vendor/file").touch()
+    (root / "old").symlink_to("vendor")
+    guard = GuardedFiles([str(root)], str(held))
+    (root / "src").symlink_to(target)
+    (root / "vendor/own").symlink_to("file")
+    said = guard.restore()
+    assert [(each["path"], each["why"]) for each in said["held"]] == [("src", "new")]
+    assert (root / "old").is_symlink()
+    assert (root / "vendor/own").is_symlink()
+    assert not (root / "src").is_symlink()
+
+
+def test_links_to_the_repository_around_a_granted_folder_stay(root: Path, held: Path) -> None:
+    (root / "app").mkdir()
+    (root / "lib").mkdir()
+    elsewhere = nested(root.parent, "elsewhere/.git").parent
+    (elsewhere / ".git/hooks/pre-commit").touch()
+    guard = GuardedFiles([str(root / "app")], str(held))
+    (root / "app/lib").symlink_to("../lib")
+    (root / "app/plain").symlink_to(root.parent)
+    assert guard.restore()["held"] == []
+    guard = GuardedFiles([str(root / "app")], str(held))
+    (root / "app/there").symlink_to(elsewhere)
+    assert [each["path"] for each in guard.restore()["held"]] == ["there"]
 
 
 def test_folders_of_hooks_are_bounded(root: Path) -> None:

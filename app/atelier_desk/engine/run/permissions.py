@@ -41,7 +41,7 @@ from atelier_desk.tools.shell import protected_names
 from atelier_desk.tools.shell.running import same_with_files
 from atelier_desk.workspace.alike import Patterns, TooManyError
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
-from atelier_desk.workspace.commands import git_denied
+from atelier_desk.workspace.commands import git_denied, places
 from atelier_desk.workspace.commands.judge import File as NamedFile
 from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
 from atelier_desk.workspace.commands.packages import installs
@@ -383,7 +383,7 @@ class _Disk:
     def __init__(self, folders: tuple[str, ...]) -> None:
         self._real: dict[str, str] = {}
         self.start = folders[0] if folders else ""
-        self._roots = self.granted(folders)
+        self.roots = self.granted(folders)
 
     def path(self, text: str) -> Path:
         """A path as a call names it."""
@@ -393,7 +393,7 @@ class _Disk:
         whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two slashes at the start
         # A file tool takes ".." away as it is written, a command goes up from where a link led to: both are looked at.
         spellings = (_slashed(whole), self._real_of(whole), self._real_of(written if ".." in written else whole))
-        return Path(tuple(dict.fromkeys(spellings)), self._roots)
+        return Path(tuple(dict.fromkeys(spellings)), self.roots)
 
     def folder(self, text: str) -> str | None:
         """A folder from the first granted one on, links followed: empty for that one, absolute outside.
@@ -418,7 +418,7 @@ class _Disk:
                 found.append(())
                 continue
             spellings = (_slashed(os.path.normpath(written)), self._real_of(written))
-            below = [path[len(root.rstrip("/")) + 1 :] for path in spellings for root in self._roots if within(root, path)]
+            below = [path[len(root.rstrip("/")) + 1 :] for path in spellings for root in self.roots if within(root, path)]
             found.append(tuple(each for each in dict.fromkeys((*spellings, *below)) if each and each != word))
         return tuple(found) if any(found) else ()
 
@@ -451,7 +451,9 @@ def _commands(judgement: Judgement | None, folder: str, disk: _Disk) -> tuple[Co
         if _away(one.fed, folder, disk):
             spelled = len(words) + 1
         else:
-            spelled = len(words) if _away(named, folder, disk) else spelled_out(one.command)
+            starts = (File(disk.start, folder, each) for each in judgement.folders(one)) if judgement is not None else ()
+            led_out = one.kind is Kind.RUNS and any(places.led_out(one.command, start, disk.roots) for start in starts)
+            spelled = len(words) if led_out or _away(named, folder, disk) else spelled_out(one.command)
         there = None if one.folder is None else disk.folder(os.path.join(folder, one.folder))
         also = disk.also(words, os.path.join(disk.start, folder, one.folder or ""))
         found.append(Command(words, one.contained, there, spelled, also))

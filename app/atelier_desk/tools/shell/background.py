@@ -124,7 +124,7 @@ class CommandOutput(_OfCommands):
             running=process.running,
             exit_status=process.status,
             **({"ended_by": process.ended_by} if process.ended_by else {}),
-            **guarding.facts(process.guarded),
+            **guarding.facts(process.so_far()),
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.domain.parts import TextPart
@@ -11,7 +13,8 @@ from atelier_desk.workspace.processes.process import Guarded
 _NAMED = 20
 """Names of one kind that a result holds."""
 _NOTES = {
-    "put_back": "It changed what git runs outside the sandbox; that is as it was before.",
+    "put_back": "It changed what git runs outside the sandbox; that is as it was before. A change of git's settings that is needed is "
+    "a command of its own (git config, git remote, git branch -u, git submodule): the user is asked, and it stays.",
     "held": "What it left that git would run outside the sandbox is held out of reach and waits for the user. Tell them if it is needed; "
     "do not make it again.",
     "gone": "It deleted or replaced what belongs to a repository, and that cannot be restored. Tell the user.",
@@ -26,25 +29,49 @@ _TITLES = (
 UNCHECKED = "What the command left in repositories was not checked, because its launcher was killed. Tell the user to look at .git."
 
 
+REFUSALS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY", "Operation not permitted")
+"""What programs print when a file is read-only (Linux, node, macOS)."""
+_OF_GIT = re.compile(rf"^.*\.git(?:modules)?\b.*(?:{'|'.join(REFUSALS)})", re.MULTILINE)
+
+
+def refused(output: str) -> bool:
+    """Whether a program says that a file is read-only."""
+    return any(words in output for words in REFUSALS)
+
+
+def read_only(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
+    """For the model: that git's settings and hooks were read-only for a command, when its output says that it failed at them.
+
+    It may have succeeded all the same, as ``git push -u`` and the scripts of packages do. ``box``: its sandbox.
+    """
+    fixed = [path for path in (*(box or {}).get("keep", ()), *(box or {}).get("pinned", ())) if "/.git" in path]
+    if not fixed or not _OF_GIT.search(output):
+        return {}
+    return {
+        "git_read_only": "It could not change .git/config, .git/hooks or the place of .git: they are read-only for programs here, also for "
+        "scripts that it calls (as npm's prepare). To change git's settings, run that git command (git config KEY VALUE, git remote, "
+        "git branch -u, git submodule) as a command of its own: the user is asked, and then it may. Write a hook with write_file. To "
+        "install packages meanwhile, leave their scripts out (npm install --ignore-scripts)."
+    }
+
+
 def facts(guarded: Guarded) -> dict[str, Any]:
     """For the model; empty when nothing was done."""
-    if guarded.unchecked:
-        return {"note": UNCHECKED}
     said: dict[str, Any] = {}
     for name in _NOTES:
         names = _names(guarded, name)
         if names:
             said |= {name: names[:_NAMED], **({f"{name}_total": len(names)} if len(names) > _NAMED else {})}
-    if said:
-        said["note"] = " ".join(note for name, note in _NOTES.items() if name in said)
-    return said
+    notes = [UNCHECKED] if guarded.unchecked else []
+    notes += [note for name, note in _NOTES.items() if name in said]
+    return {**said, "note": " ".join(notes)} if notes else {}
 
 
 def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     """For the card: what is held, with the file it is held in."""
-    if guarded.unchecked:
-        return (TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"),)
     found: list[TextPart] = []
+    if guarded.unchecked:
+        found.append(TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"))
     for name, title in _TITLES:
         names = [f"{each['path']}\n    {each['file']}" for each in guarded.held] if name == "held" else _names(guarded, name)
         if names:

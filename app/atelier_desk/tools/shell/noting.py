@@ -15,7 +15,7 @@ from atelier_desk.domain.parts import FileChange, HeldPart
 from atelier_desk.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.services import ToolServices
-from atelier_desk.tools.shell import protected_names
+from atelier_desk.tools.shell import guarding, protected_names
 from atelier_desk.tools.shell.running import Where, commands_of
 from atelier_desk.workspace.checkpoints.around import Around, Changed
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
@@ -46,7 +46,7 @@ class Noted:
         for name in ("held", "not_restored"):
             if name in said and name in result.data:
                 said[name] = [*result.data[name], *said[name]]
-        if self.read_only and not result.success and _refused(str(result.data.get("output", ""))):
+        if self.read_only and not result.success and guarding.refused(str(result.data.get("output", ""))):
             said["read_only"] = protected_names.read_only_words(self.read_only)
         if parts:
             said |= {"changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]], "changed_total": len(parts)}
@@ -79,14 +79,6 @@ def settled_words(settled: Settled) -> dict[str, Any]:
     if settled.partly:
         said["protected_note"] = "The workspace is too large to look everywhere for protected files. Tell the user."
     return said
-
-
-def _refused(output: str) -> bool:
-    return any(words in output for words in _REFUSALS)
-
-
-_REFUSALS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY", "Operation not permitted")
-"""What programs print when a file is read-only (Linux, node, macOS)."""
 
 
 async def protecting(services: ToolServices, place: Where, judgement: Judgement, cwd: str = "", *, box: str) -> ProtectedFiles:

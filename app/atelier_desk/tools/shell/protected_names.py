@@ -12,6 +12,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from os.path import normpath, realpath
 from pathlib import Path as File
@@ -155,6 +156,9 @@ def _by_git(judged: Judged, folder: str, folders: Sequence[str]) -> tuple[list[s
         return sorted(path for path in there if any(within(each, path) for each in gone)), [], folder
     if bool(only & set(rest[:1] if not needed else rest)) is not needed and only:
         return [], [], folder
+    if command in ("mv", "rm") and "--cached" not in rest:
+        there = [os.path.join(realpath(root), path) for root, path in look([File(each) for each in folders]).found]
+        return sorted(_carried(command, list(_operands(judged, folder, len(words))), folder, there)), [], folder
     if command in _BRINGS:
         return [], _filled(command, rest, folder), folder
     makes_branch = len(rest) == 2 and (command, rest[0]) in (("switch", "-c"), ("checkout", "-b"))
@@ -165,6 +169,47 @@ def _by_git(judged: Judged, folder: str, folders: Sequence[str]) -> tuple[list[s
         return sorted(tracked), [], folder
     there = [os.path.join(realpath(root), path) for root, path in look([File(each) for each in folders]).found]
     return sorted(path for path in there if tracked is None or path not in tracked), [], folder
+
+
+def _operands(judged: Judged, folder: str, most: int) -> Iterator[str]:
+    """The operands of git's command, which begins ``most`` words before the end, patterns of the shell as what they stand for."""
+    ended = False
+    for word in judged.command.words[len(judged.command.words) - most + 1 :]:
+        if word.text.startswith("-") and not ended:
+            ended = word.text == "--"
+        elif word.globs:
+            try:
+                yield from Patterns(folder, _ALIKE).names(word.text) or [word.text]
+            except TooManyError:
+                yield "."
+        else:
+            yield word.text
+
+
+def _carried(command: str, names: list[str], folder: str, there: Sequence[str]) -> Iterator[str]:
+    """Of the protected files that are ``there`` those that ``git mv`` and ``git rm`` take along, and where they come to lie."""
+    into = os.path.join(folder, names.pop()) if command == "mv" and len(names) > 1 else ""
+    for name in names:
+        if command == "rm" and any(mark in name for mark in "*?[:\\"):
+            yield from _by_pathspec(name, realpath(folder), there)
+            continue
+        top = realpath(os.path.join(folder, name))
+        target = realpath(into)
+        if os.path.isdir(target):  # noqa: PTH112
+            target = os.path.join(target, os.path.basename(top))  # noqa: PTH119
+        for path in there:
+            if within(top, path):
+                yield path
+                if into:
+                    yield os.path.normpath(os.path.join(target, os.path.relpath(path, top)))
+
+
+def _by_pathspec(name: str, folder: str, there: Iterable[str]) -> Iterator[str]:
+    """The files that a pattern of git's own may mean (gitglossary(7), "pathspec"): its stars stand for slashes too."""
+    for path in there:
+        below = os.path.relpath(path, folder)
+        if any(mark in name for mark in "[:\\") or any(fnmatchcase(below, each) for each in (name, f"{name}/*")):
+            yield path
 
 
 def _filled(command: str, words: Sequence[str], folder: str) -> list[str]:

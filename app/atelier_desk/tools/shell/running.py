@@ -26,7 +26,7 @@ from atelier_desk.workspace.denials import Hidden
 from atelier_desk.workspace.places import NO_WORKSPACE
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, Kept, TooManyError
-from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.process import CHECK_S, Order
 from atelier_desk.workspace.processes.sandbox import Kind
 from atelier_desk.workspace.skills.find import folders_of
 
@@ -121,7 +121,9 @@ def boxed(
     own |= dict.fromkeys(("npm_config_userconfig", "BUNDLE_USER_CONFIG"), os.devnull)
     # In a user namespace there is but one user: fakeroot must not even try.
     own["FAKEROOTDONTTRYCHOWN"] = "1"
-    return replace(order, sandbox=box, environment={**order.environment, **own})
+    # One with an input runs in the background, while people work in the same folders.
+    checked = CHECK_S if order.interactive else 0.0
+    return replace(order, sandbox=box, environment={**order.environment, **own}, check_s=checked)
 
 
 def named(judgement: Judgement, place: Where) -> tuple[Path, ...] | None:
@@ -301,6 +303,10 @@ ENDED_BY: dict[str, Callable[[Kept], str]] = {
     "unknown": lambda kept: (
         "It was ended: the system no longer tells which processes it started. Run it again; if that happens each time, tell the user."
     ),
+    "repositories": lambda kept: (
+        "It was ended: it changed hooks and settings of git again and again, and each time they were put back, or it made so many files "
+        "that they can no longer be watched. Tell the user; what it made for git to run is held and waits for them."
+    ),
     "output": lambda kept: "It was ended: it printed more than " + f"{kept.process.order.limits.output // 2**20} MB.",
     "stopped": lambda kept: "It was stopped.",
     "user": lambda kept: "The user stopped it. Do not start it again unless they ask for it.",
@@ -325,6 +331,7 @@ def facts(kept: Kept) -> dict[str, Any]:
         "sandbox": process.order.sandbox["kind"] if process.order.sandbox is not None else "none",
     }
     said |= guarding.facts(process.guarded)
+    said |= guarding.read_only(shown.text, process.order.sandbox)
     if process.low_disks:
         said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
     if process.left:

@@ -1,7 +1,8 @@
 """Which settings of a repository start no program and open no file elsewhere while git only reads.
 
-A list of what is known, never of what is dangerous. A key is known here when no command of ``git.READING`` uses it, when it is only a
-number, a name or a text to it, or when ``git.SWITCHED_OFF`` says something else in its place. Source: git-config(1).
+A list of what is known, never of what is dangerous. What starts nothing whatever git does stands in ``processes.git_settings``, where the
+launcher reads it too; a key is known here when no command of ``git.READING`` uses it, when it is only a number, a name or a text to it, or
+when ``git.SWITCHED_OFF`` says something else in its place. Source: git-config(1).
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
+
+from atelier_desk.workspace.processes.git_settings import harmless
 
 
 class Setting(NamedTuple):
@@ -33,22 +36,18 @@ _ALL = (
 _KEYS: Mapping[str, str] = {
     "attr": "tree",
     "core": (
-        "abbrev alternaterefscommand alternaterefsprefixes askpass autocrlf bare bigfilethreshold checkroundtripencoding checkstat "
-        "commentchar commentstring commitgraph compression createobject deltabasecachelimit editor eol filemode filesreflocktimeout "
-        "fsmonitor fsmonitorhookversion fsync fsyncmethod fsyncobjectfiles gitproxy hidedotfiles hookspath ignorecase ignorestat "
-        "logallrefupdates longpaths loosecompression maxtreedepth multipackindex notesref packedgitlimit packedgitwindowsize "
-        "packedrefstimeout pager partialclonefilter precomposeunicode prefersymlinkrefs preloadindex protecthfs protectntfs quotepath "
-        "repositoryformatversion restrictinheritedhandles safecrlf sharedrepository sparsecheckout sparsecheckoutcone splitindex "
-        "sshcommand symlinks trustctime unsetenvvars untrackedcache usereplacerefs warnambiguousrefs whitespace"
+        "abbrev alternaterefscommand alternaterefsprefixes askpass bigfilethreshold checkroundtripencoding checkstat "
+        "commentchar commentstring commitgraph compression createobject deltabasecachelimit editor filesreflocktimeout "
+        "fsmonitor fsmonitorhookversion fsync fsyncmethod fsyncobjectfiles gitproxy hidedotfiles hookspath ignorestat "
+        "loosecompression maxtreedepth multipackindex notesref packedgitlimit packedgitwindowsize packedrefstimeout pager "
+        "partialclonefilter prefersymlinkrefs preloadindex protecthfs protectntfs quotepath restrictinheritedhandles safecrlf "
+        "sharedrepository splitindex sshcommand trustctime unsetenvvars untrackedcache usereplacerefs warnambiguousrefs "
+        "whitespace"
     ),
     "diff": (
         "algorithm autorefreshindex colormoved colormovedws context dirstat dstprefix guitool ignoresubmodules indentheuristic "
         "interhunkcontext mnemonicprefix noprefix relative renamelimit renames srcprefix statgraphwidth statnamewidth submodule "
         "suppressblankempty tool trustexitcode wordregex wserrorhighlight"
-    ),
-    "extensions": (
-        "compatobjectformat noop noop-v1 objectformat partialclone preciousobjects refstorage relativeworktrees submodulepathconfig "
-        "worktreeconfig"
     ),
     "format": (
         "attach cc coverfromdescription coverletter encodeemailheaders filenamemaxlength forceinbodyfrom from headers mboxrd notes "
@@ -61,11 +60,10 @@ _KEYS: Mapping[str, str] = {
     ),
     "gpg": "format mintrustlevel program",
     "help": "autocorrect format",
-    "init": "defaultbranch defaultobjectformat defaultrefformat",
+    "init": "defaultobjectformat defaultrefformat",
     "interactive": "singlekey",
     "mailmap": "blob",
     "protocol": "allow version",
-    "remote": "pushdefault",
     "safe": "barerepository",
     "sendemail": (
         "annotate assume8bitencoding bcc cc chainreplyto confirm envelopesender from multiedit signedoffbycc smtpdomain smtpencryption "
@@ -95,10 +93,10 @@ _NAMED: Mapping[str, str] = {
     "notes": "*",
     "receive": "*",
     "remote": (
-        "fetch followremotehead gh-resolved glab-resolved lfspushurl lfsurl mirror partialclonefilter promisor proxy proxyauthmethod prune "
-        "prunetags push pushurl serveroption skipdefaultupdate skipfetchall tagopt url"
+        "followremotehead gh-resolved glab-resolved lfspushurl lfsurl proxy proxyauthmethod prunetags serveroption skipdefaultupdate "
+        "skipfetchall"
     ),
-    "submodule": "active branch fetchrecursesubmodules gitdir ignore shallow url",
+    "submodule": "branch fetchrecursesubmodules gitdir ignore shallow",
     "svn-remote": "*",
     "trailer": "ifexists ifmissing key separators where",
     "uploadpackfilter": "allow maxdepth",
@@ -149,6 +147,8 @@ def is_known(name: str, value: str | None, *, reading: bool = True) -> bool:
 
     ``reading``: what names a program is switched off; elsewhere it is not known, unless it says yes or no.
     """
+    if harmless(("", name, value)):
+        return True
     if not reading and (name in _PROGRAMS or name in _PROGRAMS_OF_GPG or name.startswith("credential.")) and not _is_boolean(value):
         return False
     section, _dot, rest = name.partition(".")
@@ -169,7 +169,6 @@ _BY_VALUE: Mapping[str, Callable[[str | None], bool]] = {
     "format.pretty": _is_plain_format,
     "pretty.": _is_plain_format,
     "pager.": _is_boolean,
-    "submodule.*.update": _says("checkout", "rebase", "merge", "none"),
     "protocol.*.allow": _says("never", "user"),
 }
 """Known by what they say; ``section.`` is any key of it, ``section.*.key`` any name between."""

@@ -19,13 +19,16 @@ _HARMLESS = re.compile(
     r"""
     core\.(repositoryformatversion|filemode|bare|symlinks|ignorecase|precomposeunicode|logallrefupdates|autocrlf|eol|sparsecheckout
         |sparsecheckoutcone|longpaths)
-    | extensions\.[a-z]+ | index\.sparse | user\.(name|email) | (commit|tag)\.gpgsign | init\.defaultbranch | lfs\.repositoryformatversion
+    | extensions\.(compatobjectformat|noop|noop-v1|objectformat|partialclone|preciousobjects|refstorage|relativeworktrees
+        |submodulepathconfig|worktreeconfig)
+    | index\.sparse | user\.(name|email) | (commit|tag)\.gpgsign | init\.defaultbranch | lfs\.repositoryformatversion
     | remote\..+\.(url|pushurl|fetch|push|promisor|partialclonefilter|tagopt|mirror|prune) | remote\.pushdefault
     | branch\..+\.(remote|merge|rebase|pushremote|description) | submodule\..+\.(url|active) | submodule\.active
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""What ``git init`` and ``git clone`` write themselves: no program, and no file."""
+"""What ``git init`` and ``git clone`` write themselves: no program, and no file. While git only reads, more is
+known (``commands.git_settings``)."""
 
 
 class Git:

@@ -10,6 +10,9 @@ harmless, or to the repository of its own granted folder.
 
 Nothing is lost: what is taken away is copied out of the command's reach first (see ``holding``).
 
+For a command that runs on while people work, the same is done from time to time (``check``), not only at its end. Not covered: scripts
+that a hook calls, which are files of the project.
+
 Whatever somebody else changes of this while the command runs is restored, too: nobody can tell afterwards. When the launcher itself is
 killed nothing is restored; the command dies with it, and the result says that nothing was looked at.
 """
@@ -21,24 +24,40 @@ from functools import partial
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes import baselines, file_trees, git_files, git_settings, holding, repository_scan, repository_state
-    from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Identity, Tree
+    from atelier_desk.workspace.processes import (
+        baselines,
+        file_trees,
+        git_files,
+        git_settings,
+        granted_folders,
+        harmless,
+        holding,
+        repository_links,
+        repository_scan,
+        repository_state,
+    )  # fmt: skip
+    from atelier_desk.workspace.processes.file_trees import Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:
     import baselines  # type: ignore[import-not-found,no-redef]
     import file_trees  # type: ignore[import-not-found,no-redef]
     import git_files  # type: ignore[import-not-found,no-redef]
     import git_settings  # type: ignore[import-not-found,no-redef]
+    import granted_folders  # type: ignore[import-not-found,no-redef]
+    import harmless  # type: ignore[import-not-found,no-redef]
     import holding  # type: ignore[import-not-found,no-redef]
+    import repository_links  # type: ignore[import-not-found,no-redef]
     import repository_scan  # type: ignore[import-not-found,no-redef]
     import repository_state  # type: ignore[import-not-found,no-redef]
-    from file_trees import FOLDER, Budget, Identity, Tree  # type: ignore[no-redef]
+    from file_trees import Budget, Identity, Tree  # type: ignore[no-redef]
     from repository_state import MOST_BYTES, SETTINGS, Repository  # type: ignore[no-redef]
 
 MOST_REPOSITORIES = 500
 """In one workspace; with more a command is not started either."""
 MOST_ENTRIES = 2_000_000
 """Files and folders among which repositories are looked for, some four seconds; with more a command is not started."""
+MOST_CHANGES = 200
+"""Things of one command that are held; one that goes on to make more while it runs is ended."""
 _PASSES = 4
 
 
@@ -49,36 +68,38 @@ class GuardedFiles:
         roots: the granted folders, absolute and without links.
         held: where what is taken away is put; made when it is needed. Without one it stays in the workspace under another name.
         may_change: settings, ``.gitmodules``, pointers and new repositories stay as the command leaves them.
+        writable: other folders that the command may write, into which links may lead.
 
     Raises:
         OSError: there are too many, one is too large, or cannot be read.
     """
 
-    def __init__(self, roots: Sequence[str], held: str = "", *, may_change: bool = False) -> None:
-        self._first = roots[0] if roots else ""
-        self._roots = [root for root in dict.fromkeys(roots) if not any(root != each and git_files.below(root, each) for each in roots)]
+    def __init__(self, roots: Sequence[str], held: str = "", *, may_change: bool = False, writable: Sequence[str] = ()) -> None:
+        self._folders = granted_folders.GrantedFolders(roots)
+        self._roots = self._folders.roots
         self._may_change = may_change
+        self._writable = [path for path in writable if not self._folders.root_of(path)]
         self._baseline = baselines.Baseline(os.path.join(os.path.dirname(held), "running") if held else "")
         self._git = git_settings.Git(self._roots)
-        self._handles: dict[str, int] = {}
         self._known: dict[Identity, Repository] = {}
         self._pointers: dict[str, tuple[Tree, Identity | None]] = {}
+        self._links: dict[str, str] = {}
         self._named: dict[str, tuple[str, Tree]] = {}
         """Files and folders elsewhere in the granted folders: whose working tree they belong to, and what they were."""
         self._everywhere: list[str] = []
         """Relative folders of hooks that the user's own settings name."""
         self._relative: list[str] = []
         """Those that settings of a repository name: git looks for them in each of its working trees."""
-        self._harmless: dict[Identity, bool] = {}
+        self._harmless = harmless.Harmless(self._git, self._folders.root_of)
         self._refused: set[str] = set()
         """Pointers that lead elsewhere although they are as they were."""
-        self._holder = holding.Holder(held, self._root_of, self._shown)
+        self._holder = holding.Holder(held, self._folders.root_of, self._folders.shown)
+        self._go_on: Callable[[], bool] | None = None
         self.put_back: set[str] = set()
         self.gone: set[str] = set()
         self.failed: dict[str, str] = {}
         try:
-            for root in self._roots:
-                self._handles[root] = os.open(root, FOLDER)
+            self._folders.open()
             others = self._baseline.others()
             self._remember()
             for other in others:
@@ -90,11 +111,10 @@ class GuardedFiles:
             raise
 
     def close(self) -> None:
-        for handle in self._handles.values():
-            os.close(handle)
+        self._folders.close()
         for repository in self._known.values():
             repository.close()
-        self._handles, self._known = {}, {}
+        self._known = {}
         self._baseline.close()
 
     # -- before ------------------------------------------------------------------------------------------------------------------------
@@ -105,13 +125,16 @@ class GuardedFiles:
             if git_files.owned(path):
                 raise OSError(f"{path} cannot be looked into, so nobody can tell whether there is a repository")
         if len(scan.repositories) + len(scan.pointers) > MOST_REPOSITORIES:
-            raise OSError(f"{self._first} holds more than {MOST_REPOSITORIES} repositories")
+            raise OSError(f"{self._folders.first} holds more than {MOST_REPOSITORIES} repositories")
+        if scan.too_many_links:
+            raise OSError(f"{self._folders.first} holds more than {repository_scan.MOST_LINKS} links")
         for path in scan.repositories:
-            repository = self._in(path, partial(Repository, path))
+            repository = self._folders.within(path, partial(Repository, path))
             if repository is not None:
                 self._known[repository.identity] = repository
+        self._links = scan.links
         for path in scan.pointers:
-            tree = self._tree(path)
+            tree = self._folders.tree(path)
             self._pointers[path] = (tree, repository_scan.leads_to(path, ".git"))
             self._follow(path, os.path.dirname(path))
             self._follow(git_files.target(path, ".git"), os.path.dirname(path), links=True)
@@ -137,7 +160,7 @@ class GuardedFiles:
         for who, repository in list(self._known.items()):
             if who in known:
                 path, *state = known[who]
-                repository.path = path if self._root_of(path) else repository.path
+                repository.path = path if self._folders.root_of(path) else repository.path
                 repository.believe(tuple(state))
             elif any(git_files.below(repository.path, root) for root in roots):
                 self._known.pop(who).close()
@@ -145,14 +168,14 @@ class GuardedFiles:
             for path in [path for path in mine if any(git_files.below(path, root) for root in roots)]:
                 if mine is self._pointers or path in theirs:
                     del mine[path]
-            mine.update({path: value for path, value in theirs.items() if self._root_of(path)})
+            mine.update({path: value for path, value in theirs.items() if self._folders.root_of(path)})
         self._everywhere += everywhere
         self._relative += relative
 
     def _look(self, *, searched: Iterable[Identity] = (), most: int | None = None) -> repository_scan.Scan:
         found = repository_scan.Scan()
         for root in self._roots:
-            repository_scan.scan(root, self._handles[root], found, searched=frozenset(searched), most=most)
+            repository_scan.scan(root, self._folders.handles[root], found, searched=frozenset(searched), most=most, go_on=self._go_on)
         return found
 
     def _tops(self, scan: repository_scan.Scan) -> dict[Identity, list[str]]:
@@ -219,86 +242,13 @@ class GuardedFiles:
         """Remember what lies at a path in the granted folders, and every link on the way to it; or the ``links`` alone."""
         places = list(repository_scan.places_on_the_way(path))
         for place in places[:-1] if links else places:
-            if place in self._named or not self._root_of(place) or place in self._roots:
+            if place in self._named or not self._folders.root_of(place) or place in self._roots:
                 continue
-            tree = self._tree(place)
+            tree = self._folders.tree(place)
             self._named[place] = (top, tree)
             for folder, target in file_trees.links(tree, place):
                 if place != path or (tree and tree[0] != "link"):
                     self._follow(os.path.join(folder, target), top)
-
-    def _tree(self, path: str) -> Tree:
-        folder = self._parent(path)
-        if folder is None:
-            return None
-        try:
-            return file_trees.read(folder, os.path.basename(path), Budget(MOST_BYTES))
-        except file_trees.TooLargeError:
-            raise OSError(f"{path}, which git's settings name, is larger than {MOST_BYTES // 2**20} MB") from None
-        finally:
-            os.close(folder)
-
-    # -- paths -------------------------------------------------------------------------------------------------------------------------
-
-    def _root_of(self, path: str) -> str:
-        return next((root for root in self._roots if git_files.below(path, root)), "")
-
-    def _parent(self, path: str, *, restoring: Tree = None) -> int | None:
-        """The open folder a path lies in, found without following a link; None when there is none.
-
-        ``restoring``: what is to be written there; for it, folders that are missing are made. Whatever stands in the place of a folder
-        is held then.
-        """
-        root = self._root_of(path)
-        handle = os.dup(self._handles[root])
-        try:
-            at = root
-            for part in path[len(root) + 1 :].split("/")[:-1]:
-                at = f"{at}/{part}"
-                info = file_trees.found(handle, part)
-                if info is not None and not stat.S_ISDIR(info.st_mode):
-                    if restoring is None:
-                        os.close(handle)
-                        return None
-                    self._holder.hold(handle, part, at, "changed")
-                    info = None
-                if info is None:
-                    if restoring is None:
-                        os.close(handle)
-                        return None
-                    with file_trees.writable(handle):
-                        os.mkdir(part, 0o755, dir_fd=handle)
-                inner = file_trees.open_folder(part, handle)
-                os.close(handle)
-                handle = inner
-        except BaseException:
-            os.close(handle)
-            raise
-        return handle
-
-    def _in(self, path: str, act: Callable[[int], Any]) -> Any:
-        """Do something with a folder, open; None when it is not there any more."""
-        parent = os.dup(self._handles[path]) if path in self._handles else self._parent(path)
-        if parent is None:
-            return None
-        try:
-            if path in self._handles:
-                return act(parent)
-            try:
-                handle = file_trees.open_folder(os.path.basename(path), parent)
-            except (FileNotFoundError, NotADirectoryError):
-                return None
-            try:
-                return act(handle)
-            finally:
-                os.close(handle)
-        finally:
-            os.close(parent)
-
-    def _shown(self, path: str) -> str:
-        name = path[len(self._first) + 1 :] if git_files.below(path, self._first) else path
-        name = os.fsencode(name or ".").decode("utf-8", "replace")
-        return "".join(character if character.isprintable() else "?" for character in name)
 
     # -- after -------------------------------------------------------------------------------------------------------------------------
 
@@ -309,17 +259,13 @@ class GuardedFiles:
         ``file`` is its content; ``gone`` cannot be made again; ``not_restored`` could not be restored, and git must not be called.
         """
         try:
-            for turn in range(_PASSES):
-                self._done: set[str] = set()
-                self._pass()
-                if not self._done:
-                    break
-                if turn == _PASSES - 1:
-                    self.failed |= {name: "" for name in self._done if name not in self.failed}
-        except OSError as error:
-            self._failed(self._first, error)
+            self._passes()
         finally:
             self.close()
+        return self.said()
+
+    def said(self) -> dict[str, Any]:
+        """What was done so far."""
         return {
             "put_back": sorted(self.put_back.difference(self.failed)),
             "held": self._holder.held,
@@ -327,33 +273,97 @@ class GuardedFiles:
             "not_restored": [f"{name} ({why})" if why else name for name, why in sorted(self.failed.items())],
         }
 
+    def check(self, go_on: Callable[[], bool]) -> bool:
+        """Do the same while the command still runs; False when it has changed or made so much by now that it must not go on.
+
+        ``go_on`` is asked for every folder that is looked into; once it says no, the rest is left to the next time.
+        """
+        self._go_on = go_on
+        try:
+            self._passes()
+        except repository_scan.StoppedError:
+            pass
+        except repository_scan.TooManyError:
+            return False
+        finally:
+            self._go_on = None
+        return len(self._holder.held) <= MOST_CHANGES
+
+    def _passes(self) -> None:
+        try:
+            for turn in range(_PASSES):
+                self._done: set[str] = set()
+                self._pass()
+                if not self._done:
+                    break
+                if turn == _PASSES - 1:
+                    self.failed |= {name: "" for name in self._done if name not in self.failed}
+        except (repository_scan.StoppedError, repository_scan.TooManyError):
+            raise
+        except OSError as error:
+            self._failed(self._folders.first, error)
+
     def _pass(self) -> None:
-        scan = self._look(searched=self._known)
-        self.failed = {self._shown(path): "it cannot be looked into" for path in scan.unreadable if git_files.owned(path)}
+        self.gone = set()
+        most = MOST_ENTRIES if self._go_on else None
+        scan = self._look(searched=self._known, most=most)
+        led = {repository_scan.leads_to(path, ".git") for path in scan.pointers if path not in self._pointers}
+        if not led <= {None, *scan.repositories.values()}:
+            # While a command runs, what a pointer leads to may have been made after its place was looked at.
+            scan = self._look(searched=self._known)
+        self.failed = {self._folders.shown(path): "it cannot be looked into" for path in scan.unreadable if git_files.owned(path)}
         if self._rename_back(scan):
             scan = self._look(searched=self._known)
         now = {who: path for path, who in scan.repositories.items()}
         for who, repository in self._known.items():
-            if who in now and now[who] != repository.path and not self._may_change and not self._is_harmless(repository, now[who]):
+            if who in now and now[who] != repository.path and not self._may_change and not self._harmless.was(repository, now[who]):
                 self._each(now[who], partial(self._new_repository, now[who], scan=scan))
             elif who in now:
                 self._each(now[who], partial(self._repository, repository, now[who], scan=scan))
-            elif repository.is_main and os.path.isdir(os.path.dirname(repository.path)):
-                self.gone.add(self._shown(repository.path))
+            left = repository.is_main and os.path.isdir(os.path.dirname(repository.path)) and not os.path.lexists(repository.path)
+            if left and now.get(who) != repository.path:
+                # The folder belongs to no repository any more, or to the one around it.
+                self.gone.add(self._folders.shown(repository.path))
         for path, (top, tree) in self._named.items():
             if os.path.isdir(top) and not (self._may_change and os.path.basename(path) == ".gitmodules"):
                 self._tried(path, partial(self._same, path, tree))
-        if self._may_change:
-            return
+        if not self._may_change:
+            for path, who in scan.repositories.items():
+                if who not in self._known:
+                    self._each(path, partial(self._new_repository, path, scan=scan))
+            for path in {*scan.pointers, *self._pointers}:
+                self._tried(path, partial(self._pointer, path, scan))
+        self._restore_links(scan)
+
+    def _restore_links(self, scan: repository_scan.Scan) -> None:
+        """Take away the links that lead a path to a repository which could run a program there."""
+        if scan.too_many_links:
+            self.failed[self._folders.shown(self._folders.first)] = f"it has more than {repository_scan.MOST_LINKS} links"
+        entered = [f"{root}/.git" for root in self._roots]
+        tops: dict[str, bool] = {}
+        found = self._tops(scan)
         for path, who in scan.repositories.items():
-            if who not in self._known:
-                self._each(path, partial(self._new_repository, path, scan=scan))
-        for path in {*scan.pointers, *self._pointers}:
-            self._tried(path, partial(self._pointer, path, scan))
+            if os.path.basename(path) != ".git":
+                # Also that of a submodule: git works in such a folder, too.
+                found[who] = [*found.get(who, ()), path]
+        for who, folders in found.items():
+            known = self._known.get(who)
+            strange = known is not None and known.path not in entered and not self._harmless.was(known, known.path)
+            for top in folders:
+                tops[top] = tops.get(top, False) or strange
+        search = repository_links.Search(
+            self._roots, self._writable, tops, [top for top, strange in tops.items() if strange], self._harmless.elsewhere
+        )
+        for path in search.astray(self._links, scan.links):
+            before = self._links.get(path)
+            same = before == scan.links[path]
+            self._tried(
+                path, partial(self._same, path, None if same or before is None else ("link", before), why="changed" if same else "")
+            )
 
     def _each(self, path: str, act: Callable[[int], Any]) -> None:
         """What goes wrong with one does not keep the others from being restored."""
-        self._tried(path, partial(self._in, path, act))
+        self._tried(path, partial(self._folders.within, path, act))
 
     def _tried(self, path: str, act: Callable[[], Any]) -> None:
         try:
@@ -370,7 +380,7 @@ class GuardedFiles:
                 continue
             if os.path.dirname(place) not in self._roots and (self._may_change or os.path.basename(found) == ".git"):
                 continue
-            if self._shown(place) in self.failed or not self._renamed(found, place):
+            if self._folders.shown(place) in self.failed or not self._renamed(found, place):
                 continue
             # What lay below it has moved too.
             self._rename_back(self._look(searched=self._known))
@@ -378,7 +388,7 @@ class GuardedFiles:
         return False
 
     def _renamed(self, found: str, place: str) -> bool:
-        target, source = self._parent(place), self._parent(found)
+        target, source = self._folders.parent(place), self._folders.parent(found)
         try:
             if target is None or source is None:
                 return False
@@ -418,7 +428,7 @@ class GuardedFiles:
             info = file_trees.found(handle, name)
             if info is None:
                 if name != "HEAD":
-                    self.gone.add(self._shown(f"{path}/{name}"))
+                    self.gone.add(self._folders.shown(f"{path}/{name}"))
             elif stat.S_IFMT(info.st_mode) == stat.S_IFMT(mode) != stat.S_IFLNK and info.st_mode & 0o700 != mode & 0o700:
                 file_trees.change_mode(handle, name, mode)
                 self._put(f"{path}/{name}")
@@ -454,7 +464,7 @@ class GuardedFiles:
             for folder in self._everywhere:
                 top = os.path.dirname(path)
                 hooks = os.path.normpath(os.path.join(top, folder))
-                if self._root_of(hooks) and hooks not in self._named and hooks != top:
+                if self._folders.root_of(hooks) and hooks not in self._named and hooks != top:
                     self._same(hooks, None)
         self._check_unfinished(handle, path, frozenset())
 
@@ -476,20 +486,13 @@ class GuardedFiles:
         if tree[0] == "file" and not tree[2].strip():
             return
         if entries is not None and all(
-            git_settings.harmless(each) or self._own_files(each, path, repository_scan.identity(handle)) for each in entries
+            git_settings.harmless(each) or self._harmless.own_files(each, path, repository_scan.identity(handle)) for each in entries
         ):
             return
         self._hold_here(handle, name, f"{path}/{name}", "new")
         if name == "config":
             few = [each for each in entries or () if git_settings.harmless(each)]
             file_trees.write(handle, name, ("file", 0o644, git_settings.written(few)))
-
-    def _own_files(self, entry: tuple[str, str, str | None], path: str, who: Identity) -> bool:
-        """Whether an entry says where the files of a submodule are, and they are there."""
-        if entry[1] != "core.worktree" or not entry[2]:
-            return False
-        top = os.path.realpath(os.path.join(path, entry[2]))
-        return bool(self._root_of(top)) and repository_scan.leads_to(f"{top}/.git", ".git") == who
 
     def _may_lead(self, path: str, who: Identity | None, scan: repository_scan.Scan) -> bool:
         """Whether a new pointer at a path may lead to a repository: its owner works with it already, or it cannot run a program.
@@ -498,22 +501,8 @@ class GuardedFiles:
         """
         place = next((each for each, found in scan.repositories.items() if found == who), "")
         known = self._known.get(who) if who is not None else None
-        harmless = known is None or known.path != place or self._is_harmless(known, place)
-        return bool(place) and (git_files.below(place, f"{self._root_of(path)}/.git") or harmless)
-
-    def _is_harmless(self, repository: Repository, path: str) -> bool:
-        """Whether one that was there before had neither hooks nor settings that could run a program."""
-        who = repository.identity
-        if who not in self._harmless:
-            *files, hooks = (repository.trees[name] for name in (*SETTINGS, "hooks"))
-            texts = [b"" if tree is None else tree[2] if tree[0] == "file" else None for tree in files]
-            entries = [self._git.of_text(text) if text else [] if text == b"" else None for text in texts]
-            plain = hooks is None or (hooks[0] == "folder" and all(name.endswith(".sample") for name in hooks[2]))
-            self._harmless[who] = plain and all(
-                each is not None and all(git_settings.harmless(entry) or self._own_files(entry, path, who) for entry in each)
-                for each in entries
-            )
-        return self._harmless[who]
+        runs_nothing = known is None or known.path != place or self._harmless.was(known, place)
+        return bool(place) and (git_files.below(place, f"{self._folders.root_of(path)}/.git") or runs_nothing)
 
     def _pointer(self, path: str, scan: repository_scan.Scan) -> None:
         """A file or link called ``.git``: as it was, or one that leads to a repository which was looked at."""
@@ -537,9 +526,9 @@ class GuardedFiles:
         folder = os.path.dirname(folder) if os.path.basename(folder) == "_" and os.path.dirname(folder) else folder
         hooks = os.path.normpath(os.path.join(top, folder))
         for path in [f"{hooks}/{name}" for name in repository_state.HOOKS] if git_files.below(top, hooks) else [hooks]:
-            if not self._root_of(path) or path in self._named:
+            if not self._folders.root_of(path) or path in self._named:
                 continue
-            tree, name = self._tree(path), os.path.relpath(path, top)
+            tree, name = self._folders.tree(path), os.path.relpath(path, top)
             known = (before for place, (of, before) in self._named.items() if place == os.path.normpath(os.path.join(of, name)))
             if tree is not None and not any(file_trees.is_part(tree, each) for each in known):
                 self._same(path, None)
@@ -547,12 +536,12 @@ class GuardedFiles:
     # -- restoring ---------------------------------------------------------------------------------------------------------------------
 
     def _same(self, path: str, before: Tree, *, why: str = "") -> None:
-        folder = self._parent(path)
+        folder = self._folders.parent(path)
         if folder is None and before is None and not os.path.exists(path):
             # No link in the place of a folder on the way leads to another one either.
             return
         if folder is None:
-            folder = self._parent(path, restoring=before or ())
+            folder = self._folders.parent(path, clear=partial(self._holder.hold, why="changed"))
         if folder is None:
             return
         try:
@@ -578,7 +567,7 @@ class GuardedFiles:
         self._put(path)
 
     def _failed(self, path: str, error: OSError) -> None:
-        self.failed[self._shown(path)] = error.strerror or str(error)
+        self.failed[self._folders.shown(path)] = error.strerror or str(error)
 
     def _hold_here(self, folder: int, name: str, path: str, why: str) -> None:
         try:
@@ -588,9 +577,9 @@ class GuardedFiles:
         self._put(path, back=False)
 
     def _put(self, path: str, *, back: bool = True) -> None:
-        self._done.add(self._shown(path))
+        self._done.add(self._folders.shown(path))
         if back:
-            self.put_back.add(self._shown(path))
+            self.put_back.add(self._folders.shown(path))
 
     def _check_unfinished(self, handle: int, path: str, before: frozenset[bytes]) -> None:
         for name, lines in repository_state.unfinished_in(handle).items():

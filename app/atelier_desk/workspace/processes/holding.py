@@ -37,29 +37,32 @@ class Holder:
         self._folder, self._root_of, self._shown = folder, root_of, shown
         self._space = Budget(MOST_HELD)
         self.held: list[dict[str, str]] = []
+        self._trees: dict[str, Tree] = {}
 
     def hold(self, folder: int, name: str, path: str, why: str) -> None:
         """Take what stands under a name away, and keep a copy that no link of the command leads to."""
         info = file_trees.found(folder, name)
         if info is None:
             return
+        # Out of the way first: a command that still runs may change it while it is copied.
+        aside = free_name(folder, f"{name}.held")
+        with file_trees.writable(folder):
+            os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
         left, file = self._space.left, ""
         try:
-            tree = file_trees.read(folder, name, self._space)
-            if tree[0] == "other":
-                file_trees.remove(folder, name)
+            tree = file_trees.read(folder, aside, self._space)
+            if tree[0] == "other" or self._trees.get(path) == tree:
+                # The same as the last time: there is a copy.
+                file_trees.remove(folder, aside)
                 return
             file = self._copied(name, tree, path, why)
             if file:
-                file_trees.remove(folder, name)
+                self._trees[path] = tree
+                file_trees.remove(folder, aside)
         except OSError:
             self._space.left = left
-        if file_trees.found(folder, name) is not None:
-            # Too large, or there is no place for it.
-            aside = free_name(folder, f"{name}.held")
-            with file_trees.writable(folder):
-                os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-            file = file or os.path.join(os.path.dirname(path), aside)
+        # What is too large, or has no place, stays there under its other name.
+        file = file or os.path.join(os.path.dirname(path), aside)
         self.held.append({"path": self._shown(path), "file": os.fsencode(file).decode("utf-8", "replace"), "why": why})
 
     def _copied(self, name: str, tree: Tree, path: str, why: str) -> str:

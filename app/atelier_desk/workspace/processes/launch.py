@@ -168,7 +168,35 @@ def guarded(order: dict[str, Any]) -> Any:
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, most))
     from guarded_files import GuardedFiles  # type: ignore[import-not-found]
 
-    return GuardedFiles(box["roots"], box.get("held", ""), may_change=bool(box.get("changes_repositories")))
+    written = [path for path in box.get("write", ()) if os.path.isdir(path)]  # noqa: PTH112
+    return GuardedFiles(box["roots"], box.get("held", ""), may_change=bool(box.get("changes_repositories")), writable=written)
+
+
+class Checks:
+    """Restores what git runs from time to time while the command runs: a person may use git in its folders meanwhile.
+
+    It takes no more than a tenth of the time. ``seconds`` lie between two checks at least; with 0 there is none. ``told`` is called with
+    what was done so far whenever there is something new.
+    """
+
+    def __init__(self, guard: Any, seconds: float, told: Callable[[dict[str, Any]], None]) -> None:
+        self._guard = guard if seconds else None
+        self._seconds = seconds
+        self._told, self._said = told, ""
+        self._next = time.monotonic() + seconds
+
+    def look(self, go_on: Callable[[], bool]) -> str:
+        """Why the command has to be ended; empty when it has not. ``go_on``: see ``GuardedFiles.check``."""
+        began = time.monotonic()
+        if self._guard is None or began < self._next:
+            return ""
+        kept_within = self._guard.check(go_on)
+        said = self._guard.said()
+        if any(said.values()) and repr(said) != self._said:
+            self._said = repr(said)
+            self._told(said)
+        self._next = time.monotonic() + max(self._seconds, 10 * (time.monotonic() - began))
+        return "" if kept_within else "repositories"
 
 
 def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
@@ -179,6 +207,13 @@ def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
         forked = namespaces.fork(alive)
         return int(forked.pid), forked
     return os.fork(), None
+
+
+def tell(report: int, said: dict[str, Any]) -> None:
+    """Write to the file of the report, in the place of what stands there."""
+    text = json.dumps(said).encode()
+    os.pwrite(report, text, 0)
+    os.ftruncate(report, len(text))
 
 
 class Watch:
@@ -251,8 +286,13 @@ def main() -> int:
         become(order, forked)
     why = ""
     ended: dict[int, int] = {}
+    checks = Checks(guard, float(order.get("check_s", 0)), lambda said: tell(order["report"], said))
+
+    def looked() -> str:
+        return "stopped" if asked else watch.look(forked)
+
     while reap(ended) and child not in ended:
-        why = "stopped" if asked else watch.look(forked)
+        why = looked() or checks.look(lambda: not looked())
         if why:
             break
         if select.select([woken], [], [], LOOK_S)[0]:
@@ -260,8 +300,7 @@ def main() -> int:
     gone = end(child, ended, gently=why == "stopped")
     status = ended.get(child, signal.SIGKILL)
     report = {"why": why, "low": watch.disks.low(), "left": not gone, **(guard.restore() if guard is not None else {})}
-    with os.fdopen(order["report"], "wb") as file:
-        file.write(json.dumps(report).encode())
+    tell(order["report"], {**report, "over": True})
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

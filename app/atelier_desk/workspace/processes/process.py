@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +23,8 @@ SUPERVISED = sys.platform != "win32" and not getattr(sys, "frozen", False)
 _NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 _CHUNK = 64 * 1024
 _LAUNCHER = str(Path(__file__).with_name("launch.py"))
+CHECK_S = 1.0
+"""For a program that runs on while people work: ``Order.check_s``."""
 ENDS_S = 65.0 if SUPERVISED else 1.0
 """What ending may take: the launcher's ``ENDS_S`` and ``GONE_S``, and a minute to restore what git runs; a launcher that is killed
 meanwhile restores nothing."""
@@ -48,7 +50,8 @@ class Limits:
 class Order:
     """What is run: the program's file, its arguments with its name first, where, and with which environment.
 
-    ``sandbox``: what ``confine`` takes, None for none. ``interactive``: it has an input that can be written to.
+    ``sandbox``: what ``confine`` takes, None for none. ``interactive``: it has an input that can be written to. ``check_s``: seconds from
+    one time that what git runs is restored to the next while it runs; with 0 that is done at its end alone.
     """
 
     program: str
@@ -58,6 +61,7 @@ class Order:
     limits: Limits = Limits()
     sandbox: Mapping[str, Any] | None = None
     interactive: bool = False
+    check_s: float = 0.0
 
 
 class Process:
@@ -70,7 +74,7 @@ class Process:
         left: something that it started could not be ended.
         guarded: what it did to what git runs outside of the sandbox, once it is over (see ``guarded_files``).
         ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory``, ``disk``, ``unknown`` (what it started could no longer be
-            seen) or ``output`` when it did not end by itself.
+            seen), ``repositories`` (it went on changing what git runs) or ``output`` when it did not end by itself.
     """
 
     def __init__(self, order: Order, output: Output) -> None:
@@ -125,6 +129,12 @@ class Process:
     def when_over(self, call: Callable[[], None]) -> None:
         """Call this once when it has ended."""
         self._reading.add_done_callback(lambda _task: call())
+
+    def so_far(self) -> Guarded:
+        """What it did to what git runs, also while it still runs (``Order.check_s``)."""
+        if self.running and SUPERVISED and not self._report.closed:
+            return replace(guarded(read_report(self._report), self.order), unchecked=False)
+        return self.guarded
 
     @property
     def running(self) -> bool:
@@ -218,7 +228,7 @@ class Guarded:
     def text(self) -> str:
         """The names, in one line for a log."""
         if self.unchecked:
-            return "Nothing was looked at: the launcher was killed."
+            return "Nothing was looked at at its end: the launcher was killed."
         named = {"restored": self.put_back, "held": [each["file"] for each in self.held], "gone": self.gone}
         named["not restored"] = self.not_restored
         return "; ".join(f"{word}: {', '.join(names)}" for word, names in named.items() if names)
@@ -228,18 +238,17 @@ class Guarded:
 
 
 def read_report(report: IO[bytes]) -> dict[str, Any]:
-    """What the launcher wrote at its end; nothing when it was killed."""
-    report.seek(0)
-    text = report.read()
-    return dict(json.loads(text)) if text else {}
+    """What the launcher wrote at its end, or so far; nothing when it was killed, or is just writing."""
+    text = os.pread(report.fileno(), os.fstat(report.fileno()).st_size, 0)
+    with contextlib.suppress(ValueError):
+        return dict(json.loads(text))
+    return {}
 
 
 def guarded(report: Mapping[str, Any], order: Order) -> Guarded:
-    """What the launcher restored after a command."""
-    if not report:
-        return Guarded(unchecked=bool((order.sandbox or {}).get("roots")))
+    """What the launcher restored after a command, or, when it did not come to its end, before that."""
     put_back, gone, held, failed = (tuple(report.get(name, ())) for name in ("put_back", "gone", "held", "not_restored"))
-    return Guarded(put_back, gone, held, failed)
+    return Guarded(put_back, gone, held, failed, unchecked=not report.get("over") and bool((order.sandbox or {}).get("roots")))
 
 
 def order_words(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
@@ -255,6 +264,7 @@ def order_words(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
         "memory": order.limits.memory,
         "disks": _written(order),
         "limits": {"RLIMIT_FSIZE": order.limits.file, "RLIMIT_NOFILE": order.limits.open_files, "RLIMIT_CORE": 0},
+        "check_s": order.check_s,
         "sandbox": dict(order.sandbox) if order.sandbox is not None else None,
     }
     file.write(json.dumps(said).encode())

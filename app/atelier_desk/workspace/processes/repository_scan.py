@@ -5,11 +5,12 @@ git looks for ``.git``, a folder or a file that leads to one, and takes any fold
 without files of its own; one with ``commondir`` in the place of the last two is a linked one (gitrepository-layout(5), setup.c).
 """
 
+import contextlib
 import errno
 import os
 import stat
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 if __package__:
@@ -22,6 +23,8 @@ else:
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"
 """Whether letter case does not count in names of files."""
+MOST_LINKS = 500_000
+"""Some 150 MB of names."""
 LONGEST = 16 * 4096
 """Characters of a path: git finds nothing past PATH_MAX, and 20 000 folders in each other would fill the memory with their names."""
 _LINKS = 40
@@ -33,14 +36,17 @@ class Scan:
 
     Attributes:
         repositories: folders that git takes for repositories, and all called ``.git``; of ``searched`` ones wherever they are now.
-        pointers: files and links called ``.git``.
+        pointers: files and links called ``.git``; ``links``: what all other links lead to, as they say it.
         entries: files and folders that were looked at.
+        too_many_links: there are more than ``MOST_LINKS``, and ``links`` are not all.
         unreadable: folders that could not be looked into.
     """
 
     def __init__(self) -> None:
         self.repositories: dict[str, Identity] = {}
         self.pointers: list[str] = []
+        self.links: dict[str, str] = {}
+        self.too_many_links = False
         self.entries = 0
         self.unreadable: list[str] = []
 
@@ -63,6 +69,10 @@ class _Level:
                 name = entry.name
                 if entry.is_dir(follow_symlinks=False):
                     self.folders.append(name)
+                elif entry.is_symlink() and not scan.too_many_links:
+                    scan.too_many_links = len(scan.links) >= MOST_LINKS
+                    with contextlib.suppress(OSError):
+                        scan.links[f"{path}/{name}"] = os.readlink(name, dir_fd=handle)
                 if _FOLDS:
                     name = {"head": "HEAD"}.get(name.lower(), name.lower())
                 if name in MARKS:
@@ -70,6 +80,7 @@ class _Level:
         git = marks.get(".git")
         if git is not None and not git.is_dir(follow_symlinks=False):
             scan.pointers.append(f"{path}/{git.name}")
+            scan.links.pop(f"{path}/{git.name}", None)
         named = os.path.basename(path)
         is_named = (named.lower() if _FOLDS else named) == ".git"
         if is_named or is_layout(marks) or (info.st_ino in inodes and (info.st_dev, info.st_ino) in searched):
@@ -91,16 +102,33 @@ def identity(handle: int) -> Identity:
     return info.st_dev, info.st_ino
 
 
-def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] = (), most: int | None = None) -> None:
+class StoppedError(OSError):
+    """Who looks was told to stop."""
+
+
+class TooManyError(OSError):
+    """There are more files and folders than may be looked at."""
+
+
+def scan(
+    root: str,
+    handle: int,
+    into: Scan,
+    *,
+    searched: Collection[Identity] = (),
+    most: int | None = None,
+    go_on: Callable[[], bool] | None = None,
+) -> None:
     """Look through a folder and all below, following no link.
 
     Args:
         handle: the folder, open; it stays open.
         searched: folders that are found under any name.
         most: entries, with all of ``into``, that are looked at.
+        go_on: asked for every folder; once it says no, this stops.
 
     Raises:
-        OSError: there are more.
+        TooManyError: there are more. StoppedError.
     """
     inodes = {inode for _device, inode in searched}
     levels = [_Level(os.dup(handle), root, into, searched, inodes)]
@@ -110,6 +138,8 @@ def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] =
             if not level.folders:
                 levels.pop().close()
                 continue
+            if go_on is not None and not go_on():
+                raise StoppedError
             name = level.folders.pop()
             path = f"{level.path}/{name}"
             if len(path) > LONGEST:
@@ -122,7 +152,7 @@ def scan(root: str, handle: int, into: Scan, *, searched: Collection[Identity] =
                 continue
             levels.append(_Level(opened, path, into, searched, inodes))
             if most is not None and into.entries > most:
-                raise OSError(f"{root} holds more than {most} files and folders: they cannot all be searched for repositories")
+                raise TooManyError(f"{root} holds more than {most} files and folders: they cannot all be searched for repositories")
     finally:
         for level in levels:
             level.close()

@@ -31,8 +31,10 @@ NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 """Files that may be written: nothing stays in them."""
 DEVICES = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 _CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
-KEPT = (".git/hooks", ".git/config", ".gitmodules")
+KEPT = (".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".gitmodules")
 """Below a workspace: what a sandboxed command cannot change where there are mounts; elsewhere it is restored (see ``guarded_files``)."""
+PINNED = ".git"
+"""What it cannot rename or replace there: a folder keeps its place, and a file, which leads to a repository, is read-only."""
 HELD = "checkpoints/held/-launcher"
 """In the program's own data: what commands left that git would run, until a person says yes."""
 
@@ -123,6 +125,9 @@ def working(
     kind = "network" if network else "workspace"
     fixed = KEPT[:1] if changes_repositories else KEPT
     keep = [path for root in written for name in fixed if lexists(path := f"{root}/{name}")]
+    tops = [Path(root, PINNED) for root in written if PINNED and not changes_repositories]
+    keep += [str(top) for top in tops if top.is_file() and not top.is_symlink()]
+    pins = {realpath(each) for each in pinned} | {str(top) for top in tops if top.is_dir() and not top.is_symlink()}
     guard = {"roots": written, "held": str(held) if held is not None else "", "changes_repositories": changes_repositories}
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
@@ -152,7 +157,7 @@ def working(
         "read": [*(found for each in readable for found in _without(each, closed)), *DEVICES, *opened],
         "write": [*(found for root in written for found in _without(root, closed)), *map(realpath, own), *NOWHERE],
         "keep": keep,
-        "pinned": sorted({realpath(each) for each in pinned}),
+        "pinned": sorted(pins),
         "shared": realpath(temporary / "shm"),
         **_masks(empty),
     }

@@ -1,0 +1,114 @@
+# ruff: noqa: PTH119
+"""The granted folders of a command, open: what lies in them is found without following a link. A leaf: the launcher loads it as a file."""
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from typing import Any
+
+if __package__:
+    from atelier_desk.workspace.processes import file_trees, git_files
+    from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Tree
+    from atelier_desk.workspace.processes.repository_state import MOST_BYTES
+else:
+    import file_trees  # type: ignore[import-not-found,no-redef]
+    import git_files  # type: ignore[import-not-found,no-redef]
+    from file_trees import FOLDER, Budget, Tree  # type: ignore[no-redef]
+    from repository_state import MOST_BYTES  # type: ignore[import-not-found,no-redef]
+
+
+class GrantedFolders:
+    """Folders that stay open until ``close``, wherever they are renamed to.
+
+    Args:
+        roots: absolute and without links; those in others are left out. ``open`` opens them.
+
+    Attributes:
+        first: the workspace, from which on paths are shown.
+        handles: by path.
+    """
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self.first = roots[0] if roots else ""
+        self.roots = [root for root in dict.fromkeys(roots) if not any(root != each and git_files.below(root, each) for each in roots)]
+        self.handles: dict[str, int] = {}
+
+    def open(self) -> None:
+        """Raises ``OSError``."""
+        for root in self.roots:
+            self.handles[root] = os.open(root, FOLDER)
+
+    def close(self) -> None:
+        for handle in self.handles.values():
+            os.close(handle)
+        self.handles = {}
+
+    def root_of(self, path: str) -> str:
+        """The granted folder of a path, empty for one that is in none."""
+        return next((root for root in self.roots if git_files.below(path, root)), "")
+
+    def shown(self, path: str) -> str:
+        """A path as a result names it."""
+        name = path[len(self.first) + 1 :] if git_files.below(path, self.first) else path
+        name = os.fsencode(name or ".").decode("utf-8", "replace")
+        return "".join(character if character.isprintable() else "?" for character in name)
+
+    def parent(self, path: str, *, clear: Callable[[int, str, str], None] | None = None) -> int | None:
+        """The open folder a path lies in, found without following a link; None when there is none.
+
+        ``clear``: takes away what stands in the place of a folder on the way, by the open folder it lies in, its name and its path; with
+        it, folders that are missing are made.
+        """
+        root = self.root_of(path)
+        handle = os.dup(self.handles[root])
+        try:
+            at = root
+            for part in path[len(root) + 1 :].split("/")[:-1]:
+                at = f"{at}/{part}"
+                info = file_trees.found(handle, part)
+                if info is None or not stat.S_ISDIR(info.st_mode):
+                    if clear is None:
+                        os.close(handle)
+                        return None
+                    if info is not None:
+                        clear(handle, part, at)
+                    with file_trees.writable(handle):
+                        os.mkdir(part, 0o755, dir_fd=handle)
+                inner = file_trees.open_folder(part, handle)
+                os.close(handle)
+                handle = inner
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
+    def within(self, path: str, act: Callable[[int], Any]) -> Any:
+        """Do something with a folder, open; None when it is not there any more."""
+        parent = os.dup(self.handles[path]) if path in self.handles else self.parent(path)
+        if parent is None:
+            return None
+        try:
+            if path in self.handles:
+                return act(parent)
+            try:
+                handle = file_trees.open_folder(os.path.basename(path), parent)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            try:
+                return act(handle)
+            finally:
+                os.close(handle)
+        finally:
+            os.close(parent)
+
+    def tree(self, path: str) -> Tree:
+        """What lies at a path. Raises ``OSError``: it is too large, or cannot be read."""
+        folder = self.parent(path)
+        if folder is None:
+            return None
+        try:
+            return file_trees.read(folder, os.path.basename(path), Budget(MOST_BYTES))
+        except file_trees.TooLargeError:
+            raise OSError(f"{path}, which git's settings name, is larger than {MOST_BYTES // 2**20} MB") from None
+        finally:
+            os.close(folder)
