@@ -67,6 +67,11 @@ def slashed(path: str) -> str:
     return path if os.sep == "/" else path.replace(os.sep, "/")
 
 
+def home_folder() -> str:
+    """The person's home folder as rules have it."""
+    return slashed(os.path.expanduser("~"))  # noqa: PTH111
+
+
 def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""
     home = real(home)

@@ -130,12 +130,22 @@ def _add(result: Look, root: Path, path: str, above: tuple[int, ...]) -> None:
         result.found[root, path] = Seen(*seen, above)
 
 
+def _paths(found: Look) -> tuple[str, ...]:
+    """The paths that are there, absolute."""
+    return tuple(os.path.join(root, path) for root, path in found.found)
+
+
 class ProtectedFiles:
     """The protected files of some granted folders as they are now, before a command. All calls block.
 
     Args:
-        may_change: gives what says of an absolute path whether a person allowed this command to change it; asked before and after.
+        may_change: gives, for the protected files that are there (absolute), what says of an absolute path whether a person allowed
+            this command to change it; asked before the command and after it.
         mounted: the command cannot write what ``read_only`` names: what is otherwise afterwards, somebody else changed.
+
+    Attributes:
+        guarded: the files it must not change, as a person calls them.
+        read_only: what it must find read-only: all that is there but what it may change, and what links lead to.
     """
 
     def __init__(
@@ -143,7 +153,7 @@ class ProtectedFiles:
         files: WorkspaceFiles | None,
         roots: Sequence[Path],
         *,
-        may_change: Callable[[], Callable[[str], bool]] = lambda: lambda path: False,
+        may_change: Callable[[Sequence[str]], Callable[[str], bool]] = lambda there: lambda path: False,
         mounted: bool = False,
     ) -> None:
         self._files, self._roots, self._may_change = files, tuple(roots), may_change
@@ -169,25 +179,15 @@ class ProtectedFiles:
         self._held_fast = set(self._open)
         """What the command finds read-only; a link cannot be."""
         self._id = new_id()
+        self._guard(may_change(_paths(self._before)))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The paths that are there, absolute."""
-        return tuple(os.path.join(root, path) for root, path in self._before.found)
-
-    def shown(self) -> tuple[str, ...]:
-        """The same as a person calls them, but those that the command may change."""
-        may_change = self._may_change()
-        return tuple(self._shown(*key) for key in self._before.found if not may_change(os.path.join(*key)))
-
-    def read_only(self) -> tuple[Path, ...]:
-        """What the command must find read-only: all that is there but what it may change, and what links lead to."""
-        may_change = self._may_change()
-        there = [path for path in self.names if _GENERATED not in path]
+    def _guard(self, may_change: Callable[[str], bool]) -> None:
+        self.guarded = tuple(self._shown(*key) for key in self._before.found if not may_change(os.path.join(*key)))
+        there = [path for path in _paths(self._before) if _GENERATED not in path]
         if len(there) > MANY:
             folders = ((path, os.path.dirname(path)) for path in there)  # noqa: PTH120
             there = list(dict.fromkeys(folder if all_below(folder) else path for path, folder in folders))
-        return tuple(Path(path) for path in (*there, *self._led_to) if not may_change(path))
+        self.read_only = tuple(Path(path) for path in (*there, *self._led_to) if not may_change(path))
 
     def _leave_out(self, other: ProtectedFiles) -> None:
         """What a program that runs already made or changed is not there before this one: it must not be put back by it."""
@@ -236,9 +236,9 @@ class ProtectedFiles:
         held: list[HeldFile] = []
         restored: list[str] = []
         left: list[str] = []
-        may_change = self._may_change()
         with files.lock:
             now = look(self._roots, self._led_to)
+            may_change = self._may_change(_paths(now))
             for key in self._filled(now, may_change):
                 try:
                     taken = self._taken(files, key, "")
