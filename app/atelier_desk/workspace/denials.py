@@ -97,12 +97,23 @@ class Denials:
 
     def covers(self, path: str) -> bool:
         """Whether reading a path (absolute, as it is spelled) is denied."""
-        return any(
-            ban.reads and path.startswith(start.rstrip("/") + "/") and ban.matches(path[len(start.rstrip("/")) + 1 :])
-            for ban in self.bans
-            for start in ban.starts(self.roots, self.home)
-            for start in dict.fromkeys((start, real(start)))
-        )
+        return bool(self._rule_for(path))
+
+    def rule_against(self, path: str) -> str:
+        """The rule that denies reading a file (absolute) under any of its names, links followed; empty for none."""
+        if not self.bans:
+            return ""
+        led = real(path)
+        names = dict.fromkeys((slashed(os.path.normpath(path)), led, *self.other_names(led)))
+        return next(filter(None, map(self._rule_for, names)), "")
+
+    def _rule_for(self, path: str) -> str:
+        for ban in self.bans:
+            for start in ban.starts(self.roots, self.home) if ban.reads else ():
+                for top in dict.fromkeys((start, real(start))):
+                    if path.startswith(top.rstrip("/") + "/") and ban.matches(path[len(top.rstrip("/")) + 1 :]):
+                        return ban.rule
+        return ""
 
     def repositories(self, denied: Denied) -> list[str]:
         """git's folders of the workspace whose history or index holds a denied path."""
