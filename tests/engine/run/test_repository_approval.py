@@ -72,7 +72,9 @@ async def test_a_yes_holds_until_the_settings_change(open_atelier: Opener, work:
         turns = Turns(atelier, work)
         [asked] = await turns.begin()
         assert (asked.reason, asked.about) == ("repository", "filter.a=b.clean (.git/config)")
-        assert any("filter.a=b.clean (.git/config)" in line for line in approval_words.described(asked))
+        told = "\n".join(approval_words.described(asked))
+        assert "filter.a=b.clean (.git/config)" in told
+        assert "high risk" in told
         await atelier.approvals.approve(asked.id)
         end = await turns.ended()
         assert end["success"], end

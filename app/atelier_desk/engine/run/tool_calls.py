@@ -236,7 +236,9 @@ class ToolCalls:
         intent = intent.model_copy(update={"verdict": said, "grounds": grounds, "taint": taint})
         if said.action is Action.DENY:
             # Also when a person allowed the call: with other arguments it may touch what is forbidden.
-            return replace(one, intent=intent, failure=ToolResult.failure(refusal(said), "denied"), described=None, always=always)
+            by_rule = {"rule": said.rule} if said.reason == "rule" else {}
+            failure = ToolResult.failure(refusal(said), "denied", **by_rule)
+            return replace(one, intent=intent, failure=failure, described=None, always=always)
         return replace(one, intent=intent, asks=said if said.action is Action.ASK and not allowed else None, always=always)
 
     @staticmethod
