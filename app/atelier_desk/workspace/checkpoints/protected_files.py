@@ -14,8 +14,6 @@ import contextlib
 import logging
 import os
 import stat
-import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,6 +25,7 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.held import HeldFile
 from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
+from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.held import shown_path
 from atelier_desk.workspace.checkpoints.held_repositories import adopt_left
@@ -92,34 +91,27 @@ def look(roots: Sequence[Path], led_to: Iterable[str] = ()) -> Look:
 
     ``led_to``: absolute files and folders besides, which links with such names led to.
     """
-    until = time.monotonic() + SECONDS
+    limit = WalkLimit(seconds=SECONDS)
     result = Look()
     for root in roots:
         top = os.fspath(root)
         also = {os.path.relpath(path, realpath(top)) for path in led_to if path.startswith(realpath(top) + os.sep)}
         also = {path.replace(os.sep, "/") for path in also}
-        waiting: deque[tuple[str, bool, tuple[int, ...]]] = deque([("", False, ())])
-        while waiting:
-            if time.monotonic() > until:
-                result.partly = True
-                break
-            folder, inside, above = waiting.popleft()
-            try:
-                with os.scandir(os.path.join(top, folder) if folder else top) as entries:
-                    found = list(entries)
-            except OSError:
-                continue
-            for entry in found:
-                path = f"{folder}/{entry.name}" if folder else entry.name
+        first: tuple[str, bool, tuple[int, ...]] = ("", False, ())
+        for folder in walk(top, first, limit):
+            below, inside, above = folder.value
+            for entry in folder.entries:
+                path = f"{below}{entry.name}"
                 with contextlib.suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name == ".git":
                             _add(result, root, f"{path}/info/attributes", (*above, entry.inode()))
                         elif entry.name not in DEPENDENCIES or inside:
                             whole = inside or path in also or (may_be(entry.name) and all_below(path))
-                            waiting.append((path, whole, (*above, entry.inode())))
+                            folder.enter(entry.path, (f"{path}/", whole, (*above, entry.inode())))
                     elif entry.name != ".git" and (inside or path in also or (may_stand_for(entry.name) and is_protected(path))):
                         _add(result, root, path, above)
+    result.partly = bool(limit.unseen)
     return result
 
 
