@@ -20,13 +20,13 @@ from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 ENTRIES = 400_000
 SECONDS = 2.0
-"""What one look takes at most: a workspace of 100 000 files takes half a second."""
+"""What one search takes at most: a workspace of 100 000 files takes half a second."""
 FOUND = 2_000
 """Denied files and folders that are kept apart one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DeniedPath:
     """A denied file or folder with all in it: as it is spelled, links followed, and by which rule."""
 
     path: str
@@ -44,7 +44,7 @@ class Denied:
         repositories: git's own folders among what was looked at, and those that lead to it from above.
     """
 
-    found: tuple[Found, ...] = ()
+    found: tuple[DeniedPath, ...] = ()
     unseen: str = ""
     pinned: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
@@ -75,22 +75,22 @@ def home_folder() -> str:
 def find(bans: Sequence[Ban], roots: Sequence[str], home: str) -> Denied:
     """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""
     home = real(home)
-    look = _Look(tuple(dict.fromkeys(real(root) for root in roots)), home)
-    for root in look.roots:
-        if not any(root != other and within(other, root) for other in look.roots):
-            look.through(root, [(ban, ban.starts((root,), home)[0]) for ban in bans], repositories=True)
+    search = _Search(tuple(dict.fromkeys(real(root) for root in roots)), home)
+    for root in search.roots:
+        if not any(root != other and within(other, root) for other in search.roots):
+            search.through(root, [(ban, ban.starts((root,), home)[0]) for ban in bans], repositories=True)
     for ban in bans:
         if ban.start != "workspace":
-            look.elsewhere(ban, ban.starts((), home)[0])
-    look.same_files()
-    return look.denied()
+            search.elsewhere(ban, ban.starts((), home)[0])
+    search.same_files()
+    return search.denied()
 
 
 @dataclass(slots=True)
-class _Look:
+class _Search:
     roots: tuple[str, ...]
     home: str
-    found: dict[tuple[str, str], Found] = field(default_factory=dict)
+    found: dict[tuple[str, str], DeniedPath] = field(default_factory=dict)
     repositories: dict[str, None] = field(default_factory=dict)
     too_many: str = ""
     limit: WalkLimit = field(default_factory=lambda: WalkLimit(entries=ENTRIES, seconds=SECONDS))
@@ -168,7 +168,7 @@ class _Look:
         if len(self.found) >= FOUND:
             self.too_many = self.too_many or path
             return
-        found = Found(path, real(path), ban)
+        found = DeniedPath(path, real(path), ban)
         self.found[(path, ban.rule)] = found
         try:
             said = os.stat(path)  # noqa: PTH116
@@ -179,7 +179,7 @@ class _Look:
         elif said.st_nlink > 1:
             self._numbers[said.st_ino] = (said.st_dev, path, ban)
 
-    def _number_all(self, found: Found, device: int) -> None:
+    def _number_all(self, found: DeniedPath, device: int) -> None:
         """Note the files of a denied folder, which may have other names outside of it."""
         for folder in walk(found.path, None, self.limit):
             for entry in folder.entries:
@@ -199,7 +199,7 @@ class _Look:
             with contextlib.suppress(OSError):
                 said = os.lstat(path)
                 if (said.st_dev, said.st_ino) == (device, number):
-                    self.found.setdefault((path, ban.rule), Found(denied, path, ban))
+                    self.found.setdefault((path, ban.rule), DeniedPath(denied, path, ban))
 
     def _repository(self, folder: str, names: set[str]) -> None:
         if {"HEAD", "objects", "refs"} <= names:

@@ -119,11 +119,11 @@ def facts(
         about[Concern.ALTERED] = intent.tool
     if repaired and changes:
         about[Concern.REPAIRED] = ""
-    reached: tuple[Path, ...] = ()
-    taken: tuple[Path, ...] = ()
+    revealed: tuple[Path, ...] = ()
+    contained: tuple[Path, ...] = ()
     if denials:
-        reached = (*other_spellings((*paths, *changed), denials), *_named(judgement, described, denials, disk))
-        taken = _in_folders(intent.tool, paths, denials, disk)
+        revealed = (*other_spellings((*paths, *changed), denials), *_named(judgement, described, denials, disk))
+        contained = _in_folders(intent.tool, paths, denials, disk)
         if judgement is not None and (open_to := denials.exposed(judgement)):
             about[Concern.DENIED] = open_to
     leaves = described.effect is Effect.NETWORK or (changes and any(not path.inside for path in changed))
@@ -141,8 +141,8 @@ def facts(
         paths=(*paths, *(path for path in changed if path not in paths)),
         redirected=redirected,
         path_tools=same_with_files(judgement) if judgement is not None else (),
-        reached=reached,
-        taken=taken,
+        revealed=revealed,
+        contained=contained,
         commands=_commands(judgement, subjects.folder, disk),
         hosts=tuple(_hosts(subjects)),
         agents=tuple(Target(name) for name in subjects.agents),
@@ -189,11 +189,11 @@ def _reads(
     if intent.server or described.effect is Effect.NETWORK:
         return intent.server or next((host.name for host in _hosts(subjects)), intent.tool)
     if subjects.sandbox in UNCONFINED:
-        # Not to be taken for the name of a file, which may come to be trusted.
+        # Not to be contained for the name of a file, which may come to be trusted.
         return shorten(f"$ {subjects.command}" if taint.is_path(subjects.command) else subjects.command, limits.TAINT)
     if marks and (found := read_by_call(marks, intent.tool, intent.section, described, judgement, state.workspace)):
         return found
-    # A skill that was taken up is one that its user put there, or of a trusted folder.
+    # A skill that was contained up is one that its user put there, or of a trusted folder.
     trusted = disk.granted((*state.trusted, *map(str, folders_of(state.skills_used))))
     if described.effect is Effect.WRITE and not subjects.command and not any(replace(path, roots=trusted).inside for path in paths):
         return ""
@@ -259,7 +259,7 @@ class Disk:
         return tuple(found) if any(found) else ()
 
     def granted(self, folders: Sequence[str]) -> tuple[str, ...]:
-        """Folders as they are spelled, and with every link followed: a granted folder may itself be reached through one."""
+        """Folders as they are spelled, and with every link followed: a granted folder may itself be revealed through one."""
         return tuple(dict.fromkeys([*map(slashed, folders), *map(self._real_of, folders)]))
 
     def _real_of(self, path: str) -> str:
@@ -270,7 +270,7 @@ class Disk:
 
 
 def _commands(judgement: Judgement | None, folder: str, disk: Disk) -> tuple[Command, ...]:
-    """The simple commands of a line that runs in this folder; none when it could not be taken apart."""
+    """The simple commands of a line that runs in this folder; none when it could not be contained apart."""
     found = []
     for one in judgement.commands if judgement is not None else ():
         words = one.command.arguments

@@ -174,7 +174,7 @@ def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
             return not bars(level, Facts(tool=PAGE_READER, section=WEB, hosts=(Host(urlsplit(place).hostname or place),)))
         path = disk.path(place)
         also = other_spellings((path,), denied) if denied else ()
-        named = Facts(tool=tool, section=section, paths=(path,), path_tools=FILE_READERS, reached=also, home=home_folder())
+        named = Facts(tool=tool, section=section, paths=(path,), path_tools=FILE_READERS, revealed=also, home=home_folder())
         return not bars(level, named)
 
     return tells

@@ -20,7 +20,7 @@ from atelier_desk.domain.protected_names import ProtectedTargets, is_protected
 from atelier_desk.policy.permissions.facts import Path
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.workspace.alike import Patterns, TooManyError
-from atelier_desk.workspace.checkpoints.protected_files import look
+from atelier_desk.workspace.checkpoints.protected_files import protected_in
 from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.judge import Judged, Judgement, Kind
 from atelier_desk.workspace.processes import environment, git_files
@@ -133,7 +133,9 @@ class _Rewritten:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._tracked = cache(lambda folder: _tracked(folder, folders))
-        self._there = cache(lambda: [os.path.join(realpath(root), path) for root, path in look([File(each) for each in folders]).found])
+        self._there = cache(
+            lambda: [os.path.join(realpath(root), path) for root, path in protected_in([File(each) for each in folders]).found]
+        )
 
     def of(self, judged: Judged, folder: str) -> tuple[list[str], list[str], str]:
         """The protected files, absolute, that a git command rewrites; the folders it fills with others; and the folder it works in."""
