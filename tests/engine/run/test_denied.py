@@ -188,7 +188,7 @@ async def test_nothing_gets_at_what_is_denied(
     if not mounts:
         monkeypatch.setattr(sandbox, "has_mounts", lambda: False)
     calls = attempts(place)
-    assert len(calls) >= 300
+    assert len(calls) >= 400
     calls = calls if part is None else [call for at, call in enumerate(calls) if at % 3 == part]
     told = await results(open_atelier, place, approval, calls)
     wrong = [each[:600] for each in told if seen(_without_arguments(each))]
