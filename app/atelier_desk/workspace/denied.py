@@ -124,20 +124,20 @@ class _Search:
 
     def through(self, top: str, bans: Sequence[tuple[Ban, str]], *, repositories: bool = False) -> None:
         """Look at all below a folder that one of the bans may cover."""
-        for folder in walk(top, None, self.limit):
-            names = {entry.name for entry in folder.entries}
-            for entry in folder.entries:
+        for folder, _value, entries, enter in walk(top, None, self.limit):
+            names = {entry.name for entry in entries}
+            for entry in entries:
                 deep = is_folder(entry)
                 covering = next((ban for ban in self._covering(bans, entry, deep=deep)), None)
                 if covering is not None and not self._needed(entry.path):
                     self._add_all(slashed(entry.path), bans, deep=deep or entry.is_symlink())
                 elif deep and not (repositories and entry.name == "objects" and {"HEAD", "refs"} <= names):
                     # What git stores says nothing of names.
-                    folder.enter(slashed(entry.path), None)
+                    enter((slashed(entry.path), None))
                 elif not deep:
                     self._others.append((entry.inode(), slashed(entry.path)))
             if repositories:
-                self._repository(folder.path, names)
+                self._repository(folder, names)
 
     def _covering(self, bans: Sequence[tuple[Ban, str]], entry: os.DirEntry[str], *, deep: bool) -> Iterable[Ban]:
         deep = deep or entry.is_symlink()
@@ -181,10 +181,10 @@ class _Search:
 
     def _number_all(self, found: DeniedPath, device: int) -> None:
         """Note the files of a denied folder, which may have other names outside of it."""
-        for folder in walk(found.path, None, self.limit):
-            for entry in folder.entries:
+        for _folder, _value, entries, enter in walk(found.path, None, self.limit):
+            for entry in entries:
                 if is_folder(entry):
-                    folder.enter(slashed(entry.path), None)
+                    enter((slashed(entry.path), None))
                 elif not entry.is_symlink():
                     self._numbers.setdefault(entry.inode(), (device, slashed(entry.path), found.ban))
 

@@ -200,6 +200,12 @@ async def test_nothing_gets_at_what_is_denied(
             assert CANARY in (place.workspace / name).read_text(), name
 
 
+async def test_the_result_of_a_denied_call_names_the_rule(open_atelier: Opener, place: Place) -> None:
+    told = await results(open_atelier, place, "auto", [("read_file", {"path": ".env"})])
+    [end] = [json.loads(each)["data"] for each in told if '"tool_end"' in each]
+    assert (end["result"]["code"], end["result"]["rule"]) == ("denied", "read_file(.env)")
+
+
 def _without_arguments(text: str) -> str:
     """Without what the table itself says."""
     return text.replace("CANARY HEAD", "").replace('"CANARY"', "")

@@ -30,14 +30,14 @@ def protected_inside(paths: Sequence[Path], own: Sequence[str] = ()) -> str:
         heads = [path.spellings[0] for path in paths]
         heads += [f"{head}/{folder.spellings[0].rpartition('/')[2]}" for head in heads]
         limit = WalkLimit(entries=ENTRIES)
-        for each in walk(real, "", limit, strict=True):
-            for entry in each.entries:
-                below = f"{each.value}{entry.name}"
+        for _folder, above, entries, enter in walk(real, "", limit, strict=True):
+            for entry in entries:
+                below = f"{above}{entry.name}"
                 named = (f"{head}/{below}" for head in heads) if may_be(entry.name) else ()
                 if found := next((name for name in named if protected([Path((name,))])), ""):
                     return found
                 if entry.is_dir(follow_symlinks=False):
-                    each.enter(entry.path, f"{below}/")
+                    enter((entry.path, f"{below}/"))
         if limit.unseen:
             return folder.spellings[0]
     return ""

@@ -98,9 +98,8 @@ def protected_in(roots: Sequence[Path], link_targets: Iterable[str] = ()) -> Pro
         also = {os.path.relpath(path, realpath(top)) for path in link_targets if path.startswith(realpath(top) + os.sep)}
         also = {path.replace(os.sep, "/") for path in also}
         first: tuple[str, bool, tuple[int, ...]] = ("", False, ())
-        for folder in walk(top, first, limit):
-            below, inside, above = folder.value
-            for entry in folder.entries:
+        for _folder, (below, inside, above), entries, enter in walk(top, first, limit):
+            for entry in entries:
                 path = f"{below}{entry.name}"
                 with contextlib.suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):
@@ -108,7 +107,7 @@ def protected_in(roots: Sequence[Path], link_targets: Iterable[str] = ()) -> Pro
                             _add(result, root, f"{path}/info/attributes", (*above, entry.inode()))
                         elif entry.name not in DEPENDENCIES or inside:
                             whole = inside or path in also or (may_be(entry.name) and all_below(path))
-                            folder.enter(entry.path, (f"{path}/", whole, (*above, entry.inode())))
+                            enter((entry.path, (f"{path}/", whole, (*above, entry.inode()))))
                     elif entry.name != ".git" and (inside or path in also or (may_stand_for(entry.name) and is_protected(path))):
                         _add(result, root, path, above)
     result.partly = bool(limit.unseen)

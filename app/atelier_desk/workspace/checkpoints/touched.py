@@ -27,9 +27,8 @@ def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[st
     """
     found: list[str] = []
     limit = WalkLimit(entries=ENTRIES, seconds=seconds)
-    for folder in walk(root, False, limit):
-        moved = folder.value
-        for entry in folder.entries:
+    for _folder, moved, entries, enter in walk(root, False, limit):
+        for entry in entries:
             if entry.name == ".git":
                 if _stored(entry.path, since_ns):
                     found.append(entry.path)
@@ -42,7 +41,7 @@ def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[st
             changed = written or info.st_ctime_ns >= since_ns
             if stat.S_ISDIR(info.st_mode):
                 # What is put into a folder changes both times of it, renaming it one alone.
-                folder.enter(entry.path, moved or (changed and not written))
+                enter((entry.path, moved or (changed and not written)))
             elif stat.S_ISREG(info.st_mode) and (changed or moved):
                 found.append(entry.path)
     return found, not limit.unseen
