@@ -99,6 +99,7 @@ def test_no_command_starts_where_not_all_denied_files_were_found_unasked(folder:
     asked = held.exposed(judge("make", ""))
     assert asked
     held.hidden(judge("make", ""), asked)
+    assert held.exposed(judge("make 'x", "")), "a line that cannot be read, too: a yes lets it start"
     held.hidden(judge("cat k.pem", ""))
 
 

@@ -125,9 +125,11 @@ class Denials:
 
     def exposed(self, judgement: Judgement) -> str:
         """The denied path that nothing can keep a command from, or the folder that was not looked through; empty when all is hidden."""
-        if not self.bans or judgement.line is None:
+        if not self.bans:
             return ""
         denied = self.now()
+        if judgement.line is None:
+            return denied.unseen  # a line that cannot be read asks anyway
         reads_only = judgement.safe
         if reads_only and self._plain(judgement):
             return ""
